@@ -1,4 +1,4 @@
-"""Data of rows of the benchmark that no generator of the package makes: 10,000 rows of 10 clusters."""
+"""Data sets of the benchmark that no generator of the package makes: 10,000 rows, 10 clusters."""
 
 from dataclasses import replace
 

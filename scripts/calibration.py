@@ -10,6 +10,7 @@ with the likelihoods that are tested.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 from scipy.stats import binom
 
 from splitmerge_cli.config import Component, RunSpecification, component, specify, usable_choices
@@ -26,7 +28,7 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, simulate_scattered_shares
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
@@ -148,7 +150,7 @@ class Drawn:
     hyperparameters : dict of str to float or ndarray
         Those that have a prior; b0 of each column.
     hidden : ndarray of float
-        The missing cells, row after row.
+        The missing cells, row after row; exposures, terms and tables of overdispersed rows.
     """
 
     dataset: Dataset
@@ -175,7 +177,12 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) 
         drawn["components"] = 1.0 + rng.choice(MOST_COMPONENTS, p=share / share.sum())
         model.set_prior_values({"components": drawn["components"]})
     labels, K = model.prior_labels(rng)
+    before = deepcopy(rng)
     dataset, hidden = _draw(rng, outline, fixed, labels), np.empty(0)
+    if fixed.target.simulate is simulate_scattered_shares:
+        # the first that was drawn of the data
+        a = draw_pseudo_counts(before, np.zeros((K, setting.D)), np.zeros(K), fixed.options)
+        hidden = _seat_customers(rng, dataset.values[:N], a[np.unique(labels, return_inverse=True)[1][:N]])
     if setting.gaps:
         values = np.array(dataset.values, dtype=np.float64)
         missing = rng.random(values.shape) < setting.gaps
@@ -204,13 +211,28 @@ def _draw(rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32
     return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, known=0)))
 
 
+def _seat_customers(rng: Rng, x: NDArray[Any], a: Array) -> Array:
+    """Exposures, terms and tables of rows given the a_kd of their clusters, as the state of an
+    `OverdispersedMultinomial` has them (docs/derivations.md, "Rows with shares of their own")."""
+    n, A = x.sum(axis=1), a.sum(axis=1)
+    tables = np.zeros(x.shape)
+    for i, d in np.argwhere(x > 0):
+        tables[i, d] = 1 + (rng.random(x[i, d] - 1) < a[i, d] / (a[i, d] + np.arange(1, x[i, d]))).sum()
+    # - log of Beta(A, n) draws, at most what the model takes
+    log_u = np.log(rng.gamma(A + 1.0)) + np.log(rng.random(len(A))) / A
+    exposure = np.minimum(np.logaddexp(0.0, np.log(rng.gamma(n)) - log_u), 4096.0)
+    log_density = gammaln(n + 1) + gammaln(A) - gammaln(A + n)
+    log_density += (gammaln(a + x) - gammaln(a) - gammaln(x + 1)).sum(axis=1)
+    return np.concatenate([exposure, log_density + exposure * A - (tables * np.log(a)).sum(axis=1), tables[x > 0]])
+
+
 def draw_within_reach(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> tuple[Drawn, Array]:
     """Draw data (see `draw_data`) whose missing cells are where the model looks for them, and these as a state has
     them: the posterior is that of cells within reach."""
     while True:
         made = draw_data(setting, spec, rng, new)
         cells = _place_cells(setting, made)
-        if not cells.size:
+        if not cells.size or not setting.gaps:
             return made, cells
         known = replace(made.dataset, values=made.dataset.values[: setting.N])
         reaches = spec.model.target.from_data(known, **spec.model.options).reaches
@@ -261,7 +283,11 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     }
     if model.allows_empty:
         draws["K with empty ones"], true["K with empty ones"] = found["K"][first:], made.K
-    if cells.size:
+    if cells.size and not setting.gaps:
+        tables = slice(2 * setting.N, None)
+        draws["tables"] = found["partition_parameters"][first:, tables].sum(axis=1)
+        true["tables"] = cells[tables].sum()
+    elif cells.size:
         draws["missing cell"], true["missing cell"] = found["partition_parameters"][first:, len(scales)], cells[0]
     if "b0" in drawn:
         draws["b0"], true["b0"] = found["partition_parameters"][first:, 0], drawn["b0"][0]
@@ -290,7 +316,10 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
 
 
 def _place_cells(setting: Setting, made: Drawn) -> NDArray[np.float64]:
-    """The missing cells that a state holds, from the middle of the known cells of their column."""
+    """The numbers of a state beside partition and scales: missing cells from the middle of the known cells of their
+    column, or those of overdispersed rows."""
+    if not setting.gaps:
+        return made.hidden
     if not made.hidden.size or setting.options.get("covariance") != "full":
         return np.empty(0)
     # those that are known, of items that are to be predicted none

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from splitmerge_cli.config.foreign import find_meaning
-from splitmerge_cli.config.renamed import explain_renamed
+from splitmerge_cli.config.renamed import WHY
 from splitmerge_cli.overrides import path_word
 
 ALWAYS = (
@@ -53,8 +53,8 @@ def unknown_choice(group: str, name: str, known: Sequence[str]) -> str:
     """Message about a choice that a group does not have: what it has, and the nearest."""
     if group == "data" and (own := own_file(name)):
         return f"data={name}: {own}"
-    if group == "model" and (renamed := explain_renamed(name)):
-        return renamed
+    if group == "model" and name in WHY:
+        return f"model={name}: {WHY[name]}"
     near = nearest(name, known)
     hint = f" Did you mean {group}={near}?" if near else ""
     return f"{group}={name}: expected {'one of ' if known else ''}{', '.join(sorted(known)) or 'nothing'}.{hint}"

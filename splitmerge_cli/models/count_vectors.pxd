@@ -40,5 +40,8 @@ cdef class CountVectors(Model):
 cdef class GivenTotals(CountVectors):
     cdef readonly double alpha          # pseudo-count of a column
     cdef double all_alpha               # of all columns together
+    cdef Py_ssize_t length_all
+    cdef bint is_whole_all              # whether the next has all totals that there can be, and a row's more
+    cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
 
     cdef object take_table(self, x, dict given, double zeta)

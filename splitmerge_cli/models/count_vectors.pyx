@@ -23,6 +23,9 @@ from splitmerge_cli.core.shared import as_array, share
 
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials; larger sums are worth two logarithms."""
+LONGEST_TOTALS = 1 << 18
+"""Entries of the table of rising factorials of totals; a difference of two entries is rounded by less than 1e-9 (for
+D alpha up to 1e13). Larger totals take two logarithms."""
 
 cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
@@ -318,4 +321,8 @@ cdef class GivenTotals(CountVectors):
         self.vectors, self.alpha = x, given["alpha"]
         self.all_alpha = data.D * self.alpha
         self.take_counts(data, self.alpha, zeta)
+        longest = data.all + data.total.max() + 1
+        self.length_all = min(longest, LONGEST_TOTALS)
+        self.is_whole_all = longest == self.length_all
+        self.rise_all = self.rising_table(self.all_alpha, self.length_all)
         return data

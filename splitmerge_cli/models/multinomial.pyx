@@ -24,10 +24,6 @@ cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
     double log_rise_far(double a, double x) noexcept nogil
 
-LONGEST_TABLE = 1 << 18
-"""Entries of the table of rising factorials of totals; a difference of two entries is rounded by less than 1e-9 (for
-D alpha up to 1e13). Larger totals take two logarithms."""
-
 
 cdef class Multinomial(GivenTotals):
     """Mixture of multinomial distributions: clusters differ in the shares of the columns, not in totals.
@@ -43,15 +39,10 @@ cdef class Multinomial(GivenTotals):
     simulate = staticmethod(simulate_shares)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)"}, "D": 4}}
 
-    cdef Py_ssize_t length_all
-    cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
-
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
         data = self.take_table(x, given, given["power"])
         cdef Py_ssize_t N = len(data.total)
-        self.length_all = min(data.all + 1, LONGEST_TABLE)
-        self.rise_all = self.rising_table(self.all_alpha, self.length_all)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()

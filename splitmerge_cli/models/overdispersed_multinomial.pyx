@@ -32,13 +32,40 @@ from splitmerge_cli.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.models.simulation import draw_pseudo_counts, simulate_scattered_shares
 
 cdef extern from "log_rise.h":
+    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
     double log_rise_far(double a, double x) noexcept nogil
+
+cdef extern from "simd_math.h":
+    pass
+
+cdef extern from *:
+    """
+    /* out[k]: what the exposures of clusters and the numbers of their tables make of an item with x tables, for m
+       clusters in rows of eight. */
+    static inline void score_exposed(const double *up, const double *down, const int64_t *sum, int64_t x,
+                                     double exposure, const double *level, const double *shape, const double *rate,
+                                     ptrdiff_t m, double *out)
+    {
+        for (ptrdiff_t k = 0; k < m; k += 8) {
+            for (ptrdiff_t h = k; h < k + 8; h++)
+                out[h] = level[h] + (up[sum[h] + x] - up[sum[h]]) - (down[sum[h] + x] - down[sum[h]]);
+            EACH_LANE(h)
+                LANES_TO(out + k + h) -=
+                    ((double)x + LANES_AT(shape + k + h)) * lanes_log(exposure + LANES_AT(rate + k + h));
+        }
+    }
+    """
+    void score_exposed(const double *up, const double *down, const int64_t *sum, int64_t x, double exposure,
+                       const double *level, const double *shape, const double *rate, Py_ssize_t m,
+                       double *out) noexcept nogil
 
 # unit of exposures, and the largest in it
 cdef double GRAIN = 2.0 ** -30
 cdef int64_t LONGEST_EXPOSURE = 1 << 42
 # customers up to this one are seated one by one
 cdef int32_t FEW_CUSTOMERS = 32
+# largest a_kd whose rising factorials are multiplied
+cdef double MOST_MULTIPLIED = 1e5
 # least a_kd: its logarithm is a number
 cdef double LEAST = 1e-300
 cdef double LOG_2 = log(2.0)
@@ -72,6 +99,17 @@ cpdef int32_t draw_tables(Rng rng, double a, int32_t x) noexcept nogil:
         tables += 1
         seated = high
     return tables
+
+
+cdef inline double log_rise_of(double a, int32_t x) noexcept nogil:
+    """log of a (a + 1) ... (a + x - 1): of few factors that of their product, which is between 1e-300 and 1e160."""
+    cdef double product = a
+    cdef int32_t j
+    if x > FEW_CUSTOMERS or a > MOST_MULTIPLIED:
+        return log_rise_far(a, x)
+    for j in range(1, x):
+        product *= a + j
+    return log(product)
 
 
 cdef double sum_of(const double *a, Py_ssize_t n) noexcept nogil:
@@ -110,9 +148,9 @@ class _Rows:
         for number in range(PRIOR_DRAWS):
             given = number % 2
             precision = rng.gamma(shape + given * t) / (rate + given * exposure)
-            share = rng.gamma(alpha + given * tables)
-            all_shares = self.sum(share) + rng.gamma(alpha * (D - own) + LEAST)
-            a = np.maximum(precision[self.row] * share / all_shares[self.row], LEAST)
+            of_columns = rng.gamma(alpha + given * tables)
+            all_shares = self.sum(of_columns) + rng.gamma(alpha * (D - own) + LEAST)
+            a = np.maximum(precision[self.row] * of_columns / all_shares[self.row], LEAST)
             log_ratio = self.sum(tables * np.log(a)) - exposure * precision - log_z
             draws.append(self.log_density(a, precision) - np.logaddexp(0.0, log_ratio) + np.log(2.0))
         return logsumexp(draws, axis=0) - np.log(PRIOR_DRAWS)
@@ -130,7 +168,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
     -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0; a cluster's likelihood O(D); a step of
     ``refresh`` O(K D) and for each count x that is not 0 about log x draws. Memory: 16 D (K + 3) for the sums and
-    draws, 12 bytes a count that is not 0, 40 an item.
+    draws, 12 bytes a count that is not 0, 40 an item, at most 2 MB of tables, which models of the same data share.
     """
 
     OPTIONS = (
@@ -140,8 +178,14 @@ cdef class OverdispersedMultinomial(GivenTotals):
         Positive("rate", 0.01, "rate of that prior"),
     )
     simulate = staticmethod(simulate_scattered_shares)
+    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.1}, "D": 4}}
 
     cdef readonly double shape, rate
+    cdef const double *rise_shape       # [length_all] log of shape (shape + 1) ...
+    # -- of a cluster, where it is settled
+    cdef double *level                  # [cap] shape_now times the log of rate_now
+    cdef double *shape_now              # [cap] of the posterior of its precision, given tables and exposures
+    cdef double *rate_now               # [cap]
     cdef const int32_t *count           # [entries] the data, of which `value` holds the tables
     cdef const int64_t *n               # [N] totals of the data, of which `total` holds those of tables
     cdef const int64_t *ways            # [N] log number of orders of a row, in multiples of `ways_unit`
@@ -160,6 +204,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
         cdef Py_ssize_t i, N = len(data.total), entries = data.start[N]
         cdef int64_t t
         self.shape, self.rate, self.data, self.alone = given["shape"], given["rate"], data, {}
+        self.rise_shape = self.rising_table(self.shape, self.length_all)
         self.count, self.n, self.ways, self.ways_unit = self.value, self.total, self.constant, self.unit
         # two clusters of all rows have terms that are far from the ends of int64
         self.unit = resolution(1e4 * (1.0 + data.total.max()), N)
@@ -223,11 +268,14 @@ cdef class OverdispersedMultinomial(GivenTotals):
         cdef double total = self.ways[i] * self.ways_unit
         total -= log_rise_far(self.D if a == NULL else sum_of(a, self.D), self.n[i])
         for t in range(self.start[i], self.start[i + 1]):
-            total += log_rise_far(1.0 if a == NULL else a[self.column[t]], self.count[t])
+            total += log_rise_of(1.0 if a == NULL else a[self.column[t]], self.count[t])
         return total
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
+        self.level = <double *> self.memory.larger(self.level, 8 * self.cap, 8 * cap)
+        self.shape_now = <double *> self.memory.larger(self.shape_now, 8 * self.cap, 8 * cap)
+        self.rate_now = <double *> self.memory.larger(self.rate_now, 8 * self.cap, 8 * cap)
         self.drawn = <double *> self.memory.larger(self.drawn, 8 * self.D * self.cap, 8 * self.D * cap)
         return CountVectors.grow(self, cap)
 
@@ -237,12 +285,34 @@ cdef class OverdispersedMultinomial(GivenTotals):
         memcpy(self.drawn + dst * self.D, self.drawn + src * self.D, 8 * self.D)
 
     # -- probabilities
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        self.shape_now[k] = self.shape + self.total_sum[k]
+        self.rate_now[k] = self.rate + GRAIN * self.exposure_sum[k]
+        self.level[k] = self.shape_now[k] * log(self.rate_now[k])
+        self.is_settled[k] = True
+
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        cdef double t = self.total[i], all_tables = self.total_sum[k] - counted * self.total[i]
-        cdef double own = GRAIN * self.exposure[i]
-        cdef double rate = self.rate + GRAIN * (self.exposure_sum[k] - counted * self.exposure[i])
-        return (log_rise_far(self.shape + all_tables, t) - log_rise_far(self.all_alpha + all_tables, t)
-                - (self.shape + all_tables) * log1p(own / rate) - t * log(rate + own))
+        cdef int64_t x = self.total[i], s = self.total_sum[k] - counted * x
+        cdef double own = GRAIN * self.exposure[i], shape = self.shape + s
+        cdef double log_rises = (log_rise(self.rise_shape, self.length_all, 1.0, self.shape, s, x)
+                                 - log_rise(self.rise_all, self.length_all, 1.0, self.all_alpha, s, x))
+        if not self.is_settled[k]:
+            self.settle(k)
+        if counted:
+            own = self.rate + GRAIN * (self.exposure_sum[k] - self.exposure[i])
+            return log_rises + shape * log(own) - self.level[k]
+        return log_rises + self.level[k] - (shape + x) * log(self.rate_now[k] + own)
+
+    cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil:
+        cdef Py_ssize_t k
+        if not self.is_whole_all:
+            CountVectors.log_rests(self, i, m, out)
+            return
+        for k in range(m):
+            if not self.is_settled[k]:
+                self.settle(k)
+        score_exposed(self.rise_shape, self.rise_all, self.total_sum, self.total[i], GRAIN * self.exposure[i],
+                      self.level, self.shape_now, self.rate_now, m, out)
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef double t = self.total_sum[a] + (self.total_sum[b] if b >= 0 else 0)

@@ -173,13 +173,17 @@ def draw_pseudo_counts(rng: Rng, tables: Array, exposure: Array, options: Mappin
 def simulate_scattered_shares(rng: Rng, given: Given) -> Any:
     """Rows of given totals: parameters a_kd of the clusters, shares of every row Dirichlet(a_k), then rows; int32
     ``[n, m]``. Columns that are not drawn are one, as of `simulate_shares`."""
-    x, N, known = given.data.values, given.data.N, len(given.evidence)
+    x, known = given.data.values, len(given.evidence)
     totals = np.asarray(x.sum(axis=1), dtype=np.int64).ravel()
     tables: Array = np.zeros((given.K, x.shape[1]))
     exposure: Array = np.zeros(given.K)
     if given.parameters is not None:
+        # of all rows, or of the known ones alone
         row, column = np.nonzero(x.toarray() if _is_sparse(x) else x)
-        np.add.at(tables, (given.labels[row], column), np.where(row < known, given.parameters[2 * N :], 0.0))
+        held = int((row < known).sum())
+        N = known if len(given.parameters) == 2 * known + held else given.data.N
+        of_known = given.parameters[2 * N : 2 * N + held]
+        np.add.at(tables, (given.labels[row[:held]], column[:held]), of_known)
         exposure = np.bincount(given.evidence, given.parameters[:known], given.K).astype(np.float64)
     a = draw_pseudo_counts(rng, tables, exposure, given.options)
     drawn = given.take(a)

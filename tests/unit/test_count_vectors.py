@@ -7,9 +7,10 @@ from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models import count_vectors, gamma_poisson, multinomial
+from splitmerge_cli.models import count_vectors, gamma_poisson
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.multinomial import Multinomial
+from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.rgsm import RGSM
@@ -29,7 +30,7 @@ def tables(request, monkeypatch):
     if request.param != "whole":
         most = 9 if request.param == "short" else 1
         monkeypatch.setattr(count_vectors, "LONGEST_TABLE", most)
-        monkeypatch.setattr(multinomial, "LONGEST_TABLE", 4 * most)
+        monkeypatch.setattr(count_vectors, "LONGEST_TOTALS", 4 * most)
         monkeypatch.setattr(gamma_poisson, "LARGEST_TABLE", 2 * most)
 
 
@@ -104,3 +105,16 @@ def test_items_without_any_counts(kind):
     w = pieces.scan(model, 0)
     assert model.log_lik_total() == pytest.approx(0.0 if kind is Multinomial else -2 * np.log(4.0))
     assert w.argmax() == 0
+
+
+def test_weights_of_overdispersed_rows_with_and_without_tables(monkeypatch):
+    """Tables of logarithms: with all sums that there can be, and with the first ones."""
+    x, labels = vectors(), np.array([0, 0, 1, 0, 1, 1, 0, 2, 0, 1], dtype=np.int32)
+    whole = OverdispersedMultinomial(x, alpha=0.7)
+    monkeypatch.setattr(count_vectors, "LONGEST_TABLE", 2)
+    monkeypatch.setattr(count_vectors, "LONGEST_TOTALS", 8)
+    short = OverdispersedMultinomial(x, alpha=0.7)
+    for model in (whole, short):
+        model.set_labels(labels)
+    for i in range(len(x)):
+        np.testing.assert_allclose(pieces.scan(short, i), pieces.scan(whole, i), rtol=1e-12)

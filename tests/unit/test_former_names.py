@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from splitmerge_cli.config import ConfigError, specify
-from splitmerge_cli.config.renamed import RENAMED, rename_as_before, rename_stored
+from splitmerge_cli.config.renamed import FORMER, RENAMED, rename
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.store.read import Run
@@ -22,7 +22,7 @@ def test_runs_are_identified_as_before() -> None:
 
 def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
     spec = specify(WORDS)
-    before = {**spec.values, "model": rename_as_before(spec.values["model"])}
+    before = {**spec.values, "model": rename(spec.values["model"], FORMER)}
     assert before["model"]["name"] == "dirichlet_multinomial"
     assert set(RENAMED) == {before["model"]["name"], before["model"]["_target_"]}
     store = RunStore(tmp_path, {}, "0123", "sams", 1, [])
@@ -33,7 +33,7 @@ def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
 
 def test_a_model_of_the_users_own_keeps_a_former_name() -> None:
     own = {"name": "dirichlet_multinomial", "_target_": "mine.Shares"}
-    assert rename_stored(own) == own
+    assert rename(own) == own
 
 
 def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
