@@ -31,6 +31,7 @@ from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.config.targets import places
+from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
@@ -132,8 +133,6 @@ class _Notes:
 
     def tell(self, notes: Sequence[str], types: Iterable[str] = ()) -> None:
         """Print notes; of the one on the types of all columns, how many are of each."""
-        from splitmerge_cli.data.tables.notes import READ_AS
-
         for said in notes:
             path, is_on_types, _ = said.partition(READ_AS)
             # in brackets stands what else reads a column, which depends on the model

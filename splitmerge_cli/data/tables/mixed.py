@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Labels
+from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, READ_AS, check_names, note_classes, note_left_out
+from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
