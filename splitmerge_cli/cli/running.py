@@ -99,15 +99,19 @@ def run(
         return
     from splitmerge_cli.runs import closing
 
-    notes = _Notes()
-    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), notes.tell_of)
+    told: set[str] = set()
+
+    def tell(dataset: "Dataset") -> None:
+        _tell_notes(told, dataset.notes, [column.type for column in dataset.types or ()])
+
+    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), tell)
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
-        notes.tell(done.summary.get("notes", []))
+        _tell_notes(told, done.summary.get("notes", []))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
-        notes.tell_of(plan.dataset)
+        tell(plan.dataset)
         try:
             done = runs.make(plan)
         except runs.Interrupted as error:
@@ -125,27 +129,16 @@ def run(
     typer.echo(done.path)
 
 
-class _Notes:
-    """Notes on the data: all as the table is read, before anything is chosen; later only what is new."""
-
-    def __init__(self) -> None:
-        self._told: set[str] = set()
-
-    def tell(self, notes: Sequence[str], types: Iterable[str] = ()) -> None:
-        """Print notes; of the one on the types of all columns, how many are of each."""
-        for said in notes:
-            path, is_on_types, _ = said.partition(READ_AS)
-            # in brackets stands what else reads a column, which depends on the model
-            what = path if is_on_types else said.rpartition(" (")[0] or said
-            if what in self._told or (is_on_types and not types):
-                continue
-            self._told.add(what)
+def _tell_notes(told: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:
+    """Print notes on the data but those that were `told`; of the one on the types of all columns, how many of each."""
+    for said in notes:
+        path, is_on_types, _ = said.partition(READ_AS)
+        # in brackets stands what else reads a column, which depends on the model
+        what = path if is_on_types else said.rpartition(" (")[0] or said
+        if what not in told and (types or not is_on_types):
+            told.add(what)
             counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
             note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else said)
-
-    def tell_of(self, dataset: "Dataset") -> None:
-        """Print the notes of a data set."""
-        self.tell(dataset.notes, [column.type for column in dataset.types or ()])
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:

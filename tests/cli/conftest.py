@@ -21,7 +21,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _unfolded(monkeypatch: pytest.MonkeyPatch) -> None:
+def _whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of commands in this process are whole, whatever their length: `test_width` looks at folded ones."""
     monkeypatch.setattr(terminal, "WIDTH", 10_000)
 

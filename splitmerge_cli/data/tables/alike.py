@@ -3,16 +3,17 @@
 One column alone does not show what its neighbours do: a species with the values 0, 1 and 2 looks like a category, one
 with larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and
 end at the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read
-alone. A short scale is categorical, a long one with large numbers real; all else are counts.
+alone. A short scale is categorical; all else are counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables.inference import MOST_NUMBERS, SOME_FROM_0, TYPICAL_COUNT
+from splitmerge_cli.data.tables.inference import MOST_NUMBERS, SOME_FROM_0
 
 FEWEST = 5
 """Columns that hold three values or more, at least, among those that are alike."""
@@ -36,13 +37,6 @@ class Numbers:
     different: NDArray[np.float64]
     rows: NDArray[np.int64]
 
-    @classmethod
-    def read(cls, j: int, type: str, present: NDArray[np.float64]) -> "Numbers | None":
-        """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
-        if not ((present >= 0) & (present == np.floor(present))).all():
-            return None
-        return cls(j, type, *np.unique(present, return_counts=True))
-
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest value."""
@@ -58,9 +52,14 @@ class Numbers:
         """Whether the values are 0 and 1 in a way that counts are not, or any other two without 0."""
         if len(self.different) > 2 or self.ends[0] == 0 < self.ends[1] - 1:
             return False
-        N = self.rows.sum()
-        mean = self.rows[-1] / N
-        return self.ends != (0, 1) or bool(N * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+        mean = self.rows[-1] / self.rows.sum()
+        return self.ends != (0, 1) or bool(self.rows.sum() * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+
+
+def whole_numbers(j: int, type: str, present: NDArray[np.float64]) -> Numbers | None:
+    """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
+    is_whole = ((present >= 0) & (present == np.floor(present))).all()
+    return Numbers(j, type, *np.unique(present, return_counts=True)) if is_whole else None
 
 
 def read_alike(columns: Sequence[Numbers | None]) -> dict[int, str]:
@@ -72,8 +71,8 @@ def read_alike(columns: Sequence[Numbers | None]) -> dict[int, str]:
         In the order of the table; None stands for any other column.
     """
     types: dict[int, str] = {}
-    for run in _runs(columns):
-        numbers = [one for one in run if not one.is_flag]
+    for _, run in groupby(columns, key=lambda one: one is None):
+        numbers = [one for one in run if one is not None and not one.is_flag]
         if len({one.type for one in numbers}) > 1:
             members, type = _choose_type(numbers)
             # a binary column is one of two categories
@@ -82,35 +81,18 @@ def read_alike(columns: Sequence[Numbers | None]) -> dict[int, str]:
     return types
 
 
-def _runs(columns: Iterable[Numbers | None]) -> Iterator[list[Numbers]]:
-    """Columns of whole numbers that stand side by side."""
-    run: list[Numbers] = []
-    for one in (*columns, None):
-        if one is None:
-            yield run
-            run = []
-        else:
-            run.append(one)
-
-
 def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     """The columns that are alike, and their type; no columns where too few are."""
-    several = [one for one in numbers if len(one.different) > 2]
+    several = [one.ends for one in numbers if len(one.different) > 2]
+    zeros = [one for one in numbers if one.is_mostly_0]
+    are_zeros, ends = 2 * len(zeros) > len(numbers), max(set(several), key=several.count, default=(0, 0))
     if len(several) < FEWEST:
         return [], ""
-    all_ends = [one.ends for one in several]
-    ends = max(set(all_ends), key=all_ends.count)
-    zeros = [one for one in numbers if one.is_mostly_0]
-    are_zeros = 2 * len(zeros) > len(numbers)
-    if all_ends.count(ends) >= ON_SCALE * len(several):
+    if several.count(ends) >= ON_SCALE * len(several):
         members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
         different = np.unique(np.concatenate([one.different for one in members]))
         if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
             return members, "categorical"
-        values, rows = (np.concatenate([getattr(one, name) for one in members]) for name in ("different", "rows"))
-        in_order = np.argsort(values)
-        median = values[in_order][np.searchsorted(rows[in_order].cumsum(), rows.sum() / 2)]
-        return members, "count" if are_zeros or median <= TYPICAL_COUNT else "real"
     counts = sum(one.type == "count" for one in numbers)
     if not are_zeros or sum(len(one.different) > 2 for one in zeros) < FEWEST or counts < COUNTS * len(numbers):
         return [], ""

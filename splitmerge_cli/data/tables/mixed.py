@@ -18,7 +18,7 @@ from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.alike import Numbers, read_alike
+from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
@@ -95,7 +95,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if (type := readings[j].type) is not None:
             is_inferred = j not in types and cells.numbers is not None and not cells.category and not cells.is_coded
             present = cells.numbers[~cells.missing] if is_inferred and cells.numbers is not None else None
-            neighbours.append(None if present is None else Numbers.read(j, type.type, present))
+            neighbours.append(None if present is None else whole_numbers(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         left_out = readings[j].type is None and not readings[j].problem
