@@ -93,8 +93,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
         if (type := readings[j].type) is not None:
-            is_inferred = j not in types and cells.numbers is not None and not cells.category and not cells.is_coded
-            present = cells.numbers[~cells.missing] if is_inferred and cells.numbers is not None else None
+            is_named = j in types or cells.category or cells.boolean or cells.is_coded
+            present = None if is_named or cells.numbers is None else cells.numbers[~cells.missing]
             neighbours.append(None if present is None else whole_numbers(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
