@@ -348,7 +348,7 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
     said = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
     if table["columns"][0] == RESCALED:
         return f"data.scale=auto: {scales}, {said.format('ahead')}"
-    side = "behind" if difference > 0 else f"ahead, too little: fewer than {AHEAD:g} errors"
+    side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
     return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {said.format(side)}"
 
 

@@ -8,10 +8,9 @@ from rich.text import Text
 from splitmerge_cli.cli.base import ConfigDir, Overrides, app, console, explain_errors, note
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import READ_AS, Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns, describe_cells
-from splitmerge_cli.data.tables.notes import READ_AS
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.datasets import load_dataset

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from splitmerge_cli.cli.base import complain
+from splitmerge_cli.cli.base import note
 from splitmerge_cli.config import choices
 from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
@@ -35,7 +35,7 @@ def with_file(words: Sequence[str]) -> list[str]:
             others = ", ".join(
                 f"data={data} {path_word(path)} as {read}" for data, read in _READ_AS.items() if data != recognised.data
             )
-            complain(f"note: {path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
+            note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
     return found
 
 

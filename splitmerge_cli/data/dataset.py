@@ -46,6 +46,8 @@ class Copies:
 
 FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
+READ_AS = "columns are read as "
+"""Beginning of the note that lists the types of the columns."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 

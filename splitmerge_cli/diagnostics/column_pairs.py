@@ -77,6 +77,6 @@ def _describe(dataset: Any, known: Statistics, i: int, j: int, slope: float, own
     multiple = f"{abs(slope):.3g}"
     difference = values[:, i] - np.sign(slope) * float(multiple) * values[:, j]
     parts = difference[own], difference[~own]
-    texts = format_two(*(float(part.mean()) for part in parts), float(min(part.std() for part in parts)))
+    texts = format_two(float(parts[0].mean()), float(parts[1].mean()), float(min(part.std() for part in parts)))
     sign = "-" if slope > 0 else "+"
     return f"{known.columns[i]} {sign} {multiple} {known.columns[j]} = {texts[0]} (others {texts[1]})"

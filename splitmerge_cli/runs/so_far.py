@@ -31,15 +31,16 @@ def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
     if not summaries.is_described(plan):
         return
     try:
-        trace, partitions = run.trace(), run.partitions()
+        trace = run.trace()
     except FileNotFoundError:
         return
-    made = trace.groupby("chain")["iteration"].max()
-    each = [rows for _, rows in partitions.groupby("chain")]
-    late = [rows.iloc[late_rows(rows["iteration"].to_numpy(), made[rows["chain"].iloc[0]], N)] for rows in each]
+    made, late = trace.groupby("chain")["iteration"].max(), []
+    with suppress(FileNotFoundError):  # no partition is recorded yet
+        for chain, rows in run.partitions().groupby("chain"):
+            late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), made[chain], N)])
     labels, certainty, source = run.best_state(), None, "the best state so far"
-    per_chain = min(PARTITIONS, CELLS // N) // len(late)
-    if per_chain and all(map(len, late)):
+    per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
+    if per_chain and late and all(map(len, late)):
         kept = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
         draws = np.stack([row for of_chain in kept for row in of_chain]).astype(np.int32)
         with suppress(TooManyClusters):

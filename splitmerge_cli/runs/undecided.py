@@ -6,10 +6,9 @@ from contextlib import suppress
 import numpy as np
 
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import READ_AS, Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
-from splitmerge_cli.data.tables.notes import READ_AS
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.calls import read_rejection
+from splitmerge_cli import terminal
 from splitmerge_cli.cli import app
 
 
@@ -17,6 +18,12 @@ from splitmerge_cli.cli import app
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test writes to a folder of its own."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of commands in this process are whole, whatever their length: `test_width` looks at folded ones."""
+    monkeypatch.setattr(terminal, "WIDTH", 10_000)
 
 
 @pytest.fixture

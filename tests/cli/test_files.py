@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli import terminal
 from splitmerge_cli.api import candidates
 from splitmerge_cli.data.recognition import recognise
 from splitmerge_cli.runs.store.read import Run
@@ -156,7 +157,10 @@ def test_the_command_that_columns_print_runs(smcmc, frame: pd.DataFrame) -> None
 
 
 @pytest.mark.parametrize("names", [["street name"], ["street", "town"]])
-def test_a_refused_table_is_answered_in_short_lines_with_commands_that_run(smcmc, frame, names: list[str]) -> None:
+def test_a_refused_table_is_answered_in_short_lines_with_commands_that_run(
+    smcmc, frame, monkeypatch, names: list[str]
+) -> None:
+    monkeypatch.setattr(terminal, "WIDTH", 80)
     frame["label"] = ["a", "b"] * 20
     for name in names:
         frame[name] = [f"{i} {'abc'[i % 3]} Street" for i in (*range(39), 38)]

@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 
@@ -33,6 +36,16 @@ def test_a_sweep_says_it_once(smcmc) -> None:
     Path("t.csv").write_text(",x,y\n0,1.5,2\n1,3.5,4\n")
     result = smcmc("sweep", "--dry-run", "data=csv", "data.path=t.csv", "model=gaussian", *RUN, "seed=1,2")
     assert result.exit_code == 0 and result.stderr.count(NOTE) == 1 and "2 jobs" in result.stdout
+
+
+def test_full_covariances_of_many_columns_are_said_to_take_long(smcmc) -> None:
+    values = np.random.default_rng(0).normal(size=(70, 30))
+    pd.DataFrame(values).to_csv("t.csv", index=False)
+    args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", "model.covariance=full", *RUN]
+    said = "smcmc: note: full covariances of 30 columns take long; data.reduce=pca is quicker"
+    assert said in smcmc(*args).stderr.splitlines()
+    for other in ("data.reduce=pca", "model.covariance=diag"):
+        assert said not in smcmc(*args, other).stderr
 
 
 def test_networks_and_corpora_say_it_too(smcmc) -> None:

@@ -80,7 +80,7 @@ def test_auto_takes_the_tails_of_the_higher_density(
     assert found.run.config["model"]["tails"] == "t"
     table = found.run.summary["chosen"]["model.tails"]
     assert [row["tails"] for row in table] == ["t", "normal"] and table[1]["behind"] > 0
-    assert "model.tails=auto: t (leave-one-out density: normal is 0." in capsys.readouterr().out
+    assert "model.tails=auto: t; normal is 0." in capsys.readouterr().out
     assert (np.bincount(found.labels) > 20).sum() == 3
     frame.iloc[2, 1] = np.nan
     keys = {"name": "gaussian", "covariance": "diag", "tails": "auto"}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from splitmerge_cli import terminal
 from splitmerge_cli.api import candidates
 
 RNG = np.random.default_rng(0)
@@ -48,6 +49,7 @@ TABLES: dict[str, Callable[[], pd.DataFrame]] = {
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "mixed" else SLOW) for name in TABLES])
 def test_the_lines_of_a_run_fit(smcmc, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(candidates, "ROUNDS", (10, 20))
+    monkeypatch.setattr(terminal, "WIDTH", 80)
     TABLES[name]().to_csv("table.csv", index=False)
     # that of reals ends soon when it has run long enough
     ended = smcmc("run", "table.csv", *([] if name == "reals" else ["budget=0.2"]))

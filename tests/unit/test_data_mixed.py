@@ -442,8 +442,9 @@ def test_large_numbers_are_counts_where_the_totals_of_rows_differ(tmp_path):
 def test_columns_that_differ_are_read_as_they_are_alone(tmp_path):
     """A flag that half of the rows hold, words, years, and an age are no counts, though species stand around them."""
     flag, age = np.arange(40) % 2, np.random.default_rng(4).integers(200, 900, 40)
-    data = neighbours(tmp_path, SPECIES, ("flag", flag), ("rating", np.arange(40) % 5 + 901), ("age", age + 0.0))
-    types = types_of(data)
+    others = {"flag": flag, "rating": np.arange(40) % 5 + 901, "age": age + 0.0, "rare": np.arange(40) == 3}
+    types = types_of(neighbours(tmp_path, SPECIES, *others.items()))
+    assert types["rare"] == "binary"
     assert (types["flag"], types["rating"], types["age"], types["s0"]) == ("binary", "categorical", "real", "count")
     # between two columns of words there are too few; nor are categories alone counts
     few = neighbours(tmp_path, SPECIES[:, [0, 11, 10]])

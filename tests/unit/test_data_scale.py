@@ -235,7 +235,7 @@ def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch)
     noise = np.random.default_rng(0).normal(size=40)
     error = noise.std() / np.sqrt(40)
     for ahead, taken, said in (
-        (4.5, candidates.RESCALED, "data.scale=auto: a log (leave-one-out density"),
+        (4.5, candidates.RESCALED, "data.scale=auto: a log, "),
         (3.5, candidates.AS_THEY_ARE, "ahead, fewer than 4 errors"),
         (-1.0, candidates.AS_THEY_ARE, "a row behind"),
     ):

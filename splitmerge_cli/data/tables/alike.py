@@ -3,17 +3,25 @@
 One column alone does not show what its neighbours do: a species with the values 0, 1 and 2 looks like a category, one
 with larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and
 end at the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read
+<<<<<<< HEAD
 alone. A short scale is categorical, a long one with large numbers real; all else are counts. So are columns of large
 numbers whose rows have totals that differ as those of samples of unequal size do.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+=======
+alone. A short scale is categorical; all else are counts.
+"""
+
+from collections.abc import Sequence
+>>>>>>> h61/lines
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables.inference import MOST_NUMBERS, SOME_FROM_0, TYPICAL_COUNT
+from splitmerge_cli.data.tables.inference import MOST_NUMBERS, SOME_FROM_0
 
 FEWEST = 5
 """Columns that hold three values or more, at least, among those that are alike."""
@@ -42,13 +50,6 @@ class Numbers:
     different: NDArray[np.float64]
     rows: NDArray[np.int64]
 
-    @classmethod
-    def read(cls, j: int, type: str, present: NDArray[np.float64]) -> "Numbers | None":
-        """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
-        if not ((present >= 0) & (present == np.floor(present))).all():
-            return None
-        return cls(j, type, *np.unique(present, return_counts=True))
-
     @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest value."""
@@ -64,9 +65,14 @@ class Numbers:
         """Whether the values are 0 and 1 in a way that counts are not, or any other two without 0."""
         if len(self.different) > 2 or self.ends[0] == 0 < self.ends[1] - 1:
             return False
-        N = self.rows.sum()
-        mean = self.rows[-1] / N
-        return self.ends != (0, 1) or bool(N * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+        mean = self.rows[-1] / self.rows.sum()
+        return self.ends != (0, 1) or bool(self.rows.sum() * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+
+
+def whole_numbers(j: int, type: str, present: NDArray[np.float64]) -> Numbers | None:
+    """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
+    is_whole = ((present >= 0) & (present == np.floor(present))).all()
+    return Numbers(j, type, *np.unique(present, return_counts=True)) if is_whole else None
 
 
 def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray[np.float64] | None]) -> dict[int, str]:
@@ -80,11 +86,17 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
         The numbers of the column at a position; None where cells are missing.
     """
     types: dict[int, str] = {}
+<<<<<<< HEAD
     for run in _runs(columns):
         numbers = [one for one in run if not one.is_flag]
         if len(run) >= FEWEST and {one.type for one in run} <= {"real", "count"} and _are_samples(run, cells):
             types |= {one.j: "count" for one in run if one.type != "count"}
         elif len({one.type for one in numbers}) > 1:
+=======
+    for _, run in groupby(columns, key=lambda one: one is None):
+        numbers = [one for one in run if one is not None and not one.is_flag]
+        if len({one.type for one in numbers}) > 1:
+>>>>>>> h61/lines
             members, type = _choose_type(numbers)
             # a binary column is one of two categories
             same = {type, "binary"} if type == "categorical" else {type}
@@ -92,6 +104,7 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
     return types
 
 
+<<<<<<< HEAD
 def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float64] | None]) -> bool:
     """Whether row totals differ as in samples of unequal size."""
     totals: NDArray[np.float64] | float = 0.0
@@ -113,24 +126,20 @@ def _runs(columns: Iterable[Numbers | None]) -> Iterator[list[Numbers]]:
             run.append(one)
 
 
+=======
+>>>>>>> h61/lines
 def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     """The columns that are alike, and their type; no columns where too few are."""
-    several = [one for one in numbers if len(one.different) > 2]
+    several = [one.ends for one in numbers if len(one.different) > 2]
+    zeros = [one for one in numbers if one.is_mostly_0]
+    are_zeros, ends = 2 * len(zeros) > len(numbers), max(set(several), key=several.count, default=(0, 0))
     if len(several) < FEWEST:
         return [], ""
-    all_ends = [one.ends for one in several]
-    ends = max(set(all_ends), key=all_ends.count)
-    zeros = [one for one in numbers if one.is_mostly_0]
-    are_zeros = 2 * len(zeros) > len(numbers)
-    if all_ends.count(ends) >= ON_SCALE * len(several):
+    if several.count(ends) >= ON_SCALE * len(several):
         members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
         different = np.unique(np.concatenate([one.different for one in members]))
         if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
             return members, "categorical"
-        values, rows = (np.concatenate([getattr(one, name) for one in members]) for name in ("different", "rows"))
-        in_order = np.argsort(values)
-        median = values[in_order][np.searchsorted(rows[in_order].cumsum(), rows.sum() / 2)]
-        return members, "count" if are_zeros or median <= TYPICAL_COUNT else "real"
     counts = sum(one.type == "count" for one in numbers)
     if not are_zeros or sum(len(one.different) > 2 for one in zeros) < FEWEST or counts < COUNTS * len(numbers):
         return [], ""

@@ -13,17 +13,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Labels
+from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.alike import Numbers, read_alike
+from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, READ_AS, check_names, note_classes, note_left_out
+from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -93,9 +93,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
         if (type := readings[j].type) is not None:
-            is_inferred = j not in types and cells.numbers is not None and not cells.category and not cells.is_coded
-            present = cells.numbers[~cells.missing] if is_inferred and cells.numbers is not None else None
-            neighbours.append(None if present is None else Numbers.read(j, type.type, present))
+            is_named = j in types or cells.category or cells.boolean or cells.is_coded
+            present = None if is_named or cells.numbers is None else cells.numbers[~cells.missing]
+            neighbours.append(None if present is None else whole_numbers(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         left_out = readings[j].type is None and not readings[j].problem

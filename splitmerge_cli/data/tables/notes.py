@@ -11,14 +11,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.dataset import Kind
+from splitmerge_cli.data.dataset import READ_AS, Kind
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
 from splitmerge_cli.received import DataError
 
-READ_AS = "columns are read as "
-"""Beginning of the note that lists the types of the columns."""
 ROUTINE = (READ_AS, "missing cells: ")
 """Parts of the notes that every table has."""
 NAMES_OF_ITEMS = "every value differs: they are the names of the items"
