@@ -118,7 +118,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         )
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, run.summary["N"])
-    yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
+    yield from cluster_lines(rows, headline(run, len(rows), outliers), most, width)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
@@ -311,7 +311,8 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
     return [{key: text(value) for key, value in record.items()} for record in records]
 
 
-def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:
+def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
+    """Say how many clusters and outliers a finished run has, and whether they stand for all chains."""
     summary = run.summary
     apart = sum(int(row["size"]) for row in outliers)
     found = f"{clusters:,} cluster{'s' * (clusters != 1)}"

@@ -122,7 +122,7 @@ def _title(run: Run, chains: Sequence[pd.DataFrame]) -> str:
     return f"{question}{title_of(option(run, 'sampler'))} on {data_name(run)}, {N}, {made}"
 
 
-def _look(k: int) -> dict[str, object]:
+def _look(k: int) -> dict[str, Any]:
     """Colour and dashes of a chain."""
     return {"color": CYCLE[k % len(CYCLE)], "linestyle": CHAINS[k % len(CHAINS)]}
 

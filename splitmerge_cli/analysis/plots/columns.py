@@ -1,4 +1,4 @@
-"""Tables of many columns and the clusters found in them: pairs of the most telling columns, projections of all."""
+"""Tables of many columns and the clusters found in them: pairs of the columns that differ most, projections."""
 
 from dataclasses import dataclass
 from typing import Any

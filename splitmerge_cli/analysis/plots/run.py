@@ -143,7 +143,8 @@ PICTURES = {
     ),
     "traces": Picture(
         "Do the chains agree?",
-        "for log joint, K and the quantity of largest R-hat: traces, ranks and running means, chains apart",
+        "for log joint, K and the quantity of largest R-hat: each chain's line over iterations and bars of its ranks in "
+        "strips, and lines of the running means",
         lambda run: True,
         chains.traces,
     ),

@@ -75,8 +75,8 @@ def co_clustering(run: Run) -> Figure:
     if names is not None and N <= MOST_NAMES:
         _name_items(figure, ax, [str(names[i]) for i in order])
     else:
-        shown = thinned_rows(N, MOST_ROWS)
-        ax.set_yticks(shown + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[shown]]])
+        places = thinned_rows(N, MOST_ROWS)
+        ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel("row of the item (items are sorted by cluster)")
     _name_blocks(ax.xaxis, ends, [str(k) for k in labels[order[ends - 1]]], NARROWEST * N)
     ax.set_xlabel("cluster")
@@ -227,7 +227,7 @@ def _name_blocks(axis: Axis, ends: NDArray[np.int64], names: Sequence[str], leas
     """Names at the middle of the blocks that have at least so many items."""
     begins = np.concatenate([[0], ends[:-1]])
     wide = np.flatnonzero(ends - begins >= least)
-    axis.set_ticks((begins + ends)[wide] / 2, [names[k] for k in wide])
+    axis.set_ticks((begins + ends)[wide] / 2, [names[k] for k in wide.tolist()])
     axis.set_tick_params(length=0)
 
 
