@@ -138,6 +138,13 @@ def test_blocks_have_the_numbers_that_the_caption_promises() -> None:
     assert sorted(text.get_text() for text in ax.texts[2:]) == ["0.50", "0.50", "1.00", "1.00"]
 
 
+def test_clusters_are_named_by_those_of_the_point_estimate() -> None:
+    estimate = np.array([5, 5, 5, 5, 6, 6, 7, 7])
+    assert uncertainty.name_parts([0, 0, 0, 1, 2, 2, 2, 2], estimate) == ["6+7", "5.1", "5.2"]
+    # a tenth of the items at least
+    assert uncertainty.name_parts(np.zeros(21, int), np.repeat([0, 1, 2], [17, 3, 1])) == ["0+1"]
+
+
 def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     share = np.where(np.arange(12) < 6, 0.9, 0.1)

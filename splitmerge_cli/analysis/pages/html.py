@@ -50,7 +50,6 @@ pre code { padding: 0; background: none; }
 .v { white-space: nowrap; } .v, .strong { font-weight: 600; } .yes { color: var(--yes); } .no { color: var(--no); }
 .open { color: var(--open); }
 .verdict { font-size: 1.15rem; font-weight: 600; border-left: .3rem solid currentColor; padding-left: .8rem; }
-/* a shadow at the right as long as there is more to scroll to */
 .scroll { overflow-x: auto;
           background: linear-gradient(to left, var(--paper) 30%, transparent) right / 3rem 100% no-repeat local,
                       linear-gradient(to left, var(--rule), transparent) right / 1rem 100% no-repeat scroll; }

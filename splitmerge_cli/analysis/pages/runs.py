@@ -36,6 +36,7 @@ PROTOTYPES = 3
 """Documents of a topic that are named."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
+Rows = list[dict[str, str]]
 NUMBER, CERTAINTY, CHAINS = ("n_clusters", "dendrogram", "calibration"), ("co_clustering", "credible_ball"), ("traces",)
 """Pictures of the number of clusters, of their certainty, of chains; the others are those of clusters."""
 
@@ -131,7 +132,7 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 
 
 # -- one run
-def _tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None, str]:
+def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
     """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
     if run.has_topics:
         return [], None, ""
@@ -143,12 +144,10 @@ def _tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None
         return [], None, f"The data could not be loaded again: {error}"
 
 
-def _result(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> Iterator[Markup]:
+def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
     summary = run.summary
-    if run.has_topics:
-        first = topic_report.headline(summary)
-    else:
-        first = summaries.headline(run, clusters or summary["point_estimate"]["n_clusters"], outliers)
+    clusters = clusters or summary["point_estimate"]["n_clusters"]
+    first = topic_report.headline(summary) if run.has_topics else summaries.headline(run, clusters, outliers)
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     lines = [*summaries.interval_lines(run), _count_certain(run), summaries.score_line(summary)]
     for line in (*lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
@@ -165,10 +164,11 @@ def _number(run: Run) -> Iterator[Markup]:
 
 def _chains(run: Run) -> Iterator[Markup]:
     others = set(misfit.describe_misfit(run.summary))
-    lines = [line for line in closing.verdict(run) if not line.startswith("next:") and line not in others]
-    for k, line in enumerate(lines):
-        verdict = _verdict(judgement_of(run).converged, "open")
-        yield paragraph(_sentence(line), "" if k else f"strong {verdict}")
+    css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
+    for line in closing.verdict(run):
+        if not line.startswith("next:") and line not in others:
+            yield paragraph(_sentence(line), css)
+            css = ""
 
 
 def _verdict(converged: bool | None, unknown: str) -> str:
@@ -183,13 +183,7 @@ def _range(numbers: Sequence[int]) -> str:
     return f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} to {max(numbers):,}"
 
 
-def _clusters(
-    run: Run,
-    rows: list[dict[str, str]],
-    outliers: list[dict[str, str]],
-    columns: list[dict[str, str]] | None,
-    trouble: str,
-) -> Iterator[Markup]:
+def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, trouble: str) -> Iterator[Markup]:
     if run.has_topics:
         yield _topics(run)
         return
@@ -398,10 +392,10 @@ def _repeat(run: Run) -> Iterator[Markup]:
     else:
         yield html.command(line)
     provenance, summary, row = run.provenance, run.summary, comparison.row_of(run)
-    data = f"{data_name(run)} ({summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$")
     chains = f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
+    size = f"({summary['N']:,} {'tokens' if run.has_topics else 'items'})"
     rows: list[tuple[object, object]] = [
-        ("data", data),
+        ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
         ("model", summary["model"]),
         ("sampler", f"{summary['sampler']}, schedule {summary['schedule']}"),
         ("chains", f"{chains}started from {run.config['init']}"),

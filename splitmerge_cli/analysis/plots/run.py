@@ -143,8 +143,7 @@ PICTURES = {
     ),
     "traces": Picture(
         "Do the chains agree?",
-        "for log joint, K and the quantity of largest R-hat: each chain's line over iterations and bars of its ranks in "
-        "strips, and lines of the running means",
+        "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
         chains.traces,
     ),
@@ -158,21 +157,8 @@ def available(run: Run) -> Iterator[str]:
 
 
 def pictures(run: Run, only: Collection[str] | None = None, column: bool = False) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name.
-
-    Parameters
-    ----------
-    run : Run
-    only : collection of str, optional
-        The pictures that are drawn, where the run has them; by default all.
-    column : bool
-        Draw at the width of a column, and only what can be read so.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After all other pictures: one needs the data, which cannot be loaded again.
-    """
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn; `column`: at the width
+    of a column, those that can be read so. Errors of `Picture` are raised after all others are drawn."""
 
     def draw(name: str) -> Figure:
         figure = draw_in_fonts(partial(PICTURES[name].draw, run))
