@@ -166,9 +166,14 @@ def _chains(run: Run) -> Iterator[Markup]:
     others = set(misfit.describe_misfit(run.summary))
     css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
     for line in closing.verdict(run):
-        if not line.startswith("next:") and line not in others:
+        if not _is_next(line) and line not in others:
             yield paragraph(_sentence(line), css)
             css = ""
+
+
+def _is_next(line: str) -> bool:
+    """Whether a line of the verdict is what to do next, or introduces it."""
+    return line.startswith("next:") or line.endswith(":")
 
 
 def _verdict(converged: bool | None, unknown: str) -> str:
@@ -176,11 +181,7 @@ def _verdict(converged: bool | None, unknown: str) -> str:
 
 
 def _sentence(line: str) -> str:
-    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
-
-
-def _range(numbers: Sequence[int]) -> str:
-    return f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} to {max(numbers):,}"
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?", ":")) else ".")
 
 
 def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, trouble: str) -> Iterator[Markup]:
@@ -365,7 +366,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
 
 
 def _next(run: Run) -> Iterator[Markup]:
-    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if line.startswith("next:")]
+    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if _is_next(line)]
     for line in lines:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
@@ -392,7 +393,8 @@ def _repeat(run: Run) -> Iterator[Markup]:
     else:
         yield html.command(line)
     provenance, summary, row = run.provenance, run.summary, comparison.row_of(run)
-    chains = f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
+    length = " to ".join(dict.fromkeys(f"{end(summary['iterations']):,}" for end in (min, max)))
+    chains = f"{summary['chains']} of {length} iterations, seed {summary['seed']}, "
     size = f"({summary['N']:,} {'tokens' if run.has_topics else 'items'})"
     rows: list[tuple[object, object]] = [
         ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
