@@ -122,7 +122,7 @@ def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
     said = {name: check(figure) for name, figure in pictures(run, ["pairs", "projection", "cluster_means"])}
     assert "4 rows in which the clusters differ less are left out" in said["cluster_means"]
     # names that begin and end alike stay distinct
-    assert "…07…" in said["cluster_means"]
+    assert sum(f"…{j:02d}…" in said["cluster_means"] for j in range(60)) == 56
 
 
 def test_blocks_have_the_numbers_that_the_caption_promises() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import topics
@@ -49,7 +50,6 @@ def traces(run: Run) -> Figure:
     if worst in late and not any(np.array_equal(late[worst], late[name]) for name in names):
         names.insert(2, worst)
     wide = ["perplexity"] * (of_topics and run.has_perplexity) + ["shares"] * of_topics
-    # the picture is no higher than a page
     high = min(max(1.2, 0.3 * n), (9.1 - 1.6 * len(wide)) / len(names) - 0.35)
     parts, ratios = (["", "ranks", "mean"], [2.0, 1.0, 1.2]) if n > 1 else (["", "mean"], [2.0, 1.2])
     mosaic: Any = [[f"{name}{part}" for part in parts] for name in names] + [[name] * len(parts) for name in wide]
@@ -67,6 +67,10 @@ def traces(run: Run) -> Figure:
             axes[f"{name}ranks"].set_title("ranks" if known is None else f"ranks, R-hat {format_rhat(known)}")
             _draw_ranks(axes[f"{name}ranks"], without_rounding(name, late[name]))
         _draw_running_means(axes[f"{name}mean"], chains, late[name])
+        for axis in (axes[f"{name}{part}"].xaxis for part in parts):
+            axis.set_major_locator(MaxNLocator(3, integer=True))
+            axis.set_major_formatter("{x:,.0f}")
+            axis.set_tick_params(labelbottom=name == names[-1])
     for part in parts:
         axes[f"{names[-1]}{part}"].set_xlabel("rank" if part == "ranks" else "iteration")
     if "perplexity" in wide:
@@ -120,8 +124,9 @@ def _draw_traces(ax: Axes, chains: Sequence[pd.DataFrame], name: str, label: str
         ax.plot(x, y, color=_look(k)["color"], linewidth=0.6)
     _make_strips(ax, [f"chain {chain['chain'].iloc[0]}" for chain in chains])
     ax.set_xlim(0, last)
-    ends = dict.fromkeys(number(end, high - low).replace("-", "−") for end in (low, high))
-    ax.set_title(f"{label}: {' to '.join(ends)}")
+    whole = low == round(low) and high == round(high)
+    ends = dict.fromkeys(f"{end:.0f}" if whole else number(end, high - low) for end in (low, high))
+    ax.set_title(f"{label}: {' to '.join(ends)}".replace("-", "−"))
 
 
 def _draw_ranks(ax: Axes, x: Numbers) -> None:
@@ -133,7 +138,7 @@ def _draw_ranks(ax: Axes, x: Numbers) -> None:
         ax.stairs(k + 0.42 - unit * heights, np.linspace(0, x.size, BINS + 1), baseline=k + 0.42, **look)
         ax.axhline(k + 0.42 - unit, color="#111111", linewidth=0.6, linestyle=(0, (3, 2)))
     _make_strips(ax, [""] * len(x))
-    ax.set(xlim=(0, x.size), xticks=[1, x.size])
+    ax.set_xlim(0, x.size)
 
 
 def count_ranks(x: Numbers) -> NDArray[np.int64]:
@@ -151,8 +156,7 @@ def _draw_running_means(ax: Axes, chains: Sequence[pd.DataFrame], x: Numbers) ->
     means, at = np.cumsum(x, axis=1) / np.arange(1, x.shape[1] + 1), thinned_rows(x.shape[1], STEPS)
     for k, (chain, mean) in enumerate(zip(chains, means, strict=True)):
         ax.plot(chain["iteration"].to_numpy()[-x.shape[1] :][at], mean[at], linewidth=1.1, **_look(k))
-    settled = means[:, int(SETTLED * x.shape[1]) :]
-    settled = settled[np.isfinite(settled)]
+    settled = (late := means[:, int(SETTLED * x.shape[1]) :])[np.isfinite(late)]
     if len(settled) and (spread := np.ptp(settled)) > 0:
         ax.set_ylim(settled.min() - 0.08 * spread, settled.max() + 0.08 * spread)
     ax.set_title("running mean")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,6 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
-
-Made = TypeVar("Made")
 
 
 def fractions(chain: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -170,7 +168,7 @@ def pictures(run: Run, only: Collection[str] | None = None, column: bool = False
     return _make_each(run, draw, [name for name in names if PICTURES[name].in_column or not column])
 
 
-def _make_each(run: Run, make: Callable[[str], Made], names: Iterable[str]) -> Iterator[tuple[str, Made]]:
+def _make_each(run: Run, make: Callable[[str], Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Make something of each picture that a run has; the first error of all is raised last."""
     failed = None
     for name in names:
