@@ -28,9 +28,9 @@ def report(
 ) -> None:
     """Write one page of HTML about runs, or, without runs, about the reproduction of the papers.
 
-    Of runs: verdict, clusters with intervals, certainty, pictures, whether the model fits, how the answer moves with
-    prior, model and start, what to do next, and how to repeat it; of several first the table that compares them. One
-    run: RUN/report.html; several: OUT/reports/ID.html, beside them. The page loads nothing from elsewhere.
+    The page of a run, RUN/report.html, has its clusters, their number and certainty, with pictures; whether the model
+    fits; how the answer moves with prior, model and start; what to do next; the chains; and how to repeat it. The page
+    of several runs, OUT/reports/ID.html, begins with a table that compares them. Pages load nothing from elsewhere.
 
     The folder of a sweep or race stands for its runs; that of a certificate has a page of its own, report.html.
 

@@ -120,7 +120,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         )
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, run.summary["N"])
-    yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
+    yield from cluster_lines(rows, headline(run, len(rows), outliers), most, width)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
@@ -318,12 +318,13 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
 def count(clusters: int, outliers: Sequence[Mapping[str, str]], N: int) -> str:
     """Say how many clusters and outliers N items have."""
     apart = sum(int(row["size"]) for row in outliers)
-    found = f"{clusters:,} cluster{'s' * (clusters != 1)}"
-    found += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
-    return f"{found} of {N:,} items"
+    counts = f"{clusters:,} cluster{'s' * (clusters != 1)}"
+    counts += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
+    return f"{counts} of {N:,} items"
 
 
-def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:
+def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
+    """Say how many clusters and outliers a finished run has, and whether they stand for all chains."""
     summary = run.summary
     found = count(clusters, outliers, summary["N"])
     judged = judgement_of(run)

@@ -133,5 +133,5 @@ def test_the_dendrogram_draws_every_cluster(smcmc, path) -> None:
     figure = smcmc_library.Posterior.load(path).plot("dendrogram")
     ax = figure.axes[0]
     K = Run(path).summary["point_estimate"]["n_clusters"]
-    assert len(ax.get_yticks()) == K and len(ax.lines) == 3 * (K - 1)
+    assert len(ax.get_yticks()) == K and len(ax.lines) == K - 1
     assert sorted(int(text.get_text()) for text in ax.texts) == list(range(1, K))

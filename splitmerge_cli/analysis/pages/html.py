@@ -50,10 +50,11 @@ pre code { padding: 0; background: none; }
 .v { white-space: nowrap; } .v, .strong { font-weight: 600; } .yes { color: var(--yes); } .no { color: var(--no); }
 .open { color: var(--open); }
 .verdict { font-size: 1.15rem; font-weight: 600; border-left: .3rem solid currentColor; padding-left: .8rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background: linear-gradient(to left, var(--paper) 30%, transparent) right / 3rem 100%
+          no-repeat local, linear-gradient(to left, var(--rule), transparent) right / 1rem 100% no-repeat scroll; }
 .texts { min-width: 46rem; } .texts td { width: 30%; } .texts td:first-child { width: 12%; }
 @media screen and (max-width: 44rem) {
-  .first, .last { min-width: 0; } tbody th { width: 8rem; }
+  .first, .last { min-width: 0; } tbody th { width: 8rem; } th, td { padding: .3rem; } th.n { white-space: normal; }
   .first tr, .last tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
   .first :is(th, td), .last :is(th, td) { flex: 1 1 0; border: 0; padding: .2rem .3rem; text-align: left;
                                           white-space: normal; }

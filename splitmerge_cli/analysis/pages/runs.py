@@ -1,9 +1,10 @@
-"""The page of finished runs: what was found, how sure it is, whether the model fits, and how to repeat it."""
+"""The page of finished runs: clusters, their number and certainty, whether the model fits, chains, how to repeat it."""
 
 import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.diagnostics import topic_report
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, summaries
+from splitmerge_cli.runs import closing, misfit, summaries
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
@@ -34,6 +36,9 @@ PROTOTYPES = 3
 """Documents of a topic that are named."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
+Rows = list[dict[str, str]]
+NUMBER, CERTAINTY, CHAINS = ("n_clusters", "dendrogram", "calibration"), ("co_clustering", "credible_ball"), ("traces",)
+"""Pictures of the number of clusters, of their certainty, of chains; the others are those of clusters."""
 
 
 def write_report(runs: Sequence[Run]) -> Path:
@@ -71,14 +76,23 @@ def _subject(run: Run) -> str:
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
     """The sections of one run, under headings of a level."""
+    what = "Topics" if run.has_topics else "Clusters"
+    rows, columns, trouble = _tables(run)
+    rows, outliers = summaries.set_apart(rows, run.summary["N"])
+    of_clusters = [name for name in PICTURES if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
+
+    def draw_parts(names: Sequence[str]) -> Iterator[Markup]:
+        return _pictures(run, names, level + 1, prefix)
+
     sections = [
-        ("Result", "result", lambda: _result(run)),
-        ("Topics" if run.has_topics else "Clusters", "clusters", lambda: _clusters(run)),
-        ("Certainty", "certainty", lambda: _certainty(run)),
-        ("Pictures", "pictures", lambda: _pictures(run, level + 1, prefix)),
+        ("Result", "result", lambda: _result(run, len(rows), outliers)),
+        (what, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts(of_clusters))),
+        (f"Number of {what.lower()}", "number", lambda: chain(_number(run), draw_parts(NUMBER))),
+        ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts(CERTAINTY))),
         ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
         ("What to do next", "next", lambda: _next(run)),
+        ("Chains", "chains", lambda: chain(_chains(run), draw_parts(CHAINS))),
         ("Repeat it", "repeat", lambda: _repeat(run)),
     ]
     links = join([element("a", name, href=f"#{prefix}{anchor}") for name, anchor, _ in sections], " · ")
@@ -118,44 +132,48 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 
 
 # -- one run
-def _result(run: Run) -> Iterator[Markup]:
-    lines = [line for line in closing.verdict(run) if not line.startswith("next:")]
-    summary, judged = run.summary, judgement_of(run)
-    css = _verdict(judged.converged, "open")
-    first, *others = lines
-    yield paragraph(_sentence(first), f"verdict {css}")
-    for line in others:
+def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
+    """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
+    if run.has_topics:
+        return [], None, ""
+    if "labels" not in run.summary["point_estimate"]:
+        return [], None, "The clusters of so many items are not listed."
+    try:
+        return *summaries.tables(run), ""
+    except (ConfigError, DataError) as error:
+        return [], None, f"The data could not be loaded again: {error}"
+
+
+def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
+    summary = run.summary
+    clusters = clusters or summary["point_estimate"]["n_clusters"]
+    first = topic_report.headline(summary) if run.has_topics else summaries.headline(run, clusters, outliers)
+    yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
+    lines = [*summaries.interval_lines(run), _count_certain(run), summaries.score_line(summary)]
+    for line in (*lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
+        if line:
+            yield paragraph(_sentence(line))
+
+
+def _number(run: Run) -> Iterator[Markup]:
+    if judgement_of(run).converged is False:
+        yield paragraph("The chains differ, so the number has no interval.")
+    for line in () if run.has_topics else summaries.group_lines(run):
         yield paragraph(_sentence(line))
-    row = comparison.row_of(run)
-    K, what = row["n_clusters"], "topics" if run.has_topics else "clusters"
-    if row["low"] is None:
-        yield paragraph(f"The best state has {K:,} {what}. The chains differ, so their number has no interval.")
-    else:
-        yield paragraph(
-            f"The estimate has {K:,} {what if K != 1 else what[:-1]}. With probability 0.95 their number is between "
-            f"{row['low']:,} and {row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
-        )
-        if outside := summaries.describe_outside((row["low"], row["high"]), summary, what):
-            yield paragraph(_sentence(outside))
-    if scores := summaries.score_line(summary):
-        yield paragraph(_sentence(scores))
-    data = f"{data_name(run)} ({summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$")
-    chains = f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
-    rhat = f"{comparison.number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'})"
-    facts = {
-        "data": data,
-        "model": run.config["model"]["name"],
-        "sampler": f"{summary['sampler']}, schedule {summary['schedule']}",
-        "chains": f"{chains}started from {run.config['init']}",
-        "R-hat, effective draws": f"{rhat}, {comparison.number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
-        "seconds of sampling": comparison.number(row["seconds"]),
-    }
-    yield html.facts(facts.items(), "The run")
-    if notes := summary.get("notes"):
-        yield paragraph("How the data were read:")
-        yield html.items(notes)
-    for line in closing.warnings(run):
-        yield paragraph(_sentence(line))
+
+
+def _chains(run: Run) -> Iterator[Markup]:
+    others = set(misfit.describe_misfit(run.summary))
+    css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
+    for line in closing.verdict(run):
+        if not _is_next(line) and line not in others:
+            yield paragraph(_sentence(line), css)
+            css = ""
+
+
+def _is_next(line: str) -> bool:
+    """Whether a line of the verdict is what to do next, or introduces it."""
+    return line.startswith("next:") or line.endswith(":")
 
 
 def _verdict(converged: bool | None, unknown: str) -> str:
@@ -163,24 +181,15 @@ def _verdict(converged: bool | None, unknown: str) -> str:
 
 
 def _sentence(line: str) -> str:
-    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?", ":")) else ".")
 
 
-def _range(numbers: Sequence[int]) -> str:
-    return f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} to {max(numbers):,}"
-
-
-def _clusters(run: Run) -> Iterator[Markup]:
+def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, trouble: str) -> Iterator[Markup]:
     if run.has_topics:
         yield _topics(run)
         return
-    if "labels" not in run.summary["point_estimate"]:
-        yield paragraph("The clusters of so many items are not listed.")
-        return
-    try:
-        rows, columns = summaries.tables(run)
-    except (ConfigError, DataError) as error:
-        yield paragraph(f"The data could not be loaded again: {error}")
+    if trouble:
+        yield paragraph(trouble)
         return
     shown = rows[:MOST_CLUSTERS]
     network = any(row.get("density") for row in shown)
@@ -210,6 +219,9 @@ def _clusters(run: Run) -> Iterator[Markup]:
     yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
+    labels = run.summary["point_estimate"]["labels"]
+    for line in (*summaries.outlier_lines(run, labels, outliers), *summaries.far_lines(run)):
+        yield paragraph(_sentence(line))
 
 
 def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -258,6 +270,17 @@ def _share(value: Any) -> str:
     return f"{float(value):.2f}" if value not in (None, "") else "–"
 
 
+def _count_certain(run: Run) -> str | None:
+    """Say how many items are certain; None where certainties are not known."""
+    if "labels" not in run.summary["point_estimate"] or (certainty := run.clusters()["certainty"]).isna().any():
+        return None
+    sure = int((certainty >= SURE).sum())
+    return (
+        f"{sure:,} of {len(certainty):,} items ({sure / len(certainty):.0%}) have a certainty of {SURE} or more; the "
+        f"mean certainty is {certainty.mean():.2f}"
+    )
+
+
 def _certainty(run: Run) -> Iterator[Markup]:
     ball, summary = run.summary.get("credible_ball"), run.summary
     if not ball:
@@ -272,17 +295,9 @@ def _certainty(run: Run) -> Iterator[Markup]:
         f"{lower['n_clusters']:,} clusters. The most that two partitions of these items can differ is "
         f"{math.log(summary['N']):.3g} nats."
     )
-    if "labels" not in summary["point_estimate"]:
+    if _count_certain(run) is None:
         return
     frame = run.clusters()
-    if frame["certainty"].isna().any():
-        return
-    sure = int((frame["certainty"] >= SURE).sum())
-    yield paragraph(
-        f"Of {len(frame):,} items {sure:,} ({sure / len(frame):.0%}) have a certainty of {SURE} or more: the "
-        "probability of being in one cluster with a random other item of their cluster. The mean certainty is "
-        f"{frame['certainty'].mean():.2f}."
-    )
     least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
     named = "name" in frame
     rows = [
@@ -298,15 +313,16 @@ def _certainty(run: Run) -> Iterator[Markup]:
     yield table(
         ["item" if named else "row", "cluster", "certainty", "other cluster", "there instead"],
         rows,
-        "The items of least certainty. There instead: the probability of being with a random item of the other cluster "
+        "The items of least certainty: the probability of being in one cluster with a random other item of their "
+        "cluster. There instead: the probability of being with a random item of the other cluster "
         "and not with one of its own. It and the certainty add up to 1 at most.",
         numbers=[1, 2, 3, 4],
     )
 
 
-def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
+def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
     with use_style():
-        for name, of in PICTURES.items():
+        for name, of in ((name, PICTURES[name]) for name in PICTURES if name in names):
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())
@@ -350,7 +366,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
 
 
 def _next(run: Run) -> Iterator[Markup]:
-    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if line.startswith("next:")]
+    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if _is_next(line)]
     for line in lines:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
@@ -376,10 +392,17 @@ def _repeat(run: Run) -> Iterator[Markup]:
         )
     else:
         yield html.command(line)
-    provenance = run.provenance
+    provenance, summary, row = run.provenance, run.summary, comparison.row_of(run)
+    length = " to ".join(dict.fromkeys(f"{end(summary['iterations']):,}" for end in (min, max)))
+    chains = f"{summary['chains']} of {length} iterations, seed {summary['seed']}, "
+    size = f"({summary['N']:,} {'tokens' if run.has_topics else 'items'})"
     rows: list[tuple[object, object]] = [
+        ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
+        ("model", summary["model"]),
+        ("sampler", f"{summary['sampler']}, schedule {summary['schedule']}"),
+        ("chains", f"{chains}started from {run.config['init']}"),
+        ("seconds of sampling", comparison.number(row["seconds"])),
         ("folder", element("code", run.path)),
-        ("seed of the chains", run.summary["seed"]),
     ]
     rows += [
         (f"SHA-256 of {key.removesuffix('_sha256')}", element("code", value))
@@ -393,7 +416,10 @@ def _repeat(run: Run) -> Iterator[Markup]:
     rows.append(("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "–"))
     if provenance.get("commit"):
         rows.append(("commit", element("code", provenance["commit"])))
-    yield html.facts(rows, "Where it comes from")
+    yield html.facts(rows, "The run, and where it comes from")
+    if notes := summary.get("notes"):
+        yield paragraph("How the data were read:")
+        yield html.items(notes)
     yield paragraph(
         "The same command, data and versions give the same content, whatever the number of workers.", "soft"
     )

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.labels import shorten_names
 from splitmerge_cli.analysis.plots.points import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
-from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, footnote, plain_text
+from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
 from splitmerge_cli.diagnostics.cluster_table import number
-from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
+from splitmerge_cli.diagnostics.column_statistics import Numbers, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -101,20 +101,8 @@ def cluster_means(run: Run) -> Figure:
         told.append(f"{hidden:,} smaller clusters are left out.")
     if np.isnan(far).any():
         told.append("Grey: all cells are missing.")
-    _footnote(figure, " ".join(told) + state_of(run))
+    footnote(figure, " ".join(told) + state_of(run), round(LINE * across / FULL))
     return figure
-
-
-def _footnote(figure: Figure, text: str) -> None:
-    width = int(figure.get_figwidth() / FULL * 125)
-    line, lines = "", []
-    for sentence in text.split(". "):
-        if line and len(line) + len(sentence) + 2 > width:
-            lines.append(line + ".")
-            line = sentence
-        else:
-            line = f"{line}. {sentence}" if line else sentence
-    footnote(figure, "\n".join([*lines, line]))
 
 
 def _name(known: Statistics, f: int) -> str:
@@ -123,14 +111,7 @@ def _name(known: Statistics, f: int) -> str:
     return known.titles[j] if alone else f"{known.columns[j]}={level}"
 
 
-def _write(
-    ax: Axes,
-    known: Statistics,
-    rows: NDArray[np.int64],
-    means: NDArray[np.float64],
-    far: NDArray[np.float64],
-    written: bool,
-) -> None:
+def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers, far: Numbers, written: bool) -> None:
     """The means themselves, or dashes in cells far below the mean of all."""
     for r, k in np.ndindex(*means.shape):
         if np.isnan(means[r, k]):

@@ -1,4 +1,4 @@
-"""Tables of many columns and the clusters found in them: pairs of the most telling columns, projections of all."""
+"""Tables of many columns and the clusters found in them: pairs of the columns that differ most, projections."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -109,9 +109,8 @@ def choose_columns(found: Found) -> list[int]:
     """Columns of numbers that are drawn against each other, `PAIRED` at most: those that the summary names of the
     clusters, the largest first, then those of largest mean divergence."""
     numeric, order = _numeric(found.known), sorted(found.ranks, key=found.ranks.__getitem__)
-    named = [j for j in named_columns(found.known, order) if j in numeric]
-    rest = sorted(numeric, key=lambda j: -found.known.telling[j])
-    return list(dict.fromkeys([*named, *rest]))[:PAIRED]
+    ranked = [*named_columns(found.known, order), *np.argsort(-found.known.telling, kind="stable").tolist()]
+    return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]
 
 
 def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:

@@ -5,7 +5,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from scipy.cluster import hierarchy
 
 from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import uncertainty
@@ -37,16 +37,13 @@ def dendrogram(run: Run) -> Figure:
     begun = max(0, K - MOST_LEAVES)
     # merging may bring a partition nearer, and lines do not go back
     height = np.maximum.accumulate(levels.expected_loss)
-    sizes = np.append(np.bincount(levels.labels), np.zeros(K - 1, dtype=np.int64))
     members: list[list[int]] = [[k] for k in range(K)]
-    for t, (a, b) in enumerate(levels.merges):
+    for a, b in levels.merges:
         members.append(members[a] + members[b])
-        sizes[K + t] = sizes[a] + sizes[b]
-    gone = set(levels.merges[:begun].ravel().tolist())
-    leaves = [node for node in range(K + begun) if node not in gone]
-    order = [node for node in _order_leaves(levels.merges, 2 * K - 2, set(leaves)) if node in leaves]
-    place = {node: float(at) for at, node in enumerate(order)}
-    start = dict.fromkeys(order, height[begun])
+    # the number of a merge stands for its height, which others may have, too
+    links = np.column_stack([levels.merges, np.arange(1, K), list(map(len, members[K:]))]).astype(np.float64)
+    tree = hierarchy.dendrogram(links, MOST_LEAVES, "lastp", no_plot=True)
+    order = tree["leaves"]
     figure, ax = plt.subplots(figsize=(FULL * 0.8, 1.6 + ROW * len(order)))
     colour = colour_of(option(run, "sampler"))
     low, high = interval_of_run(run)
@@ -55,15 +52,11 @@ def dendrogram(run: Run) -> Figure:
         said = f"{low} to {high} clusters, 95 % of the posterior"
         ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=said)
         ax.legend(loc="lower right", fontsize=6.5)
-    for t in range(begun, K - 1):
-        a, b = levels.merges[t].tolist()
-        x = height[t + 1]
-        for node in (a, b):
-            ax.plot([start[node], x], [place[node]] * 2, color=colour, linewidth=1.1, solid_capstyle="projecting")
-        ax.plot([x, x], [place[a], place[b]], color=colour, linewidth=1.1)
-        place[K + t], start[K + t] = (place[a] + place[b]) / 2, x
-        ax.annotate(f"{K - t - 1}", (x, place[K + t]), (2.5, 0), textcoords="offset points", **NUMBER)
-    names = [_name_leaf(members[node], int(sizes[node])) for node in order]
+    for x, y in zip(np.array(tree["dcoord"], np.int64), np.array(tree["icoord"]) / 10 - 0.5, strict=True):
+        ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
+        place = (height[x[1]], y[1:3].mean())
+        ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
+    names = [_name_leaf(members[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
@@ -75,18 +68,6 @@ def dendrogram(run: Run) -> Figure:
         f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their items; numbers as in clusters.csv.",
     )
     return figure
-
-
-def _order_leaves(merges: NDArray[np.int64], top: int, leaves: set[int]) -> list[int]:
-    """Nodes below the last merge, so that what is merged stands together; of two the larger number first."""
-    K, waiting, found = len(merges) + 1, [top], []
-    while waiting:
-        node = waiting.pop()
-        if node in leaves:
-            found.append(node)
-        else:
-            waiting.extend(sorted(merges[node - K].tolist()))
-    return found
 
 
 def _name_leaf(clusters: list[int], size: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,6 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
-
-Made = TypeVar("Made")
 
 
 def fractions(chain: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -143,7 +141,7 @@ PICTURES = {
     ),
     "traces": Picture(
         "Do the chains agree?",
-        "for log joint, K and the quantity of largest R-hat: traces, ranks and running means, chains apart",
+        "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
         chains.traces,
     ),
@@ -157,21 +155,8 @@ def available(run: Run) -> Iterator[str]:
 
 
 def pictures(run: Run, only: Collection[str] | None = None, column: bool = False) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name.
-
-    Parameters
-    ----------
-    run : Run
-    only : collection of str, optional
-        The pictures that are drawn, where the run has them; by default all.
-    column : bool
-        Draw at the width of a column, and only what can be read so.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After all other pictures: one needs the data, which cannot be loaded again.
-    """
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn; `column`: at the width
+    of a column, those that can be read so. Errors of `Picture` are raised after all others are drawn."""
 
     def draw(name: str) -> Figure:
         figure = draw_in_fonts(partial(PICTURES[name].draw, run))
@@ -183,7 +168,7 @@ def pictures(run: Run, only: Collection[str] | None = None, column: bool = False
     return _make_each(run, draw, [name for name in names if PICTURES[name].in_column or not column])
 
 
-def _make_each(run: Run, make: Callable[[str], Made], names: Iterable[str]) -> Iterator[tuple[str, Made]]:
+def _make_each(run: Run, make: Callable[[str], Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Make something of each picture that a run has; the first error of all is raised last."""
     failed = None
     for name in names:

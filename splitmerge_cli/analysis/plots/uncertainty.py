@@ -1,7 +1,6 @@
 """How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -33,9 +32,7 @@ MOST_NAMES = 90
 NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
-"""Share of the items that a cluster has at least for its number to stand below it."""
-LOWEST = 0.045
-"""Share of the items that a cluster has at least for its name to stand at the side of a panel."""
+"""Share of the items that a cluster has at least for its number to stand below it; beside a panel twice as large."""
 LEAST_PART = 0.1
 """Share of a cluster's items that another has at least for its name to be that of the other."""
 MOST_ROWS = 12
@@ -75,8 +72,8 @@ def co_clustering(run: Run) -> Figure:
     if names is not None and N <= MOST_NAMES:
         _name_items(figure, ax, [str(names[i]) for i in order])
     else:
-        shown = thinned_rows(N, MOST_ROWS)
-        ax.set_yticks(shown + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[shown]]])
+        places = thinned_rows(N, MOST_ROWS)
+        ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel("row of the item (items are sorted by cluster)")
     _name_blocks(ax.xaxis, ends, [str(k) for k in labels[order[ends - 1]]], NARROWEST * N)
     ax.set_xlabel("cluster")
@@ -107,7 +104,7 @@ def credible_ball(run: Run) -> Figure:
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            points.scatter(ax, x, labels, size=8.0, ranks=_match_ranks(labels, numbered))
+            points.scatter(ax, x, labels, size=8.0)
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
@@ -126,8 +123,7 @@ def credible_ball(run: Run) -> Figure:
         "ones. The name of a cluster: the clusters of the point estimate (numbers as in clusters.csv) that hold at "
         "least a tenth of its items; several of one name are 1.1, 1.2, ..., the largest first.\n"
         + (
-            "Colours: those of the clusters of the point estimate that clusters share most items with. Crosses: points "
-            "alone."
+            "Colours are those of each panel alone. Crosses: points alone."
             if x is not None
             else "Blocks: clusters, the largest first, as wide as they have items; with the mean probability from "
             f"{LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} items."
@@ -136,41 +132,23 @@ def credible_ball(run: Run) -> Figure:
     if x is not None:
         figure.canvas.draw()
         for ax, (_, partition) in zip(axes.flat, shown, strict=True):
-            clusters = points.by_size(partition["labels"])
-            middles = np.array([np.nanmedian(x[items], axis=0) for items in clusters])
-            several = [k for k, items in enumerate(clusters) if len(items) > 1]
-            names = name_parts(partition["labels"], numbered)
-            write_apart(ax, middles, names, several, fontsize=8, fontweight="bold", color="#111111")
+            clusters = [x[items][~np.isnan(x[items]).any(axis=1)] for items in points.by_size(partition["labels"])]
+            several = [k for k, places in enumerate(clusters) if len(places) > 1]
+            middles = np.array([np.median(clusters[k], axis=0) for k in several]).reshape(-1, 2)
+            names = [name_parts(partition["labels"], numbered)[k] for k in several]
+            write_apart(ax, middles, names, range(len(names)), fontsize=8, fontweight="bold", color="#111111")
     return figure
 
 
 def name_parts(labels: ArrayLike, numbered: NDArray[np.int64]) -> list[str]:
     """Name the clusters of a partition, the largest first, by those of the point estimate, `numbered`, that have a
-    share of at least `LEAST_PART` of their items.
-
-    Examples
-    --------
-    >>> name_parts([0, 0, 0, 1, 2, 2, 2, 2], np.array([5, 5, 5, 5, 6, 6, 7, 7]))
-    ['6+7', '5.1', '5.2']
-    """
+    share of at least `LEAST_PART` of their items."""
     names = []
     for items in points.by_size(labels):
         counts = np.bincount(numbered[items])
         held = np.flatnonzero(counts >= LEAST_PART * len(items))
         names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
     return [f"{n}.{names[: k + 1].count(n)}" if names.count(n) > 1 else n for k, n in enumerate(names)]
-
-
-def _match_ranks(labels: NDArray[np.int64], numbered: NDArray[np.int64]) -> dict[int, int]:
-    """Give each cluster the rank, and so the colour, of the cluster of the point estimate with which it shares most
-    items, each rank once."""
-    from scipy.optimize import linear_sum_assignment
-
-    clusters, known = points.by_size(labels), points.by_size(numbered)
-    shared = [[np.isin(items, others).sum() for others in known] for items in clusters]
-    rank = dict(zip(*linear_sum_assignment(shared, maximize=True), strict=True))
-    rank |= dict(zip((k for k in range(len(clusters)) if k not in rank), count(len(known)), strict=False))
-    return {int(labels[items[0]]): int(rank[k]) for k, items in enumerate(clusters)}
 
 
 def n_clusters(run: Run) -> Figure:
@@ -197,7 +175,7 @@ def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], num
     """Mean co-clustering between the clusters of a partition, with its numbers; `numbered`: the point estimate."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
     ax.set_xticks([])
-    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbered), LOWEST * len(labels))
+    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbered), 2 * NARROWEST * len(labels))
     _outline(ax, edges[1:])
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
     for a in wide:
@@ -227,7 +205,7 @@ def _name_blocks(axis: Axis, ends: NDArray[np.int64], names: Sequence[str], leas
     """Names at the middle of the blocks that have at least so many items."""
     begins = np.concatenate([[0], ends[:-1]])
     wide = np.flatnonzero(ends - begins >= least)
-    axis.set_ticks((begins + ends)[wide] / 2, [names[k] for k in wide])
+    axis.set_ticks((begins + ends)[wide] / 2, [names[k] for k in wide.tolist()])
     axis.set_tick_params(length=0)
 
 

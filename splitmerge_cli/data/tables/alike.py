@@ -3,18 +3,11 @@
 One column alone does not show what its neighbours do: a species with the values 0, 1 and 2 looks like a category, one
 with larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and
 end at the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read
-<<<<<<< HEAD
-alone. A short scale is categorical, a long one with large numbers real; all else are counts. So are columns of large
-numbers whose rows have totals that differ as those of samples of unequal size do.
+alone. A short scale is categorical; all else are counts. So are columns of large numbers whose rows have totals that
+differ as those of samples of unequal size do.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-=======
-alone. A short scale is categorical; all else are counts.
-"""
-
-from collections.abc import Sequence
->>>>>>> h61/lines
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -86,17 +79,12 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
         The numbers of the column at a position; None where cells are missing.
     """
     types: dict[int, str] = {}
-<<<<<<< HEAD
-    for run in _runs(columns):
+    for _, neighbours in groupby(columns, key=lambda one: one is None):
+        run = [one for one in neighbours if one is not None]
         numbers = [one for one in run if not one.is_flag]
         if len(run) >= FEWEST and {one.type for one in run} <= {"real", "count"} and _are_samples(run, cells):
             types |= {one.j: "count" for one in run if one.type != "count"}
         elif len({one.type for one in numbers}) > 1:
-=======
-    for _, run in groupby(columns, key=lambda one: one is None):
-        numbers = [one for one in run if one is not None and not one.is_flag]
-        if len({one.type for one in numbers}) > 1:
->>>>>>> h61/lines
             members, type = _choose_type(numbers)
             # a binary column is one of two categories
             same = {type, "binary"} if type == "categorical" else {type}
@@ -104,7 +92,6 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
     return types
 
 
-<<<<<<< HEAD
 def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float64] | None]) -> bool:
     """Whether row totals differ as in samples of unequal size."""
     totals: NDArray[np.float64] | float = 0.0
@@ -115,19 +102,6 @@ def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float
     return float(np.std(totals)) >= UNEQUAL * float(np.mean(totals))
 
 
-def _runs(columns: Iterable[Numbers | None]) -> Iterator[list[Numbers]]:
-    """Columns of whole numbers that stand side by side."""
-    run: list[Numbers] = []
-    for one in (*columns, None):
-        if one is None:
-            yield run
-            run = []
-        else:
-            run.append(one)
-
-
-=======
->>>>>>> h61/lines
 def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     """The columns that are alike, and their type; no columns where too few are."""
     several = [one.ends for one in numbers if len(one.different) > 2]
