@@ -100,8 +100,8 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     """Say where clusters overlap, name what the model does not describe, the farthest first, and say what that means
     for the clusters; nothing where nothing was found, or nothing was checked."""
-    unlike, labels = find_unlike(summary), summary["point_estimate"].get("labels")
-    several = bool(labels) and count_larger(labels) > 1
+    unlike, chosen = find_unlike(summary), summary["point_estimate"]
+    several = chosen["n_clusters"] > 1 and ("labels" not in chosen or count_larger(chosen["labels"]) > 1)
     if overlap := do_overlap(summary):
         share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
         groups = summary.get(schema.GROUPS)

@@ -174,8 +174,8 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         return
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     yield (
-        f"{gap}: clusters are joined of the model's components ({number}, 95 %), between which the density falls by "
-        f"less than {1 - math.exp(-joined['gap']):.0%}"
+        f"{gap}: the model's components ({number}, 95 %) are one cluster where the density falls by less than "
+        f"{1 - math.exp(-joined['gap']):.0%} between them"
     )
 
 

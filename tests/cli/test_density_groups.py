@@ -55,7 +55,7 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     assert f"goes on after the 1,500 iterations of {run.path}" in again.stderr
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
     low, high = run.summary["n_clusters_95"]
-    components = f"gap=0.25: clusters are joined of the model's components ({low} to {high}, 95 %)"
+    components = f"gap=0.25: the model's components ({low} to {high}, 95 %) are one cluster where the density falls "
     assert any(line.startswith(components) for line in again.stderr.splitlines())
     # levels, certainties and predictions are those of the joined clusters
     found = smcmc_library.Posterior(joined)
