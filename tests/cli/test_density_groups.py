@@ -55,7 +55,9 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     assert f"goes on after the 1,500 iterations of {run.path}" in again.stderr
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
     low, high = run.summary["n_clusters_95"]
-    components = f"gap=0.25: the model's components ({low} to {high}, 95 %) are one cluster where the density falls "
+    components = (
+        f"with gap=0.25 the model's components ({low} to {high}, 95 %) are one cluster where the density falls "
+    )
     assert any(line.startswith(components) for line in again.stderr.splitlines())
     # levels, certainties and predictions are those of the joined clusters
     found = smcmc_library.Posterior(joined)
@@ -123,4 +125,4 @@ def test_what_cannot_be_joined_is_refused(smcmc, words, why) -> None:
 def test_clusters_that_were_not_joined_are_the_components(smcmc) -> None:
     words = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT]
     result = smcmc("run", *words, "gap=0.25", "trace.partitions=0")
-    assert "gap=0.25: clusters are not joined: no late partitions were recorded" in result.stderr
+    assert "with gap=0.25 clusters are not joined: no late partitions were recorded" in result.stderr

@@ -100,7 +100,7 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     assert f" {low}–{high} " in smcmc("compare", str(path)).stdout
     assert smcmc("report", str(path)).exit_code == 0
     page = " ".join((path / "report.html").read_text().split())
-    assert f"With probability 0.95 their number is between {low} and {high}" in page
+    assert f"95 % interval of the number of clusters: {low} to {high} (second halves of" in page
     assert (", outside this interval: " in page) == outside
     assert posterior.n_clusters_interval == (low, high) and f"(95 %: {shown}" in repr(posterior)
     assert ("the estimate lies outside" in repr(posterior)) == outside

@@ -131,12 +131,9 @@ def _result(run: Run) -> Iterator[Markup]:
     if row["low"] is None:
         yield paragraph(f"The best state has {K:,} {what}. The chains differ, so their number has no interval.")
     else:
-        yield paragraph(
-            f"The estimate has {K:,} {what if K != 1 else what[:-1]}. With probability 0.95 their number is between "
-            f"{row['low']:,} and {row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
-        )
-        if outside := summaries.describe_outside((row["low"], row["high"]), summary, what):
-            yield paragraph(_sentence(outside))
+        yield paragraph(f"The estimate has {K:,} {what if K != 1 else what[:-1]}.")
+        for line in (*summaries.joined_lines(summary), *summaries.interval_lines(run)):
+            yield paragraph(_sentence(line))
     if scores := summaries.score_line(summary):
         yield paragraph(_sentence(scores))
     data = f"{data_name(run)} ({summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$")
