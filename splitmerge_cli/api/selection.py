@@ -5,7 +5,8 @@
     `mixed`. The first two only where no cell is missing and their reader finds the same cells: two words such as female
     and male, binary though they are, are left to `mixed`. Unless named, the scales b0 and kappa0 of real columns come
     from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows are read as their
-    principal components (`splitmerge_cli.data.tables.reduced`).
+    principal components (`splitmerge_cli.data.tables.reduced`). Clusters of `gaussian` without a gap of density between
+    them are joined where the draws agree (``gap=null``), unless `gap` is named.
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
     others: the simplest of those whose difference from the best is within its standard error (1.5 of these where
@@ -172,7 +173,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec))
-        said = [override(key, value) for key, value in named.items() if value != AUTO]
+        said = [override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
     with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
         of_ratings: dict[str, Any] = {}
@@ -449,7 +450,9 @@ def _choose_model(spec: RunSpecification) -> dict[str, Any]:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
     named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
-    return {"model": model, **named, **_unnamed_options(spec, model, dataset)}
+    # null: the draws decide whether clusters are joined
+    joins = {} if "gap" in spec.given_keys.keys or model != OF_REALS[0] else {"gap": None}
+    return {"model": model, **named, **_unnamed_options(spec, model, dataset), **joins}
 
 
 def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[str, Any] | None:

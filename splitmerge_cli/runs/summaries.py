@@ -175,7 +175,7 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     yield (
         f"{gap} the model's components ({number}, 95 %) are one cluster where the density falls by less than "
-        f"{1 - math.exp(-joined['gap']):.0%} between them"
+        f"{1 - math.exp(-joined['gap']):.0%} between them; gap=0 lists the components"
     )
 
 
