@@ -219,16 +219,19 @@ class Posterior(StoredDraws):
         """ndarray of int32, ``[N]``: the groups of rows between whose clusters the density has no gap.
 
         A group that is not of the model's shape takes several clusters. With ``options={"gap": 0.25}`` groups are the
-        clusters of a run, and levels, certainties and interval are theirs. See
+        clusters of a run (`labels`), and levels, certainties and interval are theirs. See
         `splitmerge_cli.diagnostics.density_gaps`.
 
         Raises
         ------
         ConfigError
             The groups were not looked for: one cluster, other data than dense real columns, too many clusters or
-            columns, chains that have not converged or are not finished, or a run with `gap`.
+            columns, or chains that have not converged or are not finished.
         """
-        if (found := self.run.summary.get(schema.GROUPS) if self.run.is_done else None) is None:
+        summary = self.run.summary if self.run.is_done else {}
+        if (summary.get(schema.JOINED_BY) or {"why_not": ""})["why_not"] is None:
+            return self.labels
+        if (found := summary.get(schema.GROUPS)) is None:
             raise ConfigError(
                 f"{self.run.path}: groups of clusters were not looked for; expected a finished run on dense real "
                 "columns, none of them a sum of others, with several clusters, but not many"

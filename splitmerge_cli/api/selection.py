@@ -2,9 +2,9 @@
 
 ``model=auto``
     By the kind of data. A table: `bernoulli` where every column is binary, `gaussian` where every one is real, both if
-    no cell is missing and their reader finds the same cells; else `mixed`. Unless named, the scales b0 and kappa0 of
-    real columns come from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows
-    are read as their principal components (`splitmerge_cli.data.tables.reduced`).
+    no cell is missing and their reader finds the same cells; else `mixed`. Unless named, scales come from the data,
+    the covariance is chosen, more real columns than rows are read as principal components, and clusters of `gaussian`
+    without a gap of density between them are joined where the draws agree (``gap=null``).
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full): the simplest whose log predictive density of a row given the others is
     within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
@@ -12,7 +12,7 @@
     allow is named with the reason; of one column, and where one alone is left, nothing is compared.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
-    numbers, all alike, by the same density.
+    numbers, all alike, by that density.
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
     count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
@@ -20,8 +20,7 @@ Counts among the columns
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
-    standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided before, the
-    covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the columns.
+    standard errors. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the columns.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
 """
@@ -172,7 +171,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec, tell))
-        said = [override(key, value) for key, value in named.items() if value != AUTO]
+        said = [override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
     with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
         of_ratings: dict[str, Any] = {}
@@ -450,7 +449,8 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
     named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
-    return {"model": model, **named, **_unnamed_options(spec, model, dataset)}
+    joins = {} if "gap" in spec.given_keys.keys or model != OF_REALS[0] else {"gap": None}
+    return {"model": model, **named, **_unnamed_options(spec, model, dataset), **joins}
 
 
 def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[str, Any] | None:

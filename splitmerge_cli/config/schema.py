@@ -177,12 +177,13 @@ class Schema:
         Positive("budget", None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9)
     )
     until: Until
-    gap: float = _key(
+    gap: float | None = _key(
         Number(
             "gap",
             NO_GAP,
             "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
-            "every draw; 0: none",
+            "every draw; 0: none; null: where the draws agree (model=auto)",
+            optional=True,
             least=0.0,
             most=100.0,
         ),

@@ -26,7 +26,7 @@ from splitmerge_cli.runs.clusterings import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import find_groups, join_draws
+from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
@@ -65,10 +65,7 @@ def assemble(
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
     trace = _diagnosed_trace(store.path)
     interval = interval_of_trace(trace)
-    listed_partitions, joined_by = partitions, None
-    if plan.spec.gap:
-        listed_partitions, interval, joined_by = _join(plan, store, averaged_draws, interval)
-    pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
+    pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
     averaged = {} if plan.recorder.not_estimated else partitions
@@ -80,6 +77,14 @@ def assemble(
         ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
         diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, plan.largest_K))
         judged = convergence(diagnostics)
+    groups, gap, joined_by = None, plan.spec.gap, None
+    if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):
+        groups = find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
+        if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
+            gap, groups = groups["gap"], None
+    if gap:
+        listed_partitions, interval, joined_by = _join(plan, store, averaged_draws, interval, gap)
+        pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         said = (
@@ -96,6 +101,8 @@ def assemble(
     summary[schema.INTERVAL] = list(interval)
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by
+    if groups is not None:
+        summary[schema.GROUPS] = groups
     summary[schema.FIT] = find_misfit(plan, late)
     if plan.spec.model.as_typed.get("select"):
         summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
@@ -124,23 +131,23 @@ def assemble(
         )
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
-    is_looked_for = plan.recorder.is_listed and plan.spec.experiment is None and plan.describes and not plan.spec.gap
-    if is_looked_for and judged.converged is not False:
-        groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], averaged_draws)
-        summary |= {} if groups is None else {schema.GROUPS: groups}
     if plan.describes and summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
 
 
+def _may_have_groups(plan: "Plan") -> bool:
+    return plan.recorder.is_listed and plan.spec.experiment is None and bool(plan.describes)
+
+
 def _join(
-    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: tuple[int, int]
+    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: tuple[int, int], gap: float
 ) -> tuple[dict[int, NDArray[np.int32]], tuple[int, int], dict[str, Any]]:
     """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, the 95 % interval of the number
     of clusters, and what the summary says of it. Draws that cannot be joined stay as they are."""
-    joined, why_not = join_draws(plan.dataset, draws, [plan.spec.gap])
-    said = {"gap": plan.spec.gap, "components": list(components), "why_not": why_not}
+    joined, why_not = join_draws(plan.dataset, draws, [gap])
+    said = {"gap": gap, "components": list(components), "why_not": why_not}
     if not joined:
         return {c: rows.labels for c, rows in draws.items()}, components, said
     partitions = {c: rows.labels for c, rows in joined[0].items()}

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
+from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.store import schema
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 FEW_ITEMS = 3
 """Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
 FEW_SHARE = 0.05
+OVERLAPPING = 0.6
+"""Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
+group that is not normal."""
 GAP, WIDE_GAP = 0.25, 1.25
 """Nats by which the density falls between groups; and where no cluster stands clearly apart (docs/how-many.md)."""
 PIECES = 3
@@ -46,6 +50,12 @@ def count_larger(labels: ArrayLike) -> int:
     """
     sizes = np.bincount(np.asarray(labels))
     return sum(not is_outlying(size, int(sizes.sum())) for size in sizes.tolist())
+
+
+def has_one_and_outliers(labels: Any) -> bool:
+    """Whether a partition has one cluster, of nearly all items, beside outliers."""
+    sizes = np.bincount(np.asarray(labels)) if labels is not None else np.ones(2)
+    return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels) == 1
 
 
 def why_not_joined(dataset: "Dataset") -> str | None:
@@ -144,6 +154,14 @@ def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
 def are_apart(groups: Mapping[str, Any]) -> bool:
     """Whether each cluster is a group, given what `find_groups` found."""
     return bool(groups["n_groups"] >= groups["n_clusters"])
+
+
+def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
+    """Whether some clusters are parts of a group in nearly all draws, or the draws ``[M, N]`` overlap: groups are what
+    a run with ``gap=null`` lists."""
+    low, high = groups["interval"]
+    agrees = low == high or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
+    return agrees and not are_apart(groups)
 
 
 def describe_fall(groups: Mapping[str, Any]) -> str:

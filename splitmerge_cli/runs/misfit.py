@@ -12,7 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import are_apart, count_larger, describe_fall
+from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers
 from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
@@ -29,9 +29,6 @@ FEWEST = 20
 """Replications, at least; data that are too large for these are left to ``smcmc report``."""
 MOST_KEPT = 10
 """Quantities that the summary keeps."""
-OVERLAPPING = 0.6
-"""Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
-group that is not normal."""
 MOST_NAMED = 3
 """Quantities that a line names."""
 
@@ -100,8 +97,8 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     """Say where clusters overlap, name what the model does not describe, the farthest first, and say what that means
     for the clusters; nothing where nothing was found, or nothing was checked."""
-    unlike, labels = find_unlike(summary), summary["point_estimate"].get("labels")
-    several = bool(labels) and count_larger(labels) > 1
+    unlike, chosen = find_unlike(summary), summary["point_estimate"]
+    several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"))
     if overlap := do_overlap(summary):
         share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
         groups = summary.get(schema.GROUPS)

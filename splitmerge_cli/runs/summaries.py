@@ -168,14 +168,14 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """A line that says how many components the clusters of a run are joined of, or why they are not."""
     if (joined := summary.get(schema.JOINED_BY)) is None:
         return
-    gap, (low, high) = f"gap={joined['gap']:g}", joined["components"]
+    gap, (low, high) = f"with gap={joined['gap']:g}", joined["components"]
     if why_not := joined["why_not"]:
-        yield f"{gap}: clusters are not joined: {why_not}"
+        yield f"{gap} clusters are not joined: {why_not}"
         return
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     yield (
-        f"{gap}: clusters are joined of the model's components ({number}, 95 %), between which the density falls by "
-        f"less than {1 - math.exp(-joined['gap']):.0%}"
+        f"{gap} the model's components ({number}, 95 %) are one cluster where the density falls by less than "
+        f"{1 - math.exp(-joined['gap']):.0%} between them; gap=0 lists the components"
     )
 
 

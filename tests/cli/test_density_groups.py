@@ -8,10 +8,17 @@ import pytest
 
 import smcmc as smcmc_library
 from cli.calls import run_path
-from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.clusterings import Late
-from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, choose_gap, count_larger, describe_groups, find_groups
+from splitmerge_cli.runs.grouping import (
+    GAP,
+    WIDE_GAP,
+    are_sure,
+    choose_gap,
+    count_larger,
+    describe_groups,
+    find_groups,
+)
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
 
@@ -55,7 +62,9 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     assert f"goes on after the 1,500 iterations of {run.path}" in again.stderr
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
     low, high = run.summary["n_clusters_95"]
-    components = f"gap=0.25: clusters are joined of the model's components ({low} to {high}, 95 %)"
+    components = (
+        f"with gap=0.25 the model's components ({low} to {high}, 95 %) are one cluster where the density falls "
+    )
     assert any(line.startswith(components) for line in again.stderr.splitlines())
     # levels, certainties and predictions are those of the joined clusters
     found = smcmc_library.Posterior(joined)
@@ -64,8 +73,13 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     assert found.n_clusters_interval == tuple(np.quantile(found.partitions.max(axis=1) + 1, [0.025, 0.975]).astype(int))
     of_new = found.predict(table.iloc[[0, -1]])
     assert of_new.tolist() == found.labels[[0, -1]].tolist()
-    with pytest.raises(ConfigError, match="were not looked for"):
-        _ = found.groups
+    assert np.array_equal(found.groups, found.labels)
+    # null: where the draws agree
+    automatic = smcmc("run", "data=csv", f"data.path={file}", *OPTIONS, *SHORT, "iterations=1500", "gap=null")
+    summary, (low, high) = Run(run_path(automatic)).summary, run.summary["density_groups"]["interval"]
+    assert ("gap=0 lists the components" in automatic.stderr) == (low == high)
+    assert summary.get("joined") == (joined.summary["joined"] if low == high else None)
+    assert summary.get("density_groups") == (None if low == high else run.summary["density_groups"])
 
 
 def test_nothing_is_said_where_each_cluster_is_a_group(smcmc) -> None:
@@ -96,6 +110,15 @@ def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
     assert choose_gap({"density_groups": found}, type("Spec", (), {"gap": 0.25})) is None
 
 
+def test_groups_are_listed_where_the_draws_agree_or_clusters_overlap() -> None:
+    groups = {"n_clusters": 2, "n_groups": 1, "interval": [1, 2]}
+    labels = np.repeat([0, 1], 50).astype(np.int32)
+    certain, uncertain = np.tile(labels, (10, 1)), np.random.default_rng(1).integers(2, size=(10, 100), dtype=np.int32)
+    assert not are_sure(groups, labels, certain) and are_sure(groups, labels, uncertain)
+    assert are_sure(groups | {"interval": [1, 1]}, labels, certain)
+    assert not are_sure(groups | {"n_groups": 2, "interval": [2, 2]}, labels, uncertain)
+
+
 def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
     dataset, late = draws
     rows = late[0].labels[0] < 2
@@ -123,4 +146,4 @@ def test_what_cannot_be_joined_is_refused(smcmc, words, why) -> None:
 def test_clusters_that_were_not_joined_are_the_components(smcmc) -> None:
     words = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT]
     result = smcmc("run", *words, "gap=0.25", "trace.partitions=0")
-    assert "gap=0.25: clusters are not joined: no late partitions were recorded" in result.stderr
+    assert "with gap=0.25 clusters are not joined: no late partitions were recorded" in result.stderr

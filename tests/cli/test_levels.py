@@ -51,7 +51,10 @@ def test_levels_of_a_run(smcmc, path) -> None:
     assert levels.labels.tolist() == run.summary["point_estimate"]["labels"]
     shown = smcmc("summary", str(path), "--levels")
     assert shown.exit_code == 0, shown.output
-    rows = [line.split()[:3] for line in shown.stdout.splitlines()[2:-1]]
+    *lines, best, _ = shown.stdout.splitlines()[2:]
+    rows = [line.split()[:3] for line in lines]
+    highest = max(rows, key=lambda row: float(row[2]))[0]
+    assert best == f"held-out density is highest at {highest} cluster{'s' * (highest != '1')}"
     assert [int(row[0]) for row in rows] == list(range(levels.n_clusters, 0, -1))
     np.testing.assert_allclose([float(row[1]) for row in rows], levels.expected_loss, atol=1e-3)
     low, high = run.summary["point_estimate"]["interval"]

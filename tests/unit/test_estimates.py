@@ -108,6 +108,8 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     summary = {"chains": 4, "point_estimate": estimate, "least_expected_vi": {"n_clusters": K}}
     first, *lines = describe_interval((3, 5), summary)
     assert first == "95 % interval of the number of clusters: 3 to 5 (second halves of 4 chains)"
+    sizes = summary | {"point_estimate": estimate | {"labels": [0] * 60 + [1] * 60 + [2, 2, 3]}}
+    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of which hold outliers"
     assert len(lines) == bool(said)
     assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
 

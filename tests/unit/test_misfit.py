@@ -8,8 +8,9 @@ import pytest
 
 from splitmerge_cli.config import component, specify
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.runs import checks, misfit
+from splitmerge_cli.runs import advice, checks, misfit
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS, Table
 
 CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
@@ -72,6 +73,59 @@ def test_lines() -> None:
     assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, named, parts]
     assert not describe(1, certainty=0.45) and not describe(3, certainty=0.45, unchecked="of networks")
     assert describe(3, unlike=[FOUND] * 5)[0].endswith("; and 2 more)")
+    # one cluster and outliers
+    one = {"point_estimate": {"n_clusters": 3, "labels": [0] * 98 + [1, 2]}, "fit": FIT | {"certainty": 0.4}}
+    (line,) = misfit.describe_misfit(one)
+    assert line.startswith("the rows do not separate into groups: ") and line.endswith("in 40% of the draws)")
+
+
+FIT = {"draws": 100, "checks": 3, "unlike": [], "unchecked": None, "certainty": 0.45}
+OVERLAP = {"point_estimate": {"n_clusters": 2, "labels": [0] * 50 + [1] * 50}, "fit": FIT}
+
+
+def make_groups(n_groups: int, low: int, high: int, n_clusters: int = 4) -> dict:
+    return {"gap": 0.25, "n_clusters": n_clusters, "n_groups": n_groups, "interval": [low, high], "labels": []}
+
+
+def test_lines_on_groups() -> None:
+    overlap, none = "the clusters overlap: ", "parts of one group: their number"
+    assert [line for line in misfit.describe_misfit(OVERLAP) if line.startswith(overlap) or none in line]
+    # groups that were found say more, and clusters that are joined overlap no more
+    (line,) = misfit.describe_misfit(OVERLAP | {"density_groups": make_groups(1, 1, 2)})
+    assert line.startswith(overlap)
+    (line,) = misfit.describe_misfit(OVERLAP | {"density_groups": make_groups(4, 4, 4)})
+    assert (
+        line.startswith("the draws cut the clusters into parts (") and "but the density falls by at least 22%" in line
+    )
+    assert not list(misfit.describe_misfit(OVERLAP | {"joined": {"gap": 0.25}}))
+
+    fall = "the density falls by less than 22% between "
+    ends = {
+        (
+            1,
+            1,
+            1,
+        ): f"the rows do not separate into groups (95 %: 1 group): {fall}the 4 clusters, which are parts of one",
+        (1, 1, 2): f"the rows may be one group (95 %: 1 to 2 groups): {fall}the 4 clusters, which are parts of one",
+        (2, 2, 3): f"the 4 clusters form 2 groups (95 %: 2 to 3 groups): {fall}clusters of one group, which are parts",
+    }
+    for numbers, begin in ends.items():
+        assert describe_groups({"density_groups": make_groups(*numbers)}).startswith(begin)
+    assert describe_groups({"density_groups": make_groups(4, 4, 4)}) is None and describe_groups({}) is None
+
+
+def test_levels_are_advised_for_tables_whose_clusters_overlap(monkeypatch) -> None:
+    monkeypatch.setattr(advice, "_choose_step", lambda *_: None)
+
+    def say(summary: dict, *words: str) -> list[str]:
+        run = SimpleNamespace(summary=summary, path="results/one two")
+        return list(advice.say_next(run, SimpleNamespace(converged=True), specify(list(words))))
+
+    why, step = say(OVERLAP, "model=mixed", "data=csv", "data.path=x.csv")
+    assert step == "next: smcmc summary 'results/one two' --levels" and "predicts held-out rows best" in why
+    for summary in (OVERLAP | {"density_groups": make_groups(1, 1, 2)}, OVERLAP | {"fit": FIT | {"certainty": 0.9}}):
+        assert not say(summary, "model=mixed", "data=csv", "data.path=x.csv")
+    assert not say(OVERLAP, "data=edges", "model=irm", "data.path=x.csv")
 
 
 def test_a_covariance_is_advised_where_columns_go_together() -> None:

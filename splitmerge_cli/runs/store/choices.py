@@ -13,8 +13,8 @@ from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.store.names import CHOICES
 
-OF_DATA = ("data.columns", "data.drop", "data.types", "data.scale")
-"""Keys of the data that ``auto`` may change."""
+FURTHER = ("data.columns", "data.drop", "data.types", "data.scale", "gap")
+"""Keys that ``auto`` may change beside options of the model."""
 
 
 def path_of(out: str | Path, choice_id: str) -> Path:
@@ -43,7 +43,7 @@ def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
         with report_damage(file):
             changes: dict[str, Any] = yaml.safe_load(stored["changes"])
             # the folder may come from somebody else
-            allowed = all(key.partition(".")[0] == "model" or key in OF_DATA for key in changes)
+            allowed = all(key.partition(".")[0] == "model" or key in FURTHER for key in changes)
             if not allowed or stored["id"] != file.stem:
                 raise ValueError("not what was written")
             if (former := str(changes.get("model"))) in RENAMED:
