@@ -1,7 +1,6 @@
 """Table 5: the share of proposals accepted, for every start, beside the published values."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -43,7 +42,6 @@ from splitmerge_cli.papers.verdicts import (
     Estimate,
     Verdict,
     by_bound,
-    by_edge,
     by_factor,
     by_sign,
     jackknife,
@@ -154,9 +152,8 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
     cells, verdicts = Cells(runs), []
     names = {level.partition(" ")[0]: level for level in levels(runs)}
     for claim in claims:
-        if claim.data == "networks":
-            judge = _judge_largest if claim.metric == "below_half_percent" else judge_networks
-            verdicts += judge(claim, rates, starts(runs))
+        if claim.metric == "below_half_percent":
+            verdicts += _judge_largest(claim, rates, starts(runs))
             continue
         # a generated network stands for the claim on its own, where that is in words
         level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
@@ -212,25 +209,3 @@ def _judge_largest(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdic
             note = f"; largest of {len(here)} networks: {level_title(level)}"
             verdicts.append(by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
     return verdicts
-
-
-def judge_networks(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdict]:
-    """Judge whether a sampler's rate is higher on NIPS and Hagmann than on the other networks, by start; a restart of
-    all networks is left out at a time."""
-    verdicts = []
-    for start in of:
-        here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
-        high = [x for level, x in here.items() if level.startswith(("nips", "hagmann"))]
-        low = [x for level, x in here.items() if level.startswith(("usair", "caltech"))]
-        if len(high) < 2 or len(low) < 2:
-            continue
-        told = leave_one_out(partial(_ratio_of_ends, high, low), min(len(x) for x in [*high, *low]))
-        ratio = jackknife(*told, geometric_interval, "restarts")
-        reason = "lower rate of the two over the higher one of the others"
-        verdicts.append(by_edge(claim, ratio, reason, f"start: {STARTS[start]}"))
-    return verdicts
-
-
-def _ratio_of_ends(high: Sequence[Any], low: Sequence[Any], kept: Any) -> float:
-    """The lowest mean of `high` over the highest of `low`, of some restarts."""
-    return float(min(x[kept].mean() for x in high) / max(x[kept].mean() for x in low))
