@@ -38,7 +38,18 @@ change nothing that is computed."""
 LATER = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None}
 """Options of data sets that runs were stored without, and their defaults, at which they do not tell runs apart."""
 
-INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")
+INITIAL = (
+    "one_cluster",
+    "singletons",
+    "random",
+    "sequential",
+    "stages",
+    "categories",
+    "search",
+    "prior",
+    "mixture",
+    "truth",
+)
 """Initial states that have a name; any other is that of a file."""
 
 DEFAULT_ITERATIONS = 10_000
@@ -189,7 +200,8 @@ class Schema:
         Text(
             "init",
             None,
-            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages",
+            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages, "
+            "of many ordinal columns categories",
             optional=True,
             is_path=True,
         )

@@ -20,6 +20,7 @@ from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import search
 from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
+from splitmerge_cli.runs.limits import ANSWER, count_ordinal
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
 APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
-at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
+at which its chains lie in different modes: most stay there (decisions 31 and 38). Of a table with ordinal columns they
+are fewer, as each takes longer."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
 
 def are_apart(plan: "Plan", found: Look) -> bool:
     """Whether chains that would go on are better started again, by search, or stay apart after a search."""
-    if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
+    after = APART_AFTER // (ANSWER if 2 * count_ordinal(plan.dataset) >= plan.dataset.values.shape[-1] else 1)
+    if not plan.spec.is_open or found.iterations < after or found.rhat_of is None:
         return False
     is_searched = plan.spec.init == search.SEARCH
     return (is_searched or search.is_next(plan.spec, plan.dataset.N)) and lie_apart(found.rhat)
