@@ -37,6 +37,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"power": 0.4},
         {"levels": "ordinal"},
         {"levels": "ordinal", "complete": True, "power": 0.4},
+        {"levels": "ordinal", "select": True},
     ],
     "GammaPoisson": [
         {},
