@@ -88,7 +88,7 @@ def of_one_type(values, str type, **options):
         See ``Mixed.OPTIONS``.
     """
     freeze(values)
-    return Mixed(values, (type,) * values.shape[1], **options)
+    return Mixed.build(values, (type,) * values.shape[1], None, options)
 
 
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
@@ -316,8 +316,8 @@ cdef class Mixed(Table):
         if not params.get("select"):
             return cls(values, types, known, **params)
         # it has a `Mixed` for each column
-        from splitmerge_cli.models.selected_mixed import SelectedMixed
-        return SelectedMixed(values, types, known, **params)
+        from splitmerge_cli.models.selected_columns import SelectedColumns
+        return SelectedColumns(values, types, known, **params)
 
     @classmethod
     def with_new(cls, data, whole, **params):

@@ -337,10 +337,14 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     ) -> Callable[[State], float]:
         steps = resolutions_of(options["resolution"], 2, x[:, 3:].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
-        n, of_column = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform", "resolution": 0.0}
+        n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
         if not selects:
             return mixed_log_weight(table, types, n, **own)
-        apart = [mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column) for j in range(5)]
+        by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
+        apart = []
+        for j in range(5):
+            of_column = {key: float(values[max(j - 3, 0)]) for key, values in by_column.items()}
+            apart.append(mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column | alone))
         if sums:
             return sum_over_indicators(apart, len(table), concentration, options["prior"])
         # the second column, which is out, is the same in all partitions
