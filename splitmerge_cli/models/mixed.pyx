@@ -76,17 +76,8 @@ for _t in range(TILE_ITEMS):
 
 
 def of_one_type(values, str type, **options):
-    """The mixture of a table whose columns are all of one type: options of the others are not wanted.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (N, D)
-        NaN where a cell is missing.
-    type : str
-        A word of ``TYPES``.
-    **options
-        See ``Mixed.OPTIONS``.
-    """
+    """The mixture of a table ``[N, D]`` of float, NaN where a cell is missing, whose columns are all of this type, a
+    word of ``TYPES``; options of other types are not wanted."""
     freeze(values)
     return Mixed.build(values, (type,) * values.shape[1], None, options)
 
@@ -112,7 +103,7 @@ cdef class Table(Scaled):
         return NAN
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """The same from the statistics, of a cluster that counts it or not."""
+        """Log predictive of item i in cluster k, which counts it or not: from the statistics."""
         return NAN
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
@@ -536,7 +527,6 @@ cdef class Mixed(Table):
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
-        """power[k] of item i for the eight clusters from `block` on."""
         cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
                     self.P, self.rise, self.length, self.zeta, self.shape, self.power + block)
@@ -567,7 +557,6 @@ cdef class Mixed(Table):
         return found
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics."""
         cdef Py_ssize_t c, n, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -617,8 +606,7 @@ cdef class Mixed(Table):
             row += 40
 
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there, but for `constant`: in closed
-        form from the rows of ``score_mixed``. Where that would lose digits, from the statistics."""
+        """In closed form from the rows of ``score_mixed``; where that would lose digits, from the statistics."""
         cdef Py_ssize_t c, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C

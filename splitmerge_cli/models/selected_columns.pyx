@@ -46,7 +46,7 @@ def split_columns(values):
 
 
 def options_by_column(values, kinds, levels, given):
-    """Options of the model of each column."""
+    """Options by column, each for a model of its own."""
     common = {key: given[key] for key in ("beta1", "beta0", "alpha", "shape", "kappa0", "a0", "power")}
     found = [common | {"prior": "uniform"} for _ in kinds]
     cuts = iter(cuts_of(values, kinds, levels, given["cuts"]))

@@ -347,19 +347,14 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             apart.append(mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column | alone))
         if sums:
             return sum_over_indicators(apart, len(table), concentration, options["prior"])
-        # the second column, which is out, is the same in all partitions
-        del apart[1]
-        log_lik = partial(_sum_columns, apart)
-        return mixture_log_weight(log_lik, concentration, options["prior"])
+        del apart[1]  # it is out
+        return mixture_log_weight(
+            lambda z: sum(one((tuple(z.tolist()), int(z.max()) + 1)) for one in apart), concentration, options["prior"]
+        )
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
     summed = partial(weigh, sums=True) if selects else None
     return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}", summed)
-
-
-def _sum_columns(columns: Sequence[Callable[[State], float]], z: NDArray[np.int64]) -> float:
-    """Log likelihood of independent columns."""
-    return sum(log_lik((tuple(z.tolist()), int(z.max()) + 1)) for log_lik in columns)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

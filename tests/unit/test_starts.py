@@ -14,7 +14,7 @@ from splitmerge_cli.runs import limits, search, stages
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.misfit import choose_model
-from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.quantities import TIE, Table
 
 ROWS = np.random.default_rng(0).integers(2, size=(7, 3)).astype(np.uint8)
 DATASET = Dataset("rows", "binary", ROWS, truth=np.array([0, 1, 2, 3, 0, 1, 2], dtype=np.int32))
@@ -135,3 +135,8 @@ def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
     assert step[1]["model.covariance"] == "full" and step[1]["init"] is None
     of_sex = tie | {"subject": "q0 and sex"}
     assert choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
+
+
+def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:
+    said = Table(answers()).unchecked
+    assert len(said) == 1 and said[0].startswith("an ordinal column by itself: a cluster fits the shares of its levels")
