@@ -23,6 +23,8 @@ from libc.math cimport INFINITY, NAN, exp, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from pkgutil import resolve_name
+
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
@@ -47,6 +49,8 @@ from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT
 from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
+SELECTED = "splitmerge_cli.models.selected_columns:SelectedColumns"
+"""Class of a table with indicators of columns, which has a `Mixed` for each."""
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -306,9 +310,7 @@ cdef class Mixed(Table):
         """The model with or without indicators of columns."""
         if not params.get("select"):
             return cls(values, types, known, **params)
-        # it has a `Mixed` for each column
-        from splitmerge_cli.models.selected_columns import SelectedColumns
-        return SelectedColumns(values, types, known, **params)
+        return resolve_name(SELECTED)(values, types, known, **params)
 
     @classmethod
     def with_new(cls, data, whole, **params):
