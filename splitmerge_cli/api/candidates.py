@@ -27,12 +27,15 @@ from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
+from splitmerge_cli.runs.limits import count_ordinal
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
 WORK = 1_000_000_000
 """Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
 FEWEST = 20
+ANSWER = 200
+"""Operations that take as long as a scan of an ordinal cell."""
 DRAWS = 80
 """Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
@@ -356,6 +359,7 @@ def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> i
     """Iterations of a first or second fit, fewer where a scan of the rows takes long."""
     D = count_reals(dataset)
     each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * dataset.values.shape[1]
+    each += ANSWER * count_ordinal(dataset)
     return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
 
 

@@ -75,6 +75,7 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
+from splitmerge_cli.runs.stages import choose_start
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.support import has_steps
 
@@ -489,7 +490,7 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
 
         def sample(dataset: Dataset) -> Posterior:
             held, of_data = held_keys(dataset, str(model["name"]), None, {})
-            plan = replace(runs.prepare(spec.with_(of_data)), describes=False)
+            plan = replace(runs.prepare(choose_start(spec.with_(of_data), lambda said: None)), describes=False)
             try:
                 return Posterior(runs.make(plan), held, None, plan.spec.model)
             except runs.Interrupted as error:

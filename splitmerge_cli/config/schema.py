@@ -41,7 +41,18 @@ LATER = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None}
 NO_GAP = 0.0
 """`gap` of runs whose clusters are the components of the model."""
 
-INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")
+INITIAL = (
+    "one_cluster",
+    "singletons",
+    "random",
+    "sequential",
+    "stages",
+    "categories",
+    "search",
+    "prior",
+    "mixture",
+    "truth",
+)
 """Initial states that have a name; any other is that of a file."""
 
 DEFAULT_ITERATIONS = 10_000
@@ -204,7 +215,8 @@ class Schema:
         Text(
             "init",
             None,
-            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages",
+            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages, "
+            "of many ordinal columns categories",
             optional=True,
             is_path=True,
         )

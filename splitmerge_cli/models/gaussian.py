@@ -2,7 +2,7 @@
 
 covariance   dense                 with missing cells    sparse
 diag         DiagonalGaussian      Mixed                 SparseGaussian
-  select     SelectedGaussian      --                    --
+  select     SelectedColumns       SelectedColumns       --
 iso          IsotropicGaussian     --                    SparseGaussian
 full         FullGaussian          FullGaussian          --
 """
@@ -21,7 +21,7 @@ from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, Isotrop
 from splitmerge_cli.models.mixed import of_one_type
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import settle_resolution, units_of
-from splitmerge_cli.models.selected_columns import SelectedGaussian
+from splitmerge_cli.models.selected_columns import SelectedColumns
 from splitmerge_cli.models.simulation import simulate_points
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 
@@ -126,7 +126,8 @@ class Gaussian(Normal):
             raise ValueError(f"model.select=true: expected model.covariance=diag, got {options['covariance']}")
         if options.get("tails") == "t":
             raise ValueError("model.select=true: expected model.tails=normal, got t")
-        return SelectedGaussian(x, known, select=selects, **options)
+        options.pop("tails", None)
+        return SelectedColumns(x, ("real",) * np.shape(x)[-1], known, **options)
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
@@ -143,8 +144,6 @@ class Gaussian(Normal):
                 f"model.tails=t: {data.first_missing}; expected a table without missing cells, or model.tails=normal"
             )
         if covariance == "diag":
-            if params.pop("select", False):
-                raise ValueError(f"model.select=true: {data.first_missing}; expected a table without missing cells")
             options = {key: value for key, value in params.items() if key not in ("covariance", "tails")}
             return of_one_type(data.values, "real", **options)
         if covariance == "iso":
@@ -157,6 +156,6 @@ class Gaussian(Normal):
     @classmethod
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
         full = params.get("covariance") == "full"
-        if scipy.sparse.issparse(whole.values) or (whole.missing and not full):
+        if scipy.sparse.issparse(whole.values) or (whole.missing and not full) or params.get("select"):
             return super().with_new(data, whole, **params)
         return super().from_data(whole, known=data.N, **settle_resolution(data, params))

@@ -9,8 +9,18 @@ from splitmerge_cli.models.real_cells cimport RealCells
 from splitmerge_cli.models.scale_prior cimport Scaled
 
 
+cdef class Table(Scaled):
+    cdef int8_t *stale                  # [cap] whether what scores an item is behind the statistics
+    cdef double *power                  # [cap] log predictive of the item at hand, but for what all clusters share
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+
+
 @cython.final
-cdef class Mixed(Scaled):
+cdef class Mixed(Table):
     cdef readonly Py_ssize_t D
     cdef readonly double zeta           # power of the likelihood; rates, kappa0 and a0 are over it
     cdef double log_zeta
@@ -55,21 +65,15 @@ cdef class Mixed(Scaled):
     cdef int64_t *sum                   # [cap, P + 1] of counts, of `constant`
     # -- what follows from them
     cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
-    cdef int8_t *stale                  # [cap] whether that is behind the statistics
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
-    cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
 
     cdef int _take(self, data) except -1
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
-    cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef void real_columns_changed(self) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil
     cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
 

@@ -19,9 +19,11 @@ rates are held over zeta. Real columns: ``real_cells.pyx``, or a `FullGaussian` 
 Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
-from libc.math cimport INFINITY, exp, log, log1p
+from libc.math cimport INFINITY, NAN, exp, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
+
+from pkgutil import resolve_name
 
 import numpy as np
 
@@ -43,10 +45,12 @@ from splitmerge_cli.models.count_vectors import rising_of
 from splitmerge_cli.models.mixed_cells import JOINT, TYPES, cuts_of, prepare, real_columns, types_of, with_moments
 from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.ordered_levels import tables_of_levels
-from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION
+from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT
 from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
+SELECTED = "splitmerge_cli.models.selected_columns:SelectedColumns"
+"""Class of a table with indicators of columns, which has a `Mixed` for each."""
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -76,27 +80,83 @@ for _t in range(TILE_ITEMS):
 
 
 def of_one_type(values, str type, **options):
-    """The mixture of a table whose columns are all of one type: options of the others are not wanted.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (N, D)
-        NaN where a cell is missing.
-    type : str
-        A word of ``TYPES``.
-    **options
-        See ``Mixed.OPTIONS``.
-    """
+    """The mixture of a table ``[N, D]`` of float, NaN where a cell is missing, whose columns are all of this type, a
+    word of ``TYPES``; options of other types are not wanted."""
     freeze(values)
-    return Mixed(values, (type,) * values.shape[1], **options)
+    return Mixed.build(values, (type,) * values.shape[1], None, options)
 
 
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
 _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rate": 0.3}
 
 
+cdef class Table(Scaled):
+    """A mixture of tables that scores an item against blocks of eight clusters; an abstract class."""
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores an item against cluster k up to date."""
+        pass
+
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
+        """power[k] of item i for the eight clusters from `block` on."""
+        pass
+
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log predictive of item i in cluster k, which counts it, given the others there, on the scale of ``power``;
+        ``settle`` has been called."""
+        return NAN
+
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        """Log predictive of item i in cluster k, which counts it or not: from the statistics."""
+        return NAN
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef Py_ssize_t block = a & ~7
+        cdef double r
+        if self.stale[a]:
+            self.settle(a)
+        if self.stale[b]:
+            self.settle(b)
+        self.score(i, block)
+        if (b & ~7) != block:
+            self.score(i, b & ~7)
+        if own >= 0:
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
+        r = exp(self.power[b] - self.power[a])
+        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
+        cdef double top = -INFINITY, w_own = 0.0
+        for k in range(m):
+            if self.stale[k]:
+                self.settle(k)
+        for k in range(0, m, 8):
+            self.score(i, k)
+        if own >= 0:
+            # alone, its own cluster stands for the new one
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.power[self.K]
+            w_own = self.W[own]
+            self.W[own] = self.scan_weight(self.size[own] - 1)
+        # not of a new cluster that the prior rules out: it may outweigh all others
+        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
+            if self.power[k] > top:
+                top = self.power[k]
+        if not self.power[self.K] <= top:
+            self.power[self.K] = top
+        # what columns past the options hold may be beyond what an exponential takes
+        for k in range(m, (m + 7) & ~7):
+            self.power[k] = top
+        for k in range(0, m, 8):
+            weigh_mixed(self.W + k, self.power + k, top, self.w + k)
+        if own >= 0:
+            self.W[own] = w_own
+            if self.size[own] == 1:
+                self.w[m - 1] = 0.0
+
+
 @cython.final
-cdef class Mixed(Scaled):
+cdef class Mixed(Table):
     """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
 
     Parameters
@@ -157,6 +217,7 @@ cdef class Mixed(Scaled):
                        optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
         RESOLUTION,
         POWER,
+        SELECT,
     )
 
     def __init__(self, x, types, known=None, **options):
@@ -167,6 +228,8 @@ cdef class Mixed(Scaled):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = types_of(values, types, columns)
+        if given["select"]:
+            raise ValueError("model.select=true: expected Mixed.build, which makes such models")
         self.covariance = given["covariance"]
         of_reals = [given[key] for key in ("m0", "b0", "resolution")]
         self.zeta = given["power"]
@@ -240,13 +303,20 @@ cdef class Mixed(Scaled):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
         cls._require(data)
         freeze(data.values)
-        return cls(data.values, data.types, **settle_resolution(data, params))
+        return cls.build(data.values, data.types, None, settle_resolution(data, params))
+
+    @classmethod
+    def build(cls, values, types, known, params):
+        """The model with or without indicators of columns."""
+        if not params.get("select"):
+            return cls(values, types, known, **params)
+        return resolve_name(SELECTED)(values, types, known, **params)
 
     @classmethod
     def with_new(cls, data, whole, **params):
         cls._require(whole)
         freeze(whole.values)
-        return cls(whole.values, whole.types, data.N, **cls.with_defaults_of(data, **params))
+        return cls.build(whole.values, whole.types, data.N, cls.with_defaults_of(data, **params))
 
     @classmethod
     def with_defaults_of(cls, data, **params):
@@ -459,7 +529,6 @@ cdef class Mixed(Scaled):
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
-        """power[k] of item i for the eight clusters from `block` on."""
         cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
                     self.P, self.rise, self.length, self.zeta, self.shape, self.power + block)
@@ -490,7 +559,6 @@ cdef class Mixed(Scaled):
         return found
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics."""
         cdef Py_ssize_t c, n, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -540,8 +608,7 @@ cdef class Mixed(Scaled):
             row += 40
 
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there, but for `constant`: in closed
-        form from the rows of ``score_mixed``. Where that would lose digits, from the statistics."""
+        """In closed form from the rows of ``score_mixed``; where that would lose digits, from the statistics."""
         cdef Py_ssize_t c, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -576,50 +643,6 @@ cdef class Mixed(Scaled):
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units
         return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
-
-    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t block = a & ~7
-        cdef double r
-        if self.stale[a]:
-            self.settle(a)
-        if self.stale[b]:
-            self.settle(b)
-        self.score(i, block)
-        if (b & ~7) != block:
-            self.score(i, b & ~7)
-        if own >= 0:
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
-        r = exp(self.power[b] - self.power[a])
-        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
-
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
-        cdef double top = -INFINITY, w_own = 0.0
-        for k in range(m):
-            if self.stale[k]:
-                self.settle(k)
-        for k in range(0, m, 8):
-            self.score(i, k)
-        if own >= 0:
-            # alone, its own cluster stands for the new one
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.power[self.K]
-            w_own = self.W[own]
-            self.W[own] = self.scan_weight(self.size[own] - 1)
-        # not of a new cluster that the prior rules out: it may outweigh all others
-        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
-            if self.power[k] > top:
-                top = self.power[k]
-        if not self.power[self.K] <= top:
-            self.power[self.K] = top
-        # what columns past the options hold may be beyond what an exponential takes
-        for k in range(m, (m + 7) & ~7):
-            self.power[k] = top
-        for k in range(0, m, 8):
-            weigh_mixed(self.W + k, self.power + k, top, self.w + k)
-        if own >= 0:
-            self.W[own] = w_own
-            if self.size[own] == 1:
-                self.w[m - 1] = 0.0
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return self.log_lik_of(k, -1)

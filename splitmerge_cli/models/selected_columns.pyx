@@ -1,173 +1,332 @@
-"""Columns of a normal mixture that tell the clusters apart, and columns that do not: ``model.select``.
+"""Columns that tell the clusters apart, and columns that do not: ``model.select`` of mixed tables and of points.
 
-Column d has an indicator g_d. One that is in has a mean and a variance in each cluster, one that is out a single mean
-and variance for all rows, with the same prior:
+Column d has an indicator g_d. One that is in has parameters of its type in each cluster, one that is out a single set
+for all rows, with the same prior:
 
     p(x, g | z) = p(g) prod_d f_d(all rows)^(1 - g_d) (prod_k f_d(rows of cluster k))^g_d
 
-with f_d the marginal likelihood of ``gaussian_independent.pyx``. Each column is in with probability rho, rho uniform
-and integrated out: p(g) = s! (D - s)! / (D + 1)! for s columns that are in. The indicators are a part of the state.
-Given the partition ``refresh`` draws one after the other,
+with f_d the marginal likelihood of the column, of the cells that are there (``mixed.pyx``). Each column is in with
+probability rho, rho uniform and integrated out: p(g) = s! (D - s)! / (D + 1)! for s columns that are in. The indicators
+are a part of the state. Given the partition ``refresh`` draws one after the other,
 
     P(g_d = 1 | z, the others) = (1 + s_d) B_d / ((1 + s_d) B_d + D - s_d)
     B_d = prod_k f_d(rows of cluster k) / f_d(all rows)
 
-with s_d the others that are in (docs/derivations.md, "Columns that tell clusters apart"). Given the indicators, moves
-of the partition see the columns that are in alone: their numbers are copied to the front, so that a scan costs what
-these cost. (Tadesse, Sha and Vannucci 2005, with joint normal distributions.)
+with s_d the others that are in (docs/derivations.md, "Columns that tell clusters apart"). Every column is a `Mixed` of
+its own, and moves of the partition ask the columns that are in. (Tadesse, Sha and Vannucci 2005, with joint normal
+distributions.)
 """
-from libc.math cimport exp, lgamma, log
+cimport cython
+from libc.math cimport exp, lgamma
 from libc.stdint cimport int8_t, int32_t
 
 import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, numbers_at
-from splitmerge_cli.models.gaussian_independent cimport DiagonalGaussian
+from splitmerge_cli.models.mixed cimport Mixed, Table
 
 from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.core.options import Gamma, read_options
+from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.models.mixed_cells import cuts_of, types_of
+from splitmerge_cli.models.real_columns import per_column
+
+OF_TYPE = {"rate": "count", "m0": "real", "b0": "real", "resolution": "real"}
+"""Options with a number for each column of a type."""
 
 
-cdef class SelectedGaussian(DiagonalGaussian):
-    """Mixture of normal distributions of points, a variance per dimension, with indicators of the columns.
+def split_columns(values):
+    """The columns of a table, each as a table, read-only."""
+    columns = [np.array(values[:, [j]], dtype=np.float64) for j in range(values.shape[1])]
+    for column in columns:
+        column.flags.writeable = False
+    return {"columns": columns}
+
+
+def options_by_column(values, kinds, levels, given):
+    """Options by column, each for a model of its own."""
+    common = {key: given[key] for key in ("beta1", "beta0", "alpha", "shape", "kappa0", "a0", "power")}
+    found = [common | {"prior": "uniform"} for _ in kinds]
+    cuts = iter(cuts_of(values, kinds, levels, given["cuts"]))
+    for j in range(len(kinds)):
+        if kinds[j] == "ordinal":
+            found[j]["cuts"] = list(next(cuts)) or None
+    for key, kind in OF_TYPE.items():
+        where = [j for j in range(len(kinds)) if kinds[j] == kind]
+        by_column = given[key]
+        if by_column is None or isinstance(by_column, str):
+            by_column = [by_column] * len(where)
+        else:
+            by_column = per_column(f"model.{key}", by_column, len(where), f"{kind} columns").tolist()
+        for j, value in zip(where, by_column, strict=True):
+            found[j][key] = value
+    return found
+
+
+@cython.final
+cdef class Column:
+    """One column of the table, and the columns behind it."""
+
+    cdef Mixed own
+    cdef Column after                   # None: the last
+    cdef readonly bint inside
+    cdef double alone                   # log likelihood of all rows as one cluster
+
+    def __init__(self, Mixed own not None, Column after):
+        self.own, self.after, self.inside = own, after, True
+
+    cdef int reserve(self, Py_ssize_t cap) except -1:
+        self.own._reserve(cap - 3)
+        return 0 if self.after is None else self.after.reserve(cap)
+
+    # -- statistics, of the columns that are in
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        if self.inside:
+            self.own.scratch(k)
+        if self.after is not None:
+            self.after.clear(k)
+
+    cdef void count(self, Py_ssize_t i, Py_ssize_t k, bint joins) noexcept nogil:
+        if self.inside and joins:
+            self.own.join(i, k)
+        elif self.inside:
+            self.own.leave(i, k)
+        if self.after is not None:
+            self.after.count(i, k, joins)
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        if self.inside:
+            self.own.copy(src, dst)
+            self.own.size[dst] = self.own.size[src]
+        if self.after is not None:
+            self.after.copy(src, dst)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        if self.inside:
+            self.own.absorb(dst, src)
+            self.own.size[dst] = self.own.size[dst] + self.own.size[src]
+        if self.after is not None:
+            self.after.absorb(dst, src)
+
+    # -- scores, of the columns that are in
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        if self.inside and self.own.stale[k]:
+            self.own.settle(k)
+        if self.after is not None:
+            self.after.settle(k)
+
+    cdef void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.inside:
+            self.own.score(i, block)
+            for k in range(block, block + 8):
+                power[k] += self.own.power[k]
+        if self.after is not None:
+            self.after.add_scores(i, block, power)
+
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return ((self.own.score_own(i, k) if self.inside else 0.0)
+                + (0.0 if self.after is None else self.after.score_own(i, k)))
+
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        return ((self.own.direct(i, k, counted) if self.inside else 0.0)
+                + (0.0 if self.after is None else self.after.direct(i, k, counted)))
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return ((self.own.log_pred(i, k) if self.inside else 0.0)
+                + (0.0 if self.after is None else self.after.log_pred(i, k)))
+
+    cdef double log_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return ((self.own.log_density_of(i, k) if self.inside else 0.0)
+                + (0.0 if self.after is None else self.after.log_density(i, k)))
+
+    cdef double log_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return ((self.own.log_lik_of(a, b) if self.inside else 0.0)
+                + (0.0 if self.after is None else self.after.log_lik(a, b)))
+
+    # -- the columns that are out
+    cdef double log_lik_aside(self) noexcept nogil:
+        return (0.0 if self.inside else self.alone) + (0.0 if self.after is None else self.after.log_lik_aside())
+
+    cdef double density_aside(self, Py_ssize_t i) noexcept nogil:
+        """Log predictive density of item i, which no cluster counts."""
+        return ((0.0 if self.inside else self.own.log_density_of(i, 0))
+                + (0.0 if self.after is None else self.after.density_aside(i)))
+
+    cdef double left_out_aside(self, Py_ssize_t i) noexcept nogil:
+        """Log predictive of item i given all others."""
+        cdef double rest = 0.0 if self.after is None else self.after.left_out_aside(i)
+        if self.inside:
+            return rest
+        return rest + self.own.direct(i, 0, True) + self.own.constant[i] * self.own.constant_unit
+
+    cdef void place(self, const int32_t *labels, Py_ssize_t K, Py_ssize_t N) noexcept nogil:
+        """Count the first N items in the clusters of these labels; if it is out, in cluster 0."""
+        cdef Py_ssize_t k, i
+        for k in range(max(K, 1)):
+            self.own.scratch(k)
+        for i in range(N):
+            if labels[i] >= 0:
+                self.own.join(i, labels[i] if self.inside else 0)
+
+    cdef void place_all(self, const int32_t *labels, Py_ssize_t K, Py_ssize_t N) noexcept nogil:
+        self.place(labels, K, N)
+        if self.after is not None:
+            self.after.place_all(labels, K, N)
+
+    # -- the indicators
+    cdef void weigh_alone(self, const int32_t *labels, Py_ssize_t N) noexcept nogil:
+        """Set ``alone``; all items have label 0."""
+        self.place(labels, 1, N)
+        self.alone = self.own.log_lik_of(0, -1)
+        if self.after is not None:
+            self.after.weigh_alone(labels, N)
+
+    cdef Py_ssize_t draw(self, Rng rng, const int32_t *labels, Py_ssize_t K, Py_ssize_t N, Py_ssize_t n,
+                         Py_ssize_t D) noexcept nogil:
+        """Draw this indicator given the others, then those behind it; n of D columns are in. Returns how many then
+        are."""
+        cdef double gain = -self.alone
+        cdef bint was_inside = self.inside
+        cdef Py_ssize_t k
+        self.inside = True
+        if not was_inside:
+            self.place(labels, K, N)
+        for k in range(K):
+            gain += self.own.log_lik_of(k, -1)
+        n -= was_inside
+        self.inside = rng.draw_coin(1.0 / (1.0 + exp(-gain) * (D - n) / (1.0 + n)))
+        n += self.inside
+        return n if self.after is None else self.after.draw(rng, labels, K, N, n, D)
+
+    cdef bint equals(self, Column other) noexcept nogil:
+        return self.inside == other.inside and (self.after is None or self.after.equals(other.after))
+
+    cdef Py_ssize_t count_inside(self) noexcept nogil:
+        return self.inside + (0 if self.after is None else self.after.count_inside())
+
+
+@cython.final
+cdef class SelectedColumns(Table):
+    """Mixture of tables, with indicators of the columns that tell the clusters apart.
+
+    Parameters
+    ----------
+    x, types, known, **options
+        As of `Mixed`.
 
     Notes
     -----
-    Cost: as of diag with the columns that are in; ``refresh`` O(N D). Memory: the points once more.
+    Cost: as of `Mixed` with the columns that are in, in loops of one column each; ``refresh`` O(N D). Memory: for each
+    column what a `Mixed` of one column has.
     """
 
-    # no parameters of clusters are drawn, and no shards are asked, while columns come and go
+    kind = "mixed"
+    READS_MISSING = True
+    OPTIONS = Mixed.OPTIONS
+    simulate = Mixed.simulate
     CAPABILITIES = ()
 
-    cdef Py_ssize_t columns             # all; D: those that are in
-    cdef int8_t *inside                 # [columns] the indicators
-    cdef const double **of_all          # of all columns: x, m0, b0, grain, middle, units
-    cdef double **of_chosen             # of those that are in, which the pointers of the base class lead to
-    cdef double *column_c               # [N + 2] log_c and log_n of one column, without b0 and units
-    cdef double *column_n
-    cdef double *by_cluster             # [columns] log likelihood given the partition, all columns at hand
-    cdef double *alone                  # [columns] that of all rows as one cluster
+    cdef Column first
+    cdef readonly Py_ssize_t D
+    cdef readonly tuple types
+    cdef readonly double zeta
 
-    def __init__(self, x, known=None, **options):
-        super().__init__(x, known, **options)
-        if self.scale_prior is not None:
-            raise ValueError("model.select=true: expected numbers for model.b0 and model.kappa0, which are then known")
-        if self.given is None:
+    def __init__(self, x, types, known=None, **options):
+        given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
+        if isinstance(x, Rows):
             raise ValueError("model.select=true: expected false for rows in shards")
-        cdef Py_ssize_t n, d, D = self.D, room = self.total + 2
-        self.inside = self.memory.flags(D)
-        self.of_all, self.of_chosen = <const double **> self.memory.doubles(6), <double **> self.memory.doubles(6)
-        self.of_all[0], self.of_all[1], self.of_all[2] = self.x, self.m0, self.b0
-        self.of_all[3], self.of_all[4], self.of_all[5] = self.grain, self.middle, self.units
-        self.of_chosen[0] = self.memory.doubles(self.N * D)
-        for n in range(1, 6):
-            self.of_chosen[n] = self.memory.doubles(D)
-        self.column_c, self.column_n = self.memory.doubles(room), self.memory.doubles(room)
-        self.own_c, self.own_n = self.memory.doubles(room), self.memory.doubles(room)
-        for n in range(room):
-            self.column_c[n] = self.log_c[n] / D
-            self.column_n[n] = (self.log_n[n] + self.zeta * n * (0.5 * self.log_b0 + self.log_units)) / D
-        self.log_c, self.log_n = self.own_c, self.own_n
-        self.by_cluster, self.alone = self.memory.doubles(D), self.memory.doubles(D)
-        self.columns = D
-        # all items are in one cluster
-        self.weigh_columns(self.alone)
-        for d in range(D):
-            self.inside[d] = True
-        self.use_columns()
+        if given["covariance"] != "diag":
+            raise ValueError(f"model.select=true: expected model.covariance=diag, got {given['covariance']}")
+        if isinstance(given["b0"], Gamma) or isinstance(given["kappa0"], Gamma):
+            raise ValueError("model.select=true: expected numbers for model.b0 and model.kappa0, which are then known")
+        values = as_array(x)
+        if values.ndim != 2 or not values.size:
+            raise ValueError(f"x: expected a table of shape (N, D), got {values.shape}")
+        kinds, levels = types_of(values, types)
+        by_column = options_by_column(values, kinds, levels, given)
+        apart = share(split_columns, values)
+        self._hold(apart)
+        if set(kinds) == {"real"} and not np.isnan(values).any():
+            self.vectors = values
+        self.D, self.types, self.zeta = len(kinds), kinds, given["power"]
+        for j in reversed(range(self.D)):
+            self.first = Column(Mixed(apart.columns[j], types[j:j + 1], known, **by_column[j]), self.first)
+        self._allocate(values.shape[0], values.shape[0])
+        self._set_prior(given["prior"].build(self.N, given["concentration"]))
+        self.first.weigh_alone(self.memory.ints(self.N), self.N)
+        self._start()
 
+    # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        # room for all columns, whichever are in
-        cdef Py_ssize_t D = self.D
-        self.D = max(self.columns, D)
-        self.measure()
-        DenseGaussian.grow(self, cap)
-        self.D = D
-        self.measure()
-        return 0
+        self.power = <double *> self.memory.larger(self.power, 8 * self.cap, 8 * cap)
+        self.stale = <int8_t *> self.memory.larger(self.stale, self.cap, cap)
+        return self.first.reserve(cap)
 
-    # -- the columns at hand
-    cdef void use_columns(self) noexcept nogil:
-        """Take over the indicators: the columns that are in stand in front, and clusters are counted anew."""
-        cdef Py_ssize_t d, i, t, n, D = 0
-        for d in range(self.columns):
-            D += self.inside[d]
-        n = 0
-        self.log_lik_aside = 0.0
-        for d in range(self.columns):
-            if not self.inside[d]:
-                self.log_lik_aside += self.alone[d] + self.constant_of(d, self.N)
-                continue
-            for i in range(self.N):
-                self.of_chosen[0][i * D + n] = self.of_all[0][i * self.columns + d]
-            for t in range(1, 6):
-                self.of_chosen[t][n] = self.of_all[t][d]
-            n += 1
-        self.point_to(<const double **> self.of_chosen, D)
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        self.first.clear(k)
+        self.stale[k] = True
 
-    cdef void point_to(self, const double **columns, Py_ssize_t D) noexcept nogil:
-        """Let the base class read these D columns."""
-        cdef Py_ssize_t d, n, i, k
-        self.D = self.n_means = D
-        self.measure()
-        self.x, self.m0, self.b0 = columns[0], columns[1], columns[2]
-        self.grain, self.middle, self.units = columns[3], columns[4], columns[5]
-        self.grains = self.log_b0 = self.log_units = 0.0
-        for d in range(D):
-            self.grains += self.grain[d]
-            self.log_b0 += log(self.b0[d])
-            self.log_units += log(self.units[d])
-        for n in range(self.total + 2):
-            self.own_c[n] = D * self.column_c[n]
-            self.own_n[n] = D * self.column_n[n] - self.zeta * n * (0.5 * self.log_b0 + self.log_units)
-        for k in range(self.cap):
-            self.clear(k)
-            self.is_valid[k] = False
-        for i in range(self.N):
-            if self.z[i] >= 0:
-                self.count(self.z[i], self.point(i), 1)
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.first.count(i, k, True)
+        self.stale[k] = True
 
-    cdef double constant_of(self, Py_ssize_t d, Py_ssize_t n) noexcept nogil:
-        """Share of n points in the log likelihood of column d that no partition changes."""
-        return -self.zeta * n * (0.5 * log(self.of_all[2][d]) + log(self.of_all[5][d]))
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.first.count(i, k, False)
+        self.stale[k] = True
 
-    cdef void add_columns(self, Py_ssize_t k, double *out) noexcept nogil:
-        """Add to `out` the log likelihood of each column in cluster k, but for ``constant_of``; all are at hand."""
-        cdef Py_ssize_t d, n = self.size[k]
-        self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
-        for d in range(self.columns):
-            out[d] += self.column_n[n] - self.zeta * self.a_n(n) * log(self.scatter[d] / self.b0[d])
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        self.first.copy(src, dst)
+        self.stale[dst] = True
 
-    cdef void weigh_columns(self, double *out) noexcept nogil:
-        """Log likelihood of each column given the partition, but for ``constant_of``."""
-        cdef Py_ssize_t d, k
-        self.point_to(self.of_all, self.columns)
-        for d in range(self.columns):
-            out[d] = 0.0
-        for k in range(self.K):
-            self.add_columns(k, out)
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        self.first.absorb(dst, src)
+        self.stale[dst] = True
+
+    # -- scores
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        self.first.settle(k)
+        self.stale[k] = False
+
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(block, block + 8):
+            self.power[k] = 0.0
+        self.first.add_scores(i, block, self.power)
+
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return self.first.score_own(i, k)
+
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        return self.first.direct(i, k, counted)
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return self.first.log_pred(i, k)
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return self.first.log_lik(k, -1)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.first.log_lik(a, b)
 
     # -- the indicators in the state of a chain
+    cdef void columns_changed(self) noexcept nogil:
+        cdef Py_ssize_t k
+        self.log_lik_aside = self.first.log_lik_aside()
+        for k in range(self.cap):
+            self.stale[k] = True
+            self.is_valid[k] = False
+
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         """Draw the indicators, one after the other, given the partition and the others."""
-        cdef Py_ssize_t d, others = self.D
-        cdef double odds
-        self.weigh_columns(self.by_cluster)
-        for d in range(self.columns):
-            others -= self.inside[d]
-            odds = exp(self.alone[d] - self.by_cluster[d]) * (self.columns - others) / (1.0 + others)
-            self.inside[d] = rng.draw_coin(1.0 / (1.0 + odds))
-            others += self.inside[d]
-        self.use_columns()
+        self.first.draw(rng, self.z, self.K, self.N, self.first.count_inside(), self.D)
+        self.columns_changed()
         return self.K
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
-        cdef Py_ssize_t d
-        for d in range(self.columns):
-            if self.inside[d] != (<SelectedGaussian> other).inside[d]:
-                return False
-        return True
+        return self.first.equals((<SelectedColumns> other).first)
 
     @property
     def hyperparameters(self):
@@ -176,17 +335,21 @@ cdef class SelectedGaussian(DiagonalGaussian):
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t t = Model.write_hyperparameters(self, out)
-        out[t] = self.D
+        out[t] = self.first.count_inside()
         return t + 1
 
     cdef double log_extra(self) noexcept nogil:
-        return (Model.log_extra(self) + lgamma(1.0 + self.D) + lgamma(1.0 + self.columns - self.D)
-                - lgamma(2.0 + self.columns))
+        cdef Py_ssize_t n = self.first.count_inside()
+        return Model.log_extra(self) + lgamma(1.0 + n) + lgamma(1.0 + self.D - n) - lgamma(2.0 + self.D)
 
     @property
     def parameters(self):
         """ndarray of float64, shape (D, 1): 1 of a column that is in, else 0."""
-        return np.array([[1.0 * self.inside[d]] for d in range(self.columns)])
+        column, found = self.first, []
+        while column is not None:
+            found.append([1.0 * column.inside])
+            column = (<Column> column).after
+        return np.array(found)
 
     def set_parameters(self, values):
         """Set the indicators, as ``parameters`` gives them.
@@ -196,68 +359,38 @@ cdef class SelectedGaussian(DiagonalGaussian):
         ValueError
             For another number of values, or one that is not 0 or 1.
         """
-        cdef Py_ssize_t d
+        cdef Column column = self.first
         given = as_numbers("parameters", values).reshape(-1)
-        if given.shape != (self.columns,) or not ((given == 0.0) | (given == 1.0)).all():
-            raise ValueError(f"parameters: expected {self.columns} numbers, each 0 or 1, got {given}")
-        for d in range(self.columns):
-            self.inside[d] = given[d] == 1.0
-        self.use_columns()
+        if given.shape != (self.D,) or not ((given == 0.0) | (given == 1.0)).all():
+            raise ValueError(f"parameters: expected {self.D} numbers, each 0 or 1, got {given}")
+        for value in given:
+            column.inside = value == 1.0
+            column = column.after
+        self.first.place_all(self.z, self.K, self.N)
+        self.columns_changed()
 
     # -- densities of items
-    cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
-        chosen = np.flatnonzero(self.parameters[:, 0]) if self.D < self.columns else slice(None)
-        return ((np.asarray(self.given[first:last, chosen], dtype=np.float64) - numbers_at(self.middle, self.D))
-                / numbers_at(self.units, self.D))
-
     def log_densities(self, Py_ssize_t first):
-        """As of the base class, and the columns that are out, whose density no cluster changes."""
-        aside = self.aside_densities(first)[:, None]
-        return super().log_densities(first) + aside if self.D else np.repeat(aside, self.K, axis=1)
-
-    cdef object aside_densities(self, Py_ssize_t first):
-        """Log density of the columns that are out of each new point, given those before `first`."""
-        cdef Py_ssize_t k, D = self.columns
-        cdef double kappa = self.zeta * (self.kappa0 + first), degree = self.zeta * self.a_n(first) + 0.5
-        out = np.flatnonzero(self.parameters[:, 0] == 0.0)
-        if not out.size:
-            return np.zeros(self.N - first)
-        self.point_to(self.of_all, D)
-        self.scratch(self.K)
-        for k in range(self.K - 1):
-            self.add_column(self.K, self.sums_of(k), self.squares_of(k))
-        self.posterior(self.sums_of(self.K), self.squares_of(self.K), first, self.mean, self.scatter)
-        before = np.array(numbers_at(self.scatter, D))
-        self.posterior_with(self.sums_of(self.K), self.squares_of(self.K), first, first + 1.0 / self.zeta, self.mean,
-                            self.scatter)
-        after = np.array(numbers_at(self.scatter, D))
-        off = ((np.asarray(self.given[first:], dtype=np.float64) - numbers_at(self.middle, D))
-               / numbers_at(self.units, D) - numbers_at(self.mean, D))
-        log_q = np.log1p(0.5 * kappa / (kappa + 1.0) / self.zeta / after * off ** 2)
-        constant = self.predictive_constant(first, 1.0) / D
-        density = (constant - 0.5 * np.log(before) - degree * (log_q + np.log(after / before))
-                   - np.log(numbers_at(self.units, D)))
-        self.use_columns()
-        return density[:, out].sum(axis=1)
+        """The density itself under a power, with the parameters' posterior under the power; of a column that is out
+        given all known rows."""
+        cdef Py_ssize_t i, k
+        cdef double aside
+        cdef double[:, ::1] density = np.empty((self.N - first, self.K))
+        self.begin_scan()
+        self.first.place_all(self.z, self.K, first)
+        for i in range(first, self.N):
+            aside = self.first.density_aside(i)
+            for k in range(self.K):
+                # the last of the clusters are the new items; behind it stands an empty column
+                density[i - first, k] = aside + self.first.log_density(i, k + (k == self.K - 1))
+        self.first.place_all(self.z, self.K, self.N)
+        return np.asarray(density)
 
     def left_out_densities(self):
         """As of any model, and the columns that are out, given all other items."""
-        cdef Py_ssize_t i, d, D = self.columns
-        cdef double[::1] without = np.empty(D), aside = np.zeros(self.N)
+        cdef Py_ssize_t i
         found = super().left_out_densities()
-        self.point_to(self.of_all, D)
-        self.scratch(self.K)
+        self.first.place_all(self.z, self.K, self.N)
         for i in range(self.N):
-            self.count(self.K, self.point(i), 1)
-        self.size[self.K] = <int32_t> (self.N - 1)
-        for i in range(self.N):
-            self.count(self.K, self.point(i), -1)
-            without[:] = 0.0
-            self.add_columns(self.K, &without[0])
-            self.count(self.K, self.point(i), 1)
-            for d in range(D):
-                if not self.inside[d]:
-                    aside[i] += self.alone[d] - without[d] + self.constant_of(d, 1)
-        self.scratch(self.K)
-        self.use_columns()
-        return found + np.asarray(aside)[:, None]
+            found[i] += self.first.left_out_aside(i)
+        return found

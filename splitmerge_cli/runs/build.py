@@ -20,7 +20,7 @@ from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain
 from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.runs.search import SEARCH, start_by_search
-from splitmerge_cli.runs.stages import STAGES, start_in_stages
+from splitmerge_cli.runs.stages import CATEGORIES, STAGES, start_as_categories, start_in_stages
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -131,6 +131,8 @@ class Builder:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
         elif spec.init == STAGES:
             start_in_stages(spec, model, self.dataset, rng)
+        elif spec.init == CATEGORIES:
+            start_as_categories(spec, model, self.dataset, rng)
         elif spec.init == SEARCH:
             start_by_search(spec, model, self.dataset, rng)
         else:

@@ -153,4 +153,11 @@ def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[
     is_independent = spec.values["model"].get("covariance") in ("diag", "iso")
     if farthest.get("of_reals") and is_independent and not was_compared:
         return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
+    types = dict(spec.data.values.get("types") or {})
+    tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else ()
+    if tied and all(types.get(name) == "ordinal" for name in tied):
+        reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
+        scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}
+        why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
+        return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
     return None

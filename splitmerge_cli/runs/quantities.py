@@ -93,10 +93,15 @@ class Table(Quantities):
         types = dataset.kind.types_of(dataset)
         self.of_columns = [(str(names[j]), types[j].type, len(types[j].levels)) for j in chosen]
         self._missing = np.isnan(self.values)
-        if any(levels for _, _, levels in self.of_columns):
+        if any(levels and form != "ordinal" for _, form, levels in self.of_columns):
             self.unchecked.append(
                 "a binary or categorical column by itself: shares of a cluster fit whatever they are; its ties to "
                 "other columns are checked"
+            )
+        if any(form == "ordinal" for _, form, _ in self.of_columns):
+            self.unchecked.append(
+                "an ordinal column by itself: a cluster fits the shares of its levels with two numbers, so shares with "
+                "two peaks do not fit; its ties to other columns are checked"
             )
         if self._missing.any():
             self.unchecked.append("whether cells are missing by chance: the model takes that as given")

@@ -32,10 +32,10 @@ from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.schedule import build_schedule
-from splitmerge_cli.runs.stages import LARGE, NODES, STAGES
+from splitmerge_cli.runs.stages import CATEGORIES, LARGE, NODES, STAGES
 
 SEARCH = "search"
-SEARCHES = ("sequential", STAGES, SEARCH)
+SEARCHES = ("sequential", STAGES, CATEGORIES, SEARCH)
 """Starts that each chain builds by itself, from the data."""
 POPULATION = 12
 """Chains of a population."""
@@ -117,9 +117,10 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
 
 
 def is_next(spec: RunSpecification, N: int) -> bool:
-    """Whether chains that end in several modes are to start so: those on N rows or nodes that started at random."""
+    """Whether chains that end in several modes are to start so: those on N rows or nodes that started at random,
+    or as categories."""
     is_small = N < NODES if issubclass(spec.model.target, Coupled) else is_of_table(spec) and N < LARGE
-    return spec.init == "random" and is_small and why_no_search(spec) is None
+    return spec.init in ("random", CATEGORIES) and is_small and why_no_search(spec) is None
 
 
 def is_of_table(spec: RunSpecification) -> bool:

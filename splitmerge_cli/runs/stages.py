@@ -6,6 +6,9 @@ refined too little to be accepted. A start row by row (``init=sequential``) open
 sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the others
 follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples of the data do.
 
+Chains of a table of many answers in their order cost ten times as much as chains that read them as categories, and a
+chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes first.
+
 A sample of a network has hardly any of its edges. There many random blocks are the start: with few, nodes that belong
 apart stand together from the first scan on, and split no more; what is one too many merges.
 """
@@ -28,6 +31,8 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.limits import count_ordinal
 from splitmerge_cli.runs.schedule import build_schedule
 
 STAGES = "stages"
@@ -40,6 +45,11 @@ MOVES = 500
 move costs as much as its clusters have rows."""
 LARGE = 5_000
 """Rows from which on a table starts in stages where nobody names a start."""
+CATEGORIES = "categories"
+ANSWERS = 5
+"""Ordinal columns from which on a table starts as categories where nobody names a start."""
+SCANS = 200
+"""Iterations of the chain of categories."""
 NODES = 1_000
 """Nodes from which on a network starts from many blocks where nobody names a start."""
 ROW_BYTES = 2
@@ -83,6 +93,46 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     model.start_from(rng, rows, sample.labels)
 
 
+def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put rows of a table into the clusters of a short chain, from random ones, that reads ordinal columns as
+    categories.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    model : Model
+        With the ordinal columns in their order.
+    dataset : Dataset
+    rng : Rng
+        The chain's own.
+
+    Raises
+    ------
+    ConfigError
+        Data without ordinal columns, or more clusters than the prior allows.
+    """
+    if not count_ordinal(dataset):
+        raise ConfigError(f"init={CATEGORIES}: expected a table with ordinal columns (data.types)")
+    types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
+    unordered = spec.model.with_options(cuts=None)
+    short = build_model(unordered, replace(dataset, types=types))
+    generator = np.random.Generator(rng.bit_generator)
+    short.set_labels(initial_labels(short, dataset, "random", spec.K0, generator)[0])
+    short.start_parameters(rng)
+    name, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, moves))
+    Chain(short, rng, build_schedule(moved_by, short, rng).samplers, timing=False, thin=SCANS).advance(SCANS)
+    model.set_labels(short.labels)
+
+
+def _has_answers(spec: RunSpecification) -> bool:
+    """Whether a table has many ordinal columns, as far as its configuration, or a table at hand, says."""
+    named = spec.data.values.get("types") or {}
+    if sum(one == "ordinal" for one in dict(named).values()) >= ANSWERS:
+        return True
+    return spec.data.name == "given" and count_ordinal(load_dataset(spec.data, spec.model.kind, {})) >= ANSWERS
+
+
 def why_not_in_stages(spec: RunSpecification) -> str | None:
     """Why a start in stages is not possible, of the data or the model; None where it is."""
     model, kind = spec.values["model"], spec.model.kind
@@ -98,8 +148,9 @@ def why_not_in_stages(spec: RunSpecification) -> str | None:
 def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
     """The specification with the start of large data where these are large and nobody names a start; else as it is.
 
-    A table starts in stages; a network from as many random blocks as the root of the number of its nodes. A run that
-    was finished before, with the one start or the other, is taken as it is.
+    A table starts in stages, a smaller one of many answers in their order as categories; a network from as many random
+    blocks as the root of the number of its nodes. A run that was finished before, with the one start or the other, is
+    taken as it is.
 
     Parameters
     ----------
@@ -112,9 +163,23 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     ConfigError, DataError
         The data cannot be read.
     """
+    if spec.init != "random" or _START & spec.given_keys.keys:
+        return spec
+    chosen = _choose_large_start(spec, say)
+    if chosen is not spec or not _has_answers(spec) or finished_run(spec) is not None:
+        return chosen
+    say(
+        f"init={CATEGORIES}, as no start is named and {ANSWERS} columns or more are ordinal: each chain starts from "
+        "the clusters of a short one that reads them as categories (init=random: as other tables do)"
+    )
+    return spec.with_(init=CATEGORIES)
+
+
+def _choose_large_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
+    """`choose_start` of many rows or nodes."""
     is_network = issubclass(spec.model.target, Coupled)
     least = NODES if is_network else LARGE
-    if spec.init != "random" or _START & spec.given_keys.keys or not (is_network or not why_not_in_stages(spec)):
+    if not (is_network or not why_not_in_stages(spec)):
         return spec
     if not _may_have(least, spec) or finished_run(spec) is not None:
         return spec

@@ -20,6 +20,7 @@ from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import search
 from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
+from splitmerge_cli.runs.limits import ANSWER, count_ordinal
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
 APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
-at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
+at which its chains lie in different modes: most stay there (decisions 31 and 38). Of a table with ordinal columns they
+are fewer, as each takes longer."""
 APART_LARGE = 200
 """Iterations after which chains that lie apart end where a chain makes `EARLY_MOST` at most, which takes minutes."""
 
@@ -129,10 +131,12 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     that going on is for the person to decide."""
     if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    if plan.iterations <= EARLY_MOST and search.is_of_table(plan.spec):
-        return found.iterations >= APART_LARGE
-    can_end = plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
-    return can_end and found.iterations >= APART_AFTER
+    is_large = plan.iterations <= EARLY_MOST and search.is_of_table(plan.spec)
+    after = APART_LARGE if is_large else APART_AFTER
+    if 2 * count_ordinal(plan.dataset) >= plan.dataset.values.shape[-1]:
+        after = APART_AFTER // ANSWER
+    can_end = is_large or plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
+    return can_end and found.iterations >= after
 
 
 def describe_aim(plan: "Plan") -> str:

@@ -26,6 +26,7 @@ from splitmerge_cli.verify.continuous import (
     mixed_log_weight,
     scattered_counts_log_weight,
     selected_log_weight,
+    sum_over_indicators,
     tailed_log_weight,
 )
 from splitmerge_cli.verify.enumerate import (
@@ -194,10 +195,13 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title, summed)
 
 
-def _build_apart(build: Callable[[], Model]) -> Model:
-    """A model of two columns, the first of which alone tells clusters apart."""
+def _build_apart(build: Callable[[], Model], out: int = 1) -> Model:
+    """A model of columns, all of which but the one with this number tell clusters apart."""
     model = build()
-    model.set_parameters(np.array([1.0, 0.0]))
+    parameters = model.parameters
+    assert parameters is not None
+    parameters[out] = 0.0
+    model.set_parameters(parameters)
     return model
 
 
@@ -320,18 +324,37 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     types, levels = ("binary", level, "count", "real", "real"), ("a", "b", "c")
     columns = [SimpleNamespace(type=kind, levels=levels if kind == level else ()) for kind in types]
     made = partial(build, x, columns, **options)
+    selects = options.pop("select", False)
+    if selects:
+        made = partial(_build_apart, partial(build.build, x, columns, None, options | {"select": True}))  # type: ignore[attr-defined]
     if options["rate"] is None:
         cells = x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
-    def weigh(table: Any, b0: Any, kappa0: Any, concentration: Concentration) -> Callable[[State], float]:
+    def weigh(
+        table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
+    ) -> Callable[[State], float]:
         steps = resolutions_of(options["resolution"], 2, x[:, 3:].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
-        return mixed_log_weight(table, types, (2, 3, 0, 0, 0), **own)
+        n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
+        if not selects:
+            return mixed_log_weight(table, types, n, **own)
+        by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
+        apart = []
+        for j in range(5):
+            of_column = {key: float(values[max(j - 3, 0)]) for key, values in by_column.items()}
+            apart.append(mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column | alone))
+        if sums:
+            return sum_over_indicators(apart, len(table), concentration, options["prior"])
+        del apart[1]  # it is out
+        return mixture_log_weight(
+            lambda z: sum(one((tuple(z.tolist()), int(z.max()) + 1)) for one in apart), concentration, options["prior"]
+        )
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
-    return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}")
+    summed = partial(weigh, sums=True) if selects else None
+    return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}", summed)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

@@ -171,6 +171,14 @@ def selected_log_weight(
         gaussian_log_weight(points[:, [d]], 1.0, "uniform", "diag", m0, kappa0, a0, b0, step, power)
         for d, (m0, kappa0, a0, b0, step) in enumerate(hyper)
     ]
+    return sum_over_indicators(columns, N, concentration, prior)
+
+
+def sum_over_indicators(
+    columns: Sequence[Callable[[State], float]], N: int, concentration: Concentration, prior: str
+) -> Callable[[State], float]:
+    """`selected_log_weight` of independent columns whose log likelihoods are given."""
+    D = len(columns)
     whole = np.array([log_weight(((0,) * N, 1)) for log_weight in columns])
     ways = np.array(list(itertools.product([0, 1], repeat=D)))
     log_ways = gammaln(1 + ways.sum(axis=1)) + gammaln(1 + D - ways.sum(axis=1)) - gammaln(2 + D)

@@ -24,6 +24,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         *({"covariance": covariance, "tails": "t"} for covariance in ("diag", "iso", "full")),
         {"covariance": "full", "resolution": [2.0, 0.0], "missing": True, "b0": 0.05, "kappa0": 0.2},
         {"covariance": "diag", "select": True},
+        {"covariance": "diag", "select": True, "missing": True},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
@@ -37,6 +38,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"power": 0.4},
         {"levels": "ordinal"},
         {"levels": "ordinal", "complete": True, "power": 0.4},
+        {"levels": "ordinal", "select": True},
     ],
     "GammaPoisson": [
         {},

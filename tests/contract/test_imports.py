@@ -211,10 +211,12 @@ def test_papers_do_not_import_each_other() -> None:
         assert not named, f"papers/{file.name} imports {named}"
 
 
-# models that leave tables with missing cells to that of tables of any columns, and a sampler that is made of others
+# models that leave tables with missing cells to that of tables of any columns, or have one for each column, and a
+# sampler that is made of others
 OTHERS = {
     "bernoulli": ("mixed",),
     "gaussian": ("mixed",),
+    "selected_columns": ("mixed",),
     "portfolio": ("dyadic", "rgsm", "sdds", "srm"),
 }
 

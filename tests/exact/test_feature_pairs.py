@@ -100,7 +100,6 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"sparse": True, "kappa0": "gamma(2,4)"}, f"expected numbers {_SPARSE}"),
         ({"sparse": True, "power": 0.4}, "model.power"),
         ({"sparse": True, "select": True}, "the points are sparse; expected false"),
-        ({"select": True, "missing": True}, "expected a table without missing cells"),
         ({"select": True, "covariance": "iso"}, "expected model.covariance=diag, got iso"),
         ({"select": True, "covariance": "full"}, "expected model.covariance=diag, got full"),
         ({"select": True, "b0": "gamma(2,3)"}, "expected numbers for model.b0 and model.kappa0"),
@@ -113,6 +112,9 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "Mixed": [
         ({"complete": False, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
+        ({"select": True, "covariance": "full"}, "expected model.covariance=diag, got full"),
+        ({"select": True, "b0": "gamma(2,3)"}, "expected numbers for model.b0 and model.kappa0"),
+        ({"select": True, "kappa0": "gamma(2,4)"}, "expected numbers for model.b0 and model.kappa0"),
     ],
     "Lines": [
         ({"conjugate": True, "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),

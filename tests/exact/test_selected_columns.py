@@ -102,7 +102,10 @@ def refresh_matrix(model: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]
     return P
 
 
-@pytest.mark.parametrize("name", FEATURES)
+# what one of a resolution and a power changes is in the case of both
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in ("resolution", "power") else ()) for name in FEATURES]
+)
 def test_indicators_alone_are_exact(name: str) -> None:
     """Stationary at every partition; each mutant of the conditional, a factor left out or turned round, is not."""
     model, options = build(**FEATURES[name]), FEATURES[name]

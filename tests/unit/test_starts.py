@@ -5,13 +5,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config import ConfigError, specify, specify_keys
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.runs import search, stages
+from splitmerge_cli.runs import limits, search, stages
+from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.misfit import choose_model
+from splitmerge_cli.runs.quantities import TIE, Table
 
 ROWS = np.random.default_rng(0).integers(2, size=(7, 3)).astype(np.uint8)
 DATASET = Dataset("rows", "binary", ROWS, truth=np.array([0, 1, 2, 3, 0, 1, 2], dtype=np.int32))
@@ -87,3 +90,53 @@ def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch
     keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
     spec = stages.choose_start(specify(keys), said.append)
     assert spec.K0 == 4 and said[0].startswith("K0=4, ")
+
+
+ANSWERS = {f"q{j}": "ordinal" for j in range(stages.ANSWERS)}
+
+
+def answers(N: int = 60) -> Dataset:
+    """Two groups that answer apart."""
+    rng, half = np.random.default_rng(2), np.arange(N) % 2
+    x = np.clip(np.rint(rng.normal(1.0 + 3.0 * half[:, None], 0.7, (N, len(ANSWERS)))), 0, 5)
+    return Dataset("answers", "mixed", x, types=tuple(ColumnType("ordinal", tuple("123456")) for _ in ANSWERS))
+
+
+def test_many_ordinal_columns_start_as_categories() -> None:
+    """Where no start is named; the start is a partition of the model with the order."""
+    said: list[str] = []
+    keys = {"model": "mixed", "data": "csv", "data.path": "survey.csv"}
+    spec = stages.choose_start(specify_keys(keys | {"data.types": ANSWERS}), said.append)
+    assert spec.init == stages.CATEGORIES and said[0].startswith("init=categories, as no start is named and 5 columns")
+    few = dict(list(ANSWERS.items())[1:])
+    for changed in ({"data.types": few}, {"data.types": ANSWERS, "K0": 3}, {"data.types": ANSWERS, "init": "random"}):
+        kept = specify_keys(keys | changed)
+        assert stages.choose_start(kept, said.append) is kept
+    model = build_model(spec.model, answers())
+    stages.start_as_categories(spec, model, answers(), Rng(1))
+    assert 2 <= model.K <= 4 and len(set(zip(model.labels.tolist(), [0, 1] * 30, strict=True))) <= model.K + 1
+    assert np.isfinite(model.log_joint())
+    with pytest.raises(ConfigError, match="init=categories: expected a table with ordinal columns"):
+        stages.start_as_categories(spec, model, DATASET, Rng(1))
+
+
+def test_an_ordinal_cell_counts_as_ten() -> None:
+    spec = specify_keys({"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": ANSWERS})
+    wide = answers(20_000)
+    assert limits.most_iterations(spec, wide) == limits.WORK // (10 * wide.values.size)
+
+
+def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
+    keys = {"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": {**ANSWERS, "sex": "binary"}}
+    tie = {"subject": "q0 and q1", "quantity": TIE, "observed": 0.7, "low": 0.1, "high": 0.2}
+    step = choose_model({"fit": {"unlike": [tie]}}, specify_keys(keys))
+    assert step is not None and step[0].startswith("questions that go together within clusters, read as real numbers")
+    assert step[1]["data.types"] == dict.fromkeys(ANSWERS, "real") | {"sex": "binary"}
+    assert step[1]["model.covariance"] == "full" and step[1]["init"] is None
+    of_sex = tie | {"subject": "q0 and sex"}
+    assert choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
+
+
+def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:
+    said = Table(answers()).unchecked
+    assert len(said) == 1 and said[0].startswith("an ordinal column by itself: a cluster fits the shares of its levels")
