@@ -133,7 +133,7 @@ def are_apart(plan: "Plan", found: Look) -> bool:
         return False
     is_large = plan.iterations <= EARLY_MOST and search.is_of_table(plan.spec)
     after = APART_LARGE if is_large else APART_AFTER
-    if 2 * count_ordinal(plan.dataset) >= plan.dataset.values.shape[-1]:
+    if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
         after = APART_AFTER // ANSWER
     can_end = is_large or plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
     return can_end and found.iterations >= after
