@@ -68,7 +68,7 @@ def added_lines(name: str) -> Iterator[str]:
         elif hunk := re.match(r"@@ -\S+ \+(\d+)", line):
             number = int(hunk[1])
         elif line.startswith("+"):
-            if HABITS[name].search(line[1:]):
+            if path.endswith((".md", ".py", ".pyx", ".pxd", ".pyi", ".yaml")) and HABITS[name].search(line[1:]):
                 yield f"{path}:{number}: {line[1:].strip()[:100]}"
             number += 1
 

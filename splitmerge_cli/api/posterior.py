@@ -148,7 +148,7 @@ class Posterior(StoredDraws):
         Returns
         -------
         ndarray of int32, ``[N]``
-            Labels from 0, those of the largest cluster first.
+            Labels from 0, the largest cluster first.
 
         Warns
         -----

@@ -7,7 +7,7 @@ RENAMED = {
     "dirichlet_multinomial": "multinomial",
     "splitmerge_cli.models.dirichlet_multinomial.DirichletMultinomial": "splitmerge_cli.models.multinomial.Multinomial",
 }
-"""Names and classes of models, and those of today."""
+"""Former names and classes of models, and today's."""
 FORMER = {today: former for former, today in RENAMED.items()}
 WHY = {
     "dirichlet_multinomial": "this model is now model=multinomial (all rows of a cluster have the same shares). Where "

@@ -16,8 +16,8 @@ from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
 TELLING = 3
 """Columns that are named of a cluster."""
 FAINT = 0.125
-"""Divergence below which a column does not tell a cluster apart, in nats: that of two normal distributions half a
-standard deviation apart."""
+"""Divergence in nats below which a column does not tell a cluster apart: two normal distributions half a standard
+deviation apart have it."""
 NO_COLUMN = "no column alone"
 LEVEL = 0.95
 """Level of the intervals."""

@@ -1,12 +1,11 @@
 """Clusters without a gap of density between them are joined, draw by draw: a group that is not of the model's shape
 takes several components.
 
-Each cluster of a draw has a normal distribution of its own. The density is that of all these mixtures together,
-averaged over draws. The path between two clusters of a draw is their ridgeline, on which all maxima and saddle points
-of the density of two normal distributions lie. The pass between two clusters is the lowest point of their path. Passes
-are taken from the highest to the lowest: the groups on its two sides are joined where the pass lies less than `gap`
-below the peak of the lower group. So a group is a mode of the density that rises by at least `gap` nats above the pass
-to a higher one.
+Each cluster of a draw has a normal distribution of its own. The density is the mean of these mixtures over draws. The
+path between two clusters of a draw is their ridgeline, on which all maxima and saddle points of the density of two
+normal distributions lie. The pass between two clusters is the lowest point of their path. Passes are taken from the
+highest to the lowest: the groups on its two sides are joined where the pass lies less than `gap` below the peak of the
+lower group. So a group is a mode of the density that rises by at least `gap` nats above the pass to a higher one.
 
 Source: Ray and Lindsay 2005, The topography of multivariate normal mixtures (the ridgeline); Hennig 2010, Methods for
 merging Gaussian mixture components; Chazal, Guibas, Oudot and Skraba 2013, Persistence-based clustering (the order of

@@ -52,7 +52,7 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
 
 
 def by_size(labels: ArrayLike) -> NDArray[np.int32]:
-    """Number the clusters of a partition 0, 1, ..., the largest first; of equal size that of the first item.
+    """Number the clusters of a partition 0, 1, ..., the largest first; clusters of equal size by their first items.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def count_larger(labels: ArrayLike) -> int:
 
 
 def has_one_and_outliers(labels: Any) -> bool:
-    """Whether a partition has one cluster, of nearly all items, beside outliers."""
+    """Whether a partition has one cluster, of nearly all items, and outliers."""
     sizes = np.bincount(np.asarray(labels)) if labels is not None else np.ones(2)
     return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels) == 1
 
@@ -62,7 +62,7 @@ def why_not_joined(dataset: "Dataset") -> str | None:
     """Why the clusters of a data set cannot be joined; None: they can."""
     is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
     if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
-        return "the density between clusters is that of real columns in a dense table"
+        return "the density between clusters needs real columns in a dense table"
     return None
 
 
@@ -127,7 +127,7 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
     -------
     dict, or None
         For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
-        its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, those of the estimate that are not
+        its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, clusters of the estimate that are not
         listed as outliers. None for one cluster, and where they cannot be joined.
     """
     n_clusters = count_larger(labels)

@@ -119,7 +119,7 @@ def do_overlap(summary: Mapping[str, Any]) -> bool:
     """Whether the draws cut the rows at places that differ from draw to draw."""
     fit = summary.get(schema.FIT) or {}
     certainty = fit.get("certainty")
-    # where draws are joined a low certainty is that of one group or several
+    # where draws are joined, a low certainty means that there may be one group or several
     return (
         certainty is not None
         and certainty < OVERLAPPING

@@ -100,7 +100,7 @@ class Table(Quantities):
             )
         if any(form == "ordinal" for _, form, _ in self.of_columns):
             self.unchecked.append(
-                "an ordinal column by itself: a cluster fits the shares of its levels with two numbers, so shares with "
+                "an ordinal column alone: a cluster fits the shares of its levels with two numbers, so shares with "
                 "two peaks do not fit; its ties to other columns are checked"
             )
         if self._missing.any():

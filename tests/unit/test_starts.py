@@ -139,4 +139,4 @@ def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
 
 def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:
     said = Table(answers()).unchecked
-    assert len(said) == 1 and said[0].startswith("an ordinal column by itself: a cluster fits the shares of its levels")
+    assert len(said) == 1 and said[0].startswith("an ordinal column alone: a cluster fits the shares of its levels")

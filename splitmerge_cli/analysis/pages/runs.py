@@ -38,7 +38,7 @@ SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
 NUMBER, CERTAINTY, CHAINS = ("n_clusters", "dendrogram", "calibration"), ("co_clustering", "credible_ball"), ("traces",)
-"""Pictures of the number of clusters, of their certainty, of chains; the others are those of clusters."""
+"""Pictures of the number of clusters, of their certainty, of chains; the others show clusters."""
 
 
 def write_report(runs: Sequence[Run]) -> Path:

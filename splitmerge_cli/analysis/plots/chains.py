@@ -1,4 +1,4 @@
-"""The picture of a run's chains, each by itself: traces, ranks, running means."""
+"""The picture of a run's chains, each apart: traces, ranks, running means."""
 
 from collections.abc import Sequence
 from typing import Any

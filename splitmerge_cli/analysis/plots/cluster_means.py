@@ -37,7 +37,7 @@ _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBB
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
     """Features to draw, int64 ``[rows]``, `most` at most, ordered by the one of the `clusters` in which they are
-    highest. They are those of the columns that the summary names, then of the columns of largest mean divergence.
+    highest: features of the columns that the summary names, then of the columns of largest mean divergence.
     Levels of one column stand together, in their order."""
     groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
     chosen: list[int] = []

@@ -106,8 +106,8 @@ def _numeric(known: Statistics) -> list[int]:
 
 
 def choose_columns(found: Found) -> list[int]:
-    """Columns of numbers that are drawn against each other, `PAIRED` at most: those that the summary names of the
-    clusters, the largest first, then those of largest mean divergence."""
+    """Columns of numbers that are drawn against each other, `PAIRED` at most: first the columns that the summary names,
+    the largest cluster first, then the columns of largest mean divergence."""
     numeric, order = _numeric(found.known), sorted(found.ranks, key=found.ranks.__getitem__)
     ranked = [*named_columns(found.known, order), *np.argsort(-found.known.telling, kind="stable").tolist()]
     return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]

@@ -34,7 +34,7 @@ NAME = 22
 NARROWEST = 0.025
 """Share of the items that a cluster has at least for its number to stand below it; beside a panel twice as large."""
 LEAST_PART = 0.1
-"""Share of a cluster's items that another has at least for its name to be that of the other."""
+"""Least share of a cluster's items that another has where it takes the name of the other."""
 MOST_ROWS = 12
 """Items whose rows stand beside the matrix."""
 BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
@@ -123,7 +123,7 @@ def credible_ball(run: Run) -> Figure:
         "ones. The name of a cluster: the clusters of the point estimate (numbers as in clusters.csv) that hold at "
         "least a tenth of its items; several of one name are 1.1, 1.2, ..., the largest first.\n"
         + (
-            "Colours are those of each panel alone. Crosses: points alone."
+            "Each panel has its own colours. Crosses: points alone."
             if x is not None
             else "Blocks: clusters, the largest first, as wide as they have items; with the mean probability from "
             f"{LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} items."
@@ -141,7 +141,7 @@ def credible_ball(run: Run) -> Figure:
 
 
 def name_parts(labels: ArrayLike, numbered: NDArray[np.int64]) -> list[str]:
-    """Name the clusters of a partition, the largest first, by those of the point estimate, `numbered`, that have a
+    """Name the clusters of a partition, the largest first, by the clusters of the point estimate, `numbered`, with a
     share of at least `LEAST_PART` of their items."""
     names = []
     for items in points.by_size(labels):

@@ -4,7 +4,7 @@ One column alone does not show what its neighbours do: a species with the values
 with larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and
 end at the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read
 alone. A short scale is categorical; all else are counts. So are columns of large numbers whose rows have totals that
-differ as those of samples of unequal size do.
+differ as in samples of unequal size.
 """
 
 from collections.abc import Callable, Iterable, Sequence

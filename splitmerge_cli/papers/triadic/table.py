@@ -46,7 +46,7 @@ CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"
 ROW = 0.148
 """Height of a row in the table, in inches."""
 HEAD = 10
-"""Rows above those of our runs: the heads, the paper's and those of the released program."""
+"""Rows above our runs: the heads, the paper's and the released program's."""
 
 
 def table1(runs: Sequence[Run]) -> Drawing:
