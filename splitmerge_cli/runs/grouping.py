@@ -58,9 +58,12 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, partitions: Mapping[int, 
     alone = [size == 0 or is_outlying(size, len(own)) for size in sizes.tolist()]
     draws = np.concatenate(list(partitions.values()))
     try:
-        return density_groups(x[complete], own[complete], draws[:, complete], alone).tolist()
+        found = density_groups(x[complete], own[complete], draws[:, complete], alone).tolist()
     except (ValueError, np.linalg.LinAlgError):
         return None
+    # the last clusters may have no complete row
+    after = max(found, default=-1) + 1
+    return [*found, *range(after, after + len(sizes) - len(found))]
 
 
 def groups_of(run: Run) -> NDArray[np.int32]:

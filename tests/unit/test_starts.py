@@ -12,6 +12,7 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.runs import limits, search, stages
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.grouping import find_groups
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.misfit import choose_model
 from splitmerge_cli.runs.quantities import TIE, Table
@@ -140,3 +141,10 @@ def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
 def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:
     said = Table(answers()).unchecked
     assert len(said) == 1 and said[0].startswith("an ordinal column by itself: a cluster fits the shares of its levels")
+
+
+def test_a_last_cluster_without_complete_rows_is_a_group() -> None:
+    x = np.vstack([np.random.default_rng(1).normal(size=(40, 2)), [[5.0, np.nan], [5.1, np.nan]]])
+    x[:20] += 9.0
+    labels = np.array([0] * 20 + [1] * 20 + [2] * 2, dtype=np.int32)
+    assert find_groups(Dataset("t", "points", x), labels, {0: labels[None]}) == [0, 1, 2]
