@@ -147,3 +147,11 @@ def test_clusters_that_were_not_joined_are_the_components(smcmc) -> None:
     words = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT]
     result = smcmc("run", *words, "gap=0.25", "trace.partitions=0")
     assert "with gap=0.25 clusters are not joined: no late partitions were recorded" in result.stderr
+
+
+def test_a_last_cluster_without_complete_rows_stays_apart() -> None:
+    x = np.vstack([np.random.default_rng(1).normal(size=(40, 2)), [[5.0, np.nan]] * 4])
+    x[:20] += 9.0
+    labels = np.repeat([0, 1, 2], [20, 20, 4]).astype(np.int32)
+    found = find_groups(Dataset("t", "points", x), labels, {0: Late(np.arange(4), np.tile(labels, (4, 1)))})
+    assert found is not None and found["labels"] == labels.tolist()
