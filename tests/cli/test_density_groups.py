@@ -133,7 +133,7 @@ def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
     [
         (
             ["data=jain_neal", "N=20"],
-            "gap=0.5: expected 0, because the density between clusters is that of real columns",
+            "gap=0.5: expected 0, because the density between clusters needs real columns",
         ),
         (["data=gaussian", "gap=-1"], "gap=-1: expected a number from 0 to 100"),
     ],
