@@ -115,8 +115,9 @@ def run(
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
         tell(plan.dataset)
-        D = len(plan.dataset.column_names) if "reduce" in spec.data.values and not plan.dataset.missing else 0
-        if D >= _WIDE and spec.model.values.get("covariance") == "full":
+        is_full = spec.model.values.get("covariance") == "full" and "reduce" in spec.data.values
+        D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
+        if D >= _WIDE:
             note(f"full covariances of {D} columns take long; data.reduce=pca is quicker")
         try:
             done = runs.make(plan)

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
-from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.store import schema
 
@@ -159,6 +158,8 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
 def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
     """Whether some clusters are parts of a group in nearly all draws, or the draws ``[M, N]`` overlap: groups are what
     a run with ``gap=null`` lists."""
+    from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
+
     low, high = groups["interval"]
     agrees = low == high or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)

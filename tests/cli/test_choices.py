@@ -104,7 +104,7 @@ def test_a_choice_among_other_candidates_is_made_again(
     made = len(fits)
     _settle()
     assert len(fits) == made
-    monkeypatch.setitem(selection.CANDIDATES, "covariances", ["iso", "diag", "full", "factor"])
+    monkeypatch.setattr(selection.candidates, "COVARIANCES", ("iso", "diag", "full", "factor"))
     _settle()
     assert len(fits) > made
 

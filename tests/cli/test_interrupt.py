@@ -216,8 +216,6 @@ def test_an_interrupted_run_prints_the_clusters_so_far(spawn, signals: int, spac
         source = "an estimate from the draws so far" if spacing == 100 else "the best state so far"
         assert any(line.endswith(f" of 60 items, {source}") for line in lines)
         assert lines[-1] == f"interrupted after {made:,} iterations of 1 of 2 chains; not judged as converged"
-    else:
-        assert not any("so far" in line for line in lines)
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -23,6 +23,7 @@ from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, summaries
+from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
@@ -159,12 +160,12 @@ def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
 def _number(run: Run) -> Iterator[Markup]:
     if judgement_of(run).converged is False:
         yield paragraph("The chains differ, so the number has no interval.")
-    for line in () if run.has_topics else summaries.group_lines(run):
-        yield paragraph(_sentence(line))
+    if groups := describe_groups(run.summary):
+        yield paragraph(_sentence(groups))
 
 
 def _chains(run: Run) -> Iterator[Markup]:
-    others = set(misfit.describe_misfit(run.summary))
+    others = {*misfit.describe_misfit(run.summary), describe_groups(run.summary)}
     css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
     for line in closing.verdict(run):
         if not _is_next(line) and line not in others:
