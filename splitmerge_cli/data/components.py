@@ -1,4 +1,4 @@
-"""Principal components of real columns, how many of them predict held-out rows, and the density of what they leave out
+"""Principal components of real columns, how many of them there are, and the density of what they leave out
 (docs/derivations.md, "Columns reduced to principal components")."""
 
 from dataclasses import dataclass
@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FOLDS = 10
+SHUFFLED = 10
+"""Tables of permuted columns."""
 MOST = 50
 """Principal components that are considered."""
 LEAST_VARIANCE = 1e-12
@@ -68,10 +70,11 @@ def fit_components(x: Numbers, r: int) -> Components:
 
 
 def find_rank(x: Numbers) -> int:
-    """The number of principal components that predicts held-out rows ``[N, D]`` best, one at least.
+    """The number of principal components to read rows ``[N, D]`` by, one at least: the larger of two.
 
-    Held-out rows have the density of probabilistic principal components (Tipping and Bishop 1999). The fewest
-    components whose mean is within one standard error of the best are taken.
+    The first predicts held-out rows best, which have the density of probabilistic principal components (Tipping and
+    Bishop 1999): the fewest components whose mean is within one standard error of the best. With few rows it is too
+    small, since directions that are not known well predict badly. The second is that of `count_above_chance`.
     """
     N = len(x)
     spread = x.std(axis=0)
@@ -83,7 +86,18 @@ def find_rank(x: Numbers) -> int:
         density[fold == k] = densities_by_rank(rows[fold != k], rows[fold == k], most)
     behind = density[:, [density.mean(axis=0).argmax()]] - density
     within = behind.mean(axis=0) <= behind.std(axis=0) / np.sqrt(N)
-    return max(1, int(within.argmax()))
+    return max(1, int(within.argmax()), count_above_chance(rows, most))
+
+
+def count_above_chance(rows: Numbers, most: int) -> int:
+    """Count the first principal components, `most` at most, of more variance than columns without correlation have:
+    than in each of `SHUFFLED` tables whose columns are permuted (parallel analysis, Horn 1965)."""
+    generator = np.random.default_rng(0)
+    chance = np.zeros(most)
+    for _ in range(SHUFFLED):
+        chance = np.maximum(chance, _variances(generator.permuted(rows, axis=0))[:most])
+    above = _variances(rows)[:most] > chance
+    return int(np.append(above, False).argmin())
 
 
 def densities_by_rank(train: Numbers, test: Numbers, most: int) -> Numbers:
@@ -102,6 +116,12 @@ def densities_by_rank(train: Numbers, test: Numbers, most: int) -> Numbers:
     residual = np.maximum((variance.sum() - np.append(0.0, np.cumsum(variance[:most]))) / left, LEAST_VARIANCE)
     beside = ((rows**2).sum(axis=1, keepdims=True) - explained) / residual
     return np.asarray(-0.5 * (D * np.log(2.0 * np.pi) + log_kept + left * np.log(residual) + scaled + beside))
+
+
+def _variances(rows: Numbers) -> Numbers:
+    """Variances of centred rows along their principal directions, the largest first."""
+    N, D = rows.shape
+    return np.asarray(np.linalg.eigvalsh(rows @ rows.T if N < D else rows.T @ rows)[::-1] / N)
 
 
 def _principal(rows: Numbers) -> tuple[Numbers, Numbers]:

@@ -6,8 +6,8 @@ import numpy as np
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 
-WORK = 2_000_000_000
-"""Values that a chain whose length nobody names visits at most: minutes, at some 50 ns each."""
+WORK = 500_000_000
+"""Values that a chain whose length nobody names visits at most: half a minute, at 50 ns each."""
 LEAST, MOST = 1_000, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10

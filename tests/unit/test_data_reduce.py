@@ -70,6 +70,16 @@ def test_K_clusters_have_K_less_one_components(N: int, D: int, K: int, distance:
     assert find_rank(frame.to_numpy()) == K - 1
 
 
+def test_weak_directions_are_counted_that_predict_badly() -> None:
+    """Five types that differ in 60 of 1,024 columns by two standard deviations: one component predicts best."""
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 7])
+        mean = np.zeros((5, 1024))
+        mean[:, :60] = rng.normal(0, 2, (5, 60))
+        rank = find_rank(mean[np.arange(65) % 5] + rng.normal(size=(65, 1024)))
+        assert rank in (4, 5)
+
+
 def test_one_component_is_the_least() -> None:
     assert find_rank(np.random.default_rng(0).normal(size=(30, 60))) == 1
     assert find_rank(np.arange(3.0)[:, None] * np.ones(2)) == 1
