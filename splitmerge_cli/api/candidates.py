@@ -412,36 +412,34 @@ def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def format_readings(what: str, table: pd.DataFrame) -> str:
-    """Return the table of `compare_readings`, and what was chosen, as text."""
-    text = _format_table(table)
+    """Say which of `compare_readings` was taken, and why."""
     how, taken = f"data.types={{NAME:{'|'.join(READINGS[what].values())}}} reads a column otherwise", table[what][0]
+    named, why = f"{what} ", _describe_choice(table, what, "probability")
     if taken in of_given_totals():
-        what, how = "model=", "the totals of rows have one negative binomial distribution"
-    named = what if what.endswith("=") else f"{what} "
-    return f"{text}\n{named}{taken}, {_describe_choice(table, 'probability')}\n{how}"
+        named, how = "model=", "the totals of rows have one negative binomial distribution"
+    return f"{named}{taken}, {why}\n{how}"
 
 
-def _describe_choice(table: pd.DataFrame, what: str) -> str:
-    """Why the first row is taken."""
-    if not (table["behind"] < 0).any():
-        return f"by the leave-one-out log predictive {what}"
-    return f"the simplest within {table.attrs['errors']:g} s.e. of the best {what}"
-
-
-def _format_table(table: pd.DataFrame) -> str:
-    shown = table.rename(columns={"behind": "difference", "error": "s.e."})
-    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+def _describe_choice(table: pd.DataFrame, what: str, measure: str) -> str:
+    """Why the first row is taken, and how far the others are from it."""
+    why = f"by the leave-one-out log predictive {measure}"
+    if (table["behind"] < 0).any():
+        why = f"the simplest within {table.attrs['errors']:g} s.e. of the best {measure}"
+    others = [
+        f"{name} {abs(behind):.3f} {'ahead' if behind < 0 else 'behind'} (s.e. {error:.3f})"
+        for name, behind, error in zip(table[what][1:], table["behind"][1:], table["error"][1:], strict=True)
+    ]
+    return f"{why}: {', '.join(others)}" if others else why
 
 
 def format_covariances(table: pd.DataFrame) -> str:
-    """Return the table of `covariances`, and what was chosen, as text."""
+    """Say which of `covariances` was chosen, why, and which were left out."""
     problems = dict(zip(table["covariance"], table["problem"], strict=True))
     lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
-    if len(compared):
-        text = _format_table(compared.drop(columns="problem"))
-        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {_describe_choice(compared, 'density')}"])
     why = "the only one that is left" if lines else "since one column has one variance"
+    if len(compared):
+        why = _describe_choice(compared, "covariance", "density")
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
-from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, interval_of_counts, thin_partitions
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import both_ends, stopping, summaries
@@ -316,4 +316,4 @@ def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
 
 
 def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
-    return {"n_clusters": int(labels.max()) + 1, **({"labels": labels.tolist()} if listed else {})}
+    return {"n_clusters": int(labels.max()) + 1, **({"labels": by_size(labels).tolist()} if listed else {})}
