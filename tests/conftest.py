@@ -168,6 +168,43 @@ RUNS_OF_FIGURES = {
 paper are in the quick run."""
 
 
+COSTLY = (
+    # exact cases beside cheaper ones of the same kind
+    "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-mixed",
+    "exact/test_new_documents_exact.py::test_given_one_state[words0]",
+    "exact/test_overdispersed.py::test_leave_one_out_density_is_a_ratio_of_evidences",
+    "exact/test_predictive_exact.py::test_density_with_resampled_scales[diag",
+    "exact/test_selected_columns.py::test_indicators_alone_are_exact[plain]",
+    "exact/test_selected_columns.py::test_log_joint_is_the_dense_formula_in_every_state[plain]",
+    "exact/test_sequential_start.py::test_placing[1.6-0.9-0.3-3]",
+    "exact/test_subcluster.py::test_a_chain_samples_the_posterior[neighbours]",
+    "exact/test_subcluster.py::test_a_chain_samples_the_posterior[scan]",
+    "exact/test_subcluster.py::test_kernel_on_a_finite_base_measure[7]",
+    "exact/test_subcluster.py::test_kernel_of_six_items[3]",
+    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
+    "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
+    "exact/test_transition_matrix.py::test_exact[gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)-srm]",
+    "exact/test_transition_matrix.py::test_exact_on_random_cases[17]",
+    # processes and pictures beside quicker ones
+    "cli/test_certify.py::test_estimates_agree_with_the_enumerated_posterior",
+    "cli/test_extras.py::test_the_library_needs_no_extra",
+    "cli/test_files.py::test_one_word_is_the_whole_command[typed1]",
+    "cli/test_interrupt.py::test_a_choice_that_is_interrupted_leaves_nothing[2]",
+    "cli/test_interrupt.py::test_what_does_not_stop_is_ended[2-import",
+    "cli/test_interrupt.py::test_what_does_not_stop_is_ended[1-import",
+    "cli/test_notes.py::test_full_covariances_of_many_columns_are_said_to_take_long",
+    "cli/test_posteriors.py::test_exact_draws_agree_and_others_do_not[gaussian-full-n5-dynamic-mfm-gamma]",
+    "cli/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
+    "cli/test_sweep.py::test_a_killed_process_costs_its_own_job",
+    "cli/test_topics_run.py::test_pictures",
+    "cli/test_uncertainty.py::test_all_commands_show_one_interval_which_is_that_of_all_draws[model=emm]",
+    "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[running",
+    "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[interrupted",
+    "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
+)
+"""Beginnings of the names of tests that take seconds and prove what quicker ones do: they are slow."""
+
+
 # ---- Tests that share a fixture run in one worker, so that it is made once
 
 
@@ -187,6 +224,8 @@ def pytest_collection_modifyitems(items):
         if item.nodeid.startswith("tests/exact/") and any(name in case for name in MADE_OF_OTHERS):
             item.add_marker(pytest.mark.slow)
         if RUNS_OF_FIGURES.get(item.nodeid.partition(".py")[0], set()) & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+        if item.nodeid.removeprefix("tests/").startswith(COSTLY):
             item.add_marker(pytest.mark.slow)
     for item in items:
         shared = any(

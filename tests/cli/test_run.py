@@ -20,6 +20,7 @@ from cli.calls import parquet_bytes, run_path, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.store.files import is_locked, lock_file
@@ -118,7 +119,7 @@ def test_content(smcmc) -> None:
     # those of iterations 150 and 200 of two chains
     assert estimate["partitions"] == 4
     late = partitions.loc[partitions["iteration"] > 100, "labels"].tolist()
-    assert estimate["labels"] == minimise_expected_loss(late).labels.tolist()
+    assert estimate["labels"] == by_size(minimise_expected_loss(late).labels).tolist()
     clusters = (run.path / "clusters.csv").read_text().splitlines()
     assert clusters[0] == "row,cluster,certainty,second,second_probability"
     assert [line.split(",")[:2] for line in clusters[1:]] == [

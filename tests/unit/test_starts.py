@@ -122,7 +122,7 @@ def test_many_ordinal_columns_start_as_categories() -> None:
 
 def test_an_ordinal_cell_counts_as_ten() -> None:
     spec = specify_keys({"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": ANSWERS})
-    wide = answers(20_000)
+    wide = answers(5_000)
     assert limits.most_iterations(spec, wide) == limits.WORK // (10 * wide.values.size)
 
 
