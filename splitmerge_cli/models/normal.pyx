@@ -31,8 +31,8 @@ POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is
 """Option of conjugate models whose likelihood is a product over items given the parameters of their cluster."""
 TAILS = Choice("tails", "normal", "t: clusters have the tails of Student's t, by a weight of each row, its degrees of "
                "freedom resampled", choices=("normal", "t"), later=True)
-SELECT = Flag("select", False, "covariance=diag: whether a column may be the same in all clusters; which ones is a part "
-              "of the posterior", later=True)
+SELECT = Flag("select", False, "covariance=diag: whether a column may be the same in all clusters; which ones is a "
+              "part of the posterior", later=True)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
