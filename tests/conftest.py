@@ -202,7 +202,7 @@ COSTLY = (
     "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[interrupted",
     "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
 )
-"""Beginnings of the names of tests that take seconds and prove what quicker ones do: they are slow."""
+"""Names, or their beginnings, of slow tests: these take seconds and prove what quicker ones do."""
 
 
 # ---- Tests that share a fixture run in one worker, so that it is made once

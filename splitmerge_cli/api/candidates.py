@@ -429,7 +429,11 @@ def _describe_choice(table: pd.DataFrame, what: str, measure: str) -> str:
         f"{name} {abs(behind):.3f} {'ahead' if behind < 0 else 'behind'} (s.e. {error:.3f})"
         for name, behind, error in zip(table[what][1:], table["behind"][1:], table["error"][1:], strict=True)
     ]
-    return f"{why}: {', '.join(others)}" if others else why
+    why = f"{why}: {', '.join(others)}" if others else why
+    # the largest share of rows whose density is not reliable asks for more than one error
+    if table.attrs["errors"] == 1.0:
+        return why
+    return f"{why}; the densities of up to {table.attrs['few_draws']:.0%} of the rows rest on few draws"
 
 
 def format_covariances(table: pd.DataFrame) -> str:

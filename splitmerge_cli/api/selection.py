@@ -89,8 +89,7 @@ OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power",
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
-Tell = Callable[[Dataset], None] | None
-"""Receives a table as it is read."""
+Tell = Callable[[Dataset], None] | None  # receives a table as it is read
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splitmerge_cli.diagnostics.cluster_table import cluster_lines
+from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
 from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
@@ -38,7 +39,7 @@ def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), made[chain], N)])
-    labels, certainty, source = run.best_state(), None, "the best state so far"
+    labels, certainty, source = by_size(run.best_state()), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
     if per_chain and late and all(map(len, late)):
         kept = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]

@@ -47,8 +47,8 @@ APART_AFTER = 4_000
 at which its chains lie in different modes: most stay there (decisions 31 and 38). Of a table with ordinal columns they
 are fewer, as each takes longer."""
 APART_LARGE = 200
-"""Iterations after which chains of a table that is too large for a search end where they lie apart: 4,000 would take
-many minutes."""
+"""Iterations after which chains of a table that is too large for a search, and makes `EARLY_MOST` iterations at most,
+end where they lie apart: 4,000 would take many minutes."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     that going on is for the person to decide."""
     if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    is_large = plan.dataset.N >= search.LARGE and search.is_of_table(plan.spec)
+    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= search.LARGE and search.is_of_table(plan.spec)
     after = APART_LARGE if is_large else APART_AFTER
     if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
         after = APART_AFTER // ANSWER
