@@ -40,6 +40,8 @@ DRAWS = 80
 """Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
+CHANGE = 3.0
+"""Standard errors by which a longer fit changes a difference, at most: what lacks more is not fitted again."""
 FEW_DRAWS = 0.1
 """Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
 DOUBTED = 1.5
@@ -139,7 +141,7 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, facts = compare("covariance", compared, fits, problems)
+    found, facts = compare("covariance", compared, fits, problems, candidates)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
@@ -148,10 +150,19 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
 
 
 def compare(
-    what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
+    what: str,
+    candidates: Candidates,
+    fits: Fits,
+    problems: dict[str, str],
+    simplest: Sequence[str],
+    errors: float = 1.0,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
     """Leave-one-out log densities of the rows under each candidate; the share of these that rest on few draws, and the
-    seconds; into `problems` goes why a candidate has none."""
+    seconds; into `problems` goes why a candidate has none.
+
+    A candidate is fitted once more unless that can hardly change which of them `rank` takes, with the same `simplest`
+    and `errors`: it is far behind, or harder than the one that would be taken and not nearly so many errors ahead.
+    """
     found: dict[str, NDArray[np.float64]] = {}
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
@@ -172,10 +183,17 @@ def compare(
                 fits.say(f"{what} {name}: {_describe_density(found, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: found[one].mean())
             facts[name]["seconds"] += time.process_time() - began
-        for name in left:
+        near = [name for name in left if not _is_behind(found[ahead] - found[name], errors)]
+        taken = min(near, key=simplest.index, default=ahead)
+        harder = simplest[simplest.index(taken) + 1 :] if taken else ()
+        for name in list(left):
             if _is_behind(found[ahead] - found[name], BEHIND):
                 fits.say(f"{what} {name}: dropped, more than {BEHIND:g} standard errors behind")
-        left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
+            elif name in harder and _is_behind(found[taken] - found[name], CHANGE - errors):
+                fits.say(f"{what} {name}: dropped, not clearly ahead of {taken}, which is simpler")
+            else:
+                continue
+            left.remove(name)
         if len(left) < 2 or _has_power(candidates[ahead][0]):
             break
     return {name: density for name, density in found.items() if not problems.get(name)}, facts
@@ -307,11 +325,12 @@ def compare_readings(
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
-    found, facts = compare(what, candidates, fits, problems)
+    # reals have the most parameters
+    simplest = sorted(candidates, key=lambda name: name == REALS)
+    found, facts = compare(what, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    # reals have the most parameters
-    return rank(what, found, facts, sorted(candidates, key=lambda name: name == REALS))
+    return rank(what, found, facts, simplest)
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -332,8 +351,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     """
     given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, facts = compare("columns", candidates, fits, {})
-    return rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
+    how = (AS_THEY_ARE, RESCALED), AHEAD
+    return rank("columns", *compare("columns", candidates, fits, {}, *how), *how)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
