@@ -13,17 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
-from splitmerge_cli.api.readings import READINGS, REALS
+from splitmerge_cli.api.readings import READINGS, REALS, log_totals
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
-from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -31,11 +29,16 @@ from splitmerge_cli.runs.limits import count_ordinal
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
-WORK = 1_000_000_000
+WORK = 500_000_000
 """Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
 FEWEST = 20
+COSTLY = 100_000_000
+"""Operations of a first fit from which on candidates are compared after `SOON` iterations, too."""
+SOON, FAR = 25, 20.0
+"""Iterations, and the standard errors by which what is dropped after them is behind: of the comparisons of 74 tables
+none had another sign after 100 iterations where it was above 10."""
 ANSWER = 200
-"""Operations that take as long as a scan of an ordinal cell."""
+"""Operations that take as long as a scan of an ordinal cell, or of an overdispersed count."""
 DRAWS = 80
 """Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
@@ -167,8 +170,9 @@ def compare(
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
     rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
-    for most in ROUNDS:
-        ahead = ""
+    is_costly = any(_count_operations(*candidate) * ROUNDS[0] > COSTLY for candidate in candidates.values())
+    for most in (SOON, *ROUNDS) if is_costly else ROUNDS:
+        ahead, far = "", FAR if most == SOON else BEHIND
         for name in list(left):
             options, dataset = candidates[name]
             began, iterations = time.process_time(), _shorten(options, dataset, most)
@@ -187,9 +191,9 @@ def compare(
         taken = min(near, key=simplest.index, default=ahead)
         harder = simplest[simplest.index(taken) + 1 :] if taken else ()
         for name in list(left):
-            if _is_behind(found[ahead] - found[name], BEHIND):
-                fits.say(f"{what} {name}: dropped, more than {BEHIND:g} standard errors behind")
-            elif name in harder and _is_behind(found[taken] - found[name], CHANGE - errors):
+            if _is_behind(found[ahead] - found[name], far):
+                fits.say(f"{what} {name}: dropped, more than {far:g} standard errors behind")
+            elif most > SOON and name in harder and _is_behind(found[taken] - found[name], CHANGE - errors):
                 fits.say(f"{what} {name}: dropped, not clearly ahead of {taken}, which is simpler")
             else:
                 continue
@@ -261,31 +265,6 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
     return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
-
-
-def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
-    """Leave-one-out log probability of totals under a negative binomial distribution with mean and variance of the
-    others.
-
-    Examples
-    --------
-    >>> log_totals([3, 5, 4, 9]).round(2).tolist()
-    [-2.32, -2.11, -2.21, -3.98]
-    """
-    n = np.asarray(totals, dtype=np.float64)
-    mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
-    variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
-    size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
-    log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
-    return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
-
-
-def as_vectors(table: Dataset) -> Dataset | None:
-    """A mixed table, three columns at least, as vectors of counts; None if a cell is no whole number from 0."""
-    x, are_numbers = table.values, all(not one.levels or one.levels == ("0", "1") for one in table.types or ())
-    if table.N < 3 or x.shape[1] < 3 or not are_numbers or not ((x >= 0) & (x <= LARGEST) & (x == np.floor(x))).all():
-        return None
-    return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)
 
 
 def compare_readings(
@@ -375,11 +354,17 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
-    """Iterations of a first or second fit, fewer where a scan of the rows takes long."""
-    D = count_reals(dataset)
-    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * dataset.values.shape[1]
-    each += ANSWER * count_ordinal(dataset)
-    return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
+    """Iterations of a fit, fewer where a scan of the rows takes long."""
+    return int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, iterations), iterations))
+
+
+def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
+    """Count the operations, roughly, of a scan of the rows of a fit."""
+    D, columns = count_reals(dataset), dataset.values.shape[1]
+    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
+    is_overdispersed = options["name"] in of_given_totals()[1:]
+    each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
+    return min(dataset.N, MOST_ROWS) * max(each, 1)
 
 
 def of_given_totals() -> list[str]:

@@ -41,7 +41,6 @@ from splitmerge_cli.api.candidates import (
     SCALES,
     Fits,
     as_records,
-    as_vectors,
     choose_reading,
     choose_scales,
     count_reals,
@@ -54,7 +53,7 @@ from splitmerge_cli.api.candidates import (
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
+from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.api.short_fits import CHAINS, short_fits
 from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
