@@ -189,6 +189,9 @@ def test_numbers_have_the_digits_that_differ() -> None:
     first, _ = descriptions(np.column_stack([seconds, zero]), labels)
     own, others = seconds[:200].mean(), seconds[200:].mean()
     assert sorted(first) == [f"x = {own:.2f} (others {others:.2f})", "y = 0.0 (others 3.0)"]
+    # equal cells have no spread, whatever the rounding of their mean
+    weight = np.where(labels, rng.normal(4500.0, 4000.0, 400), 4488.81)
+    assert descriptions(np.column_stack([weight, zero]), labels)[0][1].startswith("x = 4489 (others ")
 
 
 def test_levels_are_those_that_differ_most() -> None:
