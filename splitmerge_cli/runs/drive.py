@@ -178,7 +178,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
                 drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
                 try:
-                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
+                    await_chains(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
                 except BaseException:
                     stop.set()
                     raise
@@ -253,7 +253,7 @@ class Stop:
                 chain.halt()
 
 
-def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) -> None:
+def await_chains(drives: Sequence[Future[Any]], stop: Stop, write: Callable[[], None] = lambda: None) -> None:
     """Wait for all chains; when one fails, the others stop. `write` is called every `BATCH` seconds."""
     last = time.monotonic()
     while True:
@@ -317,7 +317,7 @@ def _advance(
         else:
             made = [chains[0].advance(*limits)]
         for chain, store, rows in zip(chains, stores, made, strict=True):
-            _check_densities(store.chain, rows)
+            check_densities(store.chain, rows)
             store.append(plan.recorder.spacing.thin(rows))
             if chain.iteration > before:
                 plan.recorder.evaluate(chain, store)
@@ -358,7 +358,7 @@ def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
     }
 
 
-def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
+def check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
     """Raise a `RunError` where the trace of a chain has a density that is no number."""
     finite = np.isfinite(rows["log_joint"])
     if not finite.all():
