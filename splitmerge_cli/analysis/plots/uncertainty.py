@@ -75,9 +75,7 @@ def co_clustering(run: Run) -> Figure:
         places = thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel("row of the item (items are sorted by cluster)")
-    _name_blocks(
-        ax.xaxis, ends, [str(number_clusters(k, run.first_cluster)) for k in labels[order[ends - 1]]], NARROWEST * N
-    )
+    _name_blocks(ax.xaxis, ends, points.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
@@ -140,7 +138,7 @@ def credible_ball(run: Run) -> Figure:
 
 
 def _looks_of_parts(labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
-    """Return colour and marker of each cluster of a partition.
+    """Return the colours and markers of clusters by number.
 
     The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
     largest such part."""
