@@ -124,7 +124,7 @@ def labels_of(run: Run) -> NDArray[np.int64]:
     """The clusters that a finished run gives, int64 ``[N]``; of long documents those of ``tokens.parquet``."""
     labels = run.summary["point_estimate"].get("labels")
     if labels is None:
-        labels = run.tokens(["topic"])["topic"]
+        labels = run.tokens(["topic"])["topic"] - run.first_cluster
     return np.asarray(labels, dtype=np.int64)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
@@ -219,6 +220,7 @@ def _summary(
         "data": plan.spec.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
+        schema.FIRST_CLUSTER: FIRST,
         "seed": plan.spec.seed,
         "chains": plan.spec.chains,
         "iterations": [o["iterations"] for o in outcomes],
