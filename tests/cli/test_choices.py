@@ -181,7 +181,7 @@ def test_columns_that_numbers_name_are_read_as_real_ones(fits: list[str]) -> Non
 def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, power: float) -> None:
     """Rows that repeat others are copies only in the reading that has real columns."""
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.integers(8, size=(40, 2)), rng.integers(2, size=(40, 3))])[rng.integers(40, size=100)]
+    rows = np.column_stack([rng.integers(900, size=(40, 2)), rng.integers(2, size=(40, 3))])[rng.integers(40, size=100)]
     as_counts, as_reals = (
         from_object(pd.DataFrame(rows, columns=[*"abcde"]), "mixed", types=dict.fromkeys("ab", word))
         for word in ("count", "real")
