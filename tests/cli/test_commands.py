@@ -150,12 +150,12 @@ def test_a_dry_run_shows_overrides_as_they_are_given(smcmc):
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["certify", "pairs=20"], "pairs=20: no key, but an option of smcmc certify; expected --pairs 20"),
-        (["certify", "k=20"], "k=20: no key, but an option of smcmc certify; expected -k 20"),
-        (["race", "sampler=sams,sdds", "seeds=2"], "seeds=2: .* smcmc race; expected --seeds 2"),
-        (["sweep", "seed=0,1", "dry_run=true"], "dry_run=true: .* smcmc sweep; expected --dry-run in its place"),
-        (["reproduce", "scale=quick"], "scale=quick: .* smcmc reproduce; expected --scale quick"),
-        (["summary", "columns=1"], "columns=1: .* smcmc summary; expected --columns"),
+        (["certify", "pairs=20"], "pairs=20: an option of smcmc certify, not a key; expected --pairs 20"),
+        (["certify", "k=20"], "k=20: an option of smcmc certify, not a key; expected -k 20"),
+        (["race", "sampler=sams,sdds", "seeds=2"], "seeds=2: .* smcmc race, not a key; expected --seeds 2"),
+        (["sweep", "seed=0,1", "dry_run=true"], "dry_run=true: .* smcmc sweep, not a key; expected --dry-run"),
+        (["reproduce", "scale=quick"], "scale=quick: .* smcmc reproduce, not a key; expected --scale quick"),
+        (["summary", "columns=1"], "columns=1: .* smcmc summary, not a key; expected --columns"),
     ],
 )
 def test_an_option_that_is_typed_as_a_key_is_named(smcmc, typed: list[str], expected: str) -> None:
