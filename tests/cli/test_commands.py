@@ -162,7 +162,7 @@ def test_an_option_that_is_typed_as_a_key_is_named(smcmc, typed: list[str], expe
     assert re.match(f"smcmc: {expected}", read_rejection(smcmc, *typed))
 
 
-def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     given = ["data=gaussian", "N=20", "iterations=20"]
     smcmc("run", *given, "--workers", "2")
     assert smcmc("run", *given, "workers=2", "--workers", "2").stderr.startswith("already finished")
@@ -173,9 +173,9 @@ def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.Monke
     assert asked == [2, 2]
     for command in ("run", "certify"):
         said = read_rejection(smcmc, command, *given, "workers=3", "--workers", "2")
-        assert said == "smcmc: --workers 2: beside workers=3; expected one of the two\n"
+        assert said == "smcmc: --workers 2 and workers=3: expected one of the two\n"
     for command in ("sweep", "race"):
         said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra.launcher.n_jobs=3")
-        assert said == "smcmc: --workers 2: beside hydra.launcher.n_jobs=3; expected one of the two\n"
+        assert said == "smcmc: --workers 2 and hydra.launcher.n_jobs=3: expected one of the two\n"
         said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra/launcher=dask")
-        assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has options of its own")
+        assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has other options")
