@@ -10,7 +10,7 @@ from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
-from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
@@ -139,7 +139,9 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
         members.append([*members[pair[0]], *members[pair[1]]])
     for level, clusters in enumerate(numbers):
         merge = K - clusters - 1
-        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in dendrogram.merges[merge])
+        joined = (
+            "" if merge < 0 else " and ".join(_join_numbers(run, members[node]) for node in dendrogram.merges[merge])
+        )
         density_text = "" if density is None else f"{density[level]:>16.4f}  "
         yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {density_text}{joined}".rstrip()
     if density is not None:
@@ -148,8 +150,8 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
-def _join_numbers(clusters: Sequence[int]) -> str:
-    return "+".join(map(str, sorted(clusters)))
+def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
+    return "+".join(str(number_clusters(k, run.first_cluster)) for k in sorted(clusters))
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
@@ -191,7 +193,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
         in_estimate = np.bincount(estimate[core.labels == k])
         clusters = np.flatnonzero(in_estimate).tolist()
         counted = f"{sizes[k]:,} item{'s' * int(sizes[k] > 1)}"
-        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(clusters)}"
+        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(run, clusters)}"
     outside = np.flatnonzero(core.labels < 0)
     if len(outside):
         names = run.clusters().get("name")
@@ -203,7 +205,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
     memberships = membership(sampled_partitions(run), labels)
-    frame, _ = describe_clusters(dataset_of(run), labels, memberships.certainty)
+    frame, _ = describe_clusters(dataset_of(run), labels, memberships.certainty, run.first_cluster)
     rows, outliers = set_apart(as_text(frame), len(labels))
     yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
     yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))

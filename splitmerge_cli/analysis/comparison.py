@@ -124,7 +124,7 @@ def labels_of(run: Run) -> NDArray[np.int64]:
     """The clusters of a finished run, int64 ``[N]``; for long documents from ``tokens.parquet``."""
     labels = run.summary["point_estimate"].get("labels")
     if labels is None:
-        labels = run.tokens(["topic"])["topic"]
+        labels = run.tokens(["topic"])["topic"] - run.first_cluster
     return np.asarray(labels, dtype=np.int64)
 
 

@@ -169,7 +169,8 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     Attributes
     ----------
     labels_ : ndarray of int32, ``[N]``
-        Partition of least expected variation of information; the best state where the chains have not converged.
+        Partition of least expected variation of information; the best state where the chains have not converged. From
+        0, as scikit-learn requires: frames, pictures and files number the clusters from 1.
     n_clusters_ : int
     similarity_ : ndarray of float64, ``[N, N]``
         Share of the draws in which two rows are in one cluster.

@@ -18,9 +18,11 @@ from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity, topic_summary
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
+from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
@@ -113,7 +115,9 @@ class Posterior(StoredDraws):
     # -- the partition
     @property
     def labels(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[N]``: the clusters of the run, as listed in ``clusters.csv``.
+        """ndarray of int32, ``[N]``: the cluster of each item, counted from 0, as places in arrays are: column k of
+        `predict_proba` and row k of `topic_word` are cluster k. Tables, files and pictures number clusters from 1, as
+        rows are: ``labels + 1``.
 
         The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
         not finished, the state of highest log joint density: chains that keep apart have no partition in common.
@@ -126,10 +130,10 @@ class Posterior(StoredDraws):
     @cached_property
     def _labels(self) -> NDArray[np.int32]:
         if not self.complete:
-            return self.run.best_state()
+            return by_size(self.run.best_state())
         labels = self.run.summary["point_estimate"].get("labels")
         if labels is None:  # long documents, whose topics are in a table alone
-            labels = self.run.tokens(["topic"])["topic"]
+            labels = self.run.tokens(["topic"])["topic"] - self.run.first_cluster
         return np.asarray(labels, dtype=np.int32)
 
     @property
@@ -292,9 +296,9 @@ class Posterior(StoredDraws):
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster (as in `labels`), certainty (probability of being
+            One row for each item, by name where it has one: cluster (numbered from 1), certainty (probability of being
             in one cluster with a random other member; of one alone the probability of being alone), second (the other
-            cluster that it is most likely in instead; -1 where it is in none) and second_probability (of being with a
+            cluster that it is most likely in instead; missing: in none) and second_probability (of being with a
             random member of `second` and not with one of its own cluster). certainty and second_probability add up to 1
             at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
         """
@@ -303,12 +307,13 @@ class Posterior(StoredDraws):
 
     def _membership(self) -> Table:
         labels = self._labels
-        memberships = similarity.membership(self.partitions, labels)
+        memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
+        second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
         return Table(
             {
-                "cluster": labels,
+                "cluster": number_clusters(labels, first),
                 "certainty": memberships.certainty,
-                "second": memberships.second,
+                "second": second,
                 "second_probability": memberships.second_probability,
             },
             index=pd.Index(self.dataset.names, name="item")
@@ -325,14 +330,16 @@ class Posterior(StoredDraws):
         partitions.
         """
         self._warn()
+        first = self.run.first_cluster
         if self._of_documents:
             eta = documents.eta_of(self.run.config)
-            table = Table(topic_summary.summary(self.dataset, self._labels, eta))
+            table = Table(topic_summary.summary(self.dataset, self._labels, eta, first_cluster=first))
             if len(self._recorded_partitions):
                 sure = self._membership()["certainty"].groupby(self._labels).mean()
-                table.insert(3, "certainty", sure[table["cluster"]].to_numpy())
+                table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
             return table
-        return Table(cluster_summary.clusters(self.dataset, self._labels, self._membership()["certainty"]))
+        sure = self._membership()["certainty"]
+        return Table(cluster_summary.clusters(self.dataset, self._labels, sure, first_cluster=first))
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.
@@ -365,7 +372,7 @@ class Posterior(StoredDraws):
         if not self.dataset.kind.has_columns:
             raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()
-        return Table(cluster_summary.columns(self.dataset, self._labels))
+        return Table(cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster))
 
     # -- new items
     def predict_proba(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:

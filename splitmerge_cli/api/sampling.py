@@ -27,8 +27,8 @@ from splitmerge_cli.api.selection import (
     read_scales,
     read_whole_numbers,
     settle,
-    short_fits,
 )
+from splitmerge_cli.api.short_fits import short_fits
 from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
@@ -177,25 +177,25 @@ def specify_sample(
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
         keys["model"] = MODELS.get(recognise(data).data, AUTO)
-    with short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"]) as fits:
-        if keys["model"] == AUTO and not isinstance(data, str | Path):
-            keys["model"], data = model_for_object(data)
-            if keys["model"] == MIXED and not isinstance(data, Dataset):
-                of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
-                counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
-                keys["model"] = counts if counts in of_given_totals() else MIXED
-            if keys["model"] in OF_REALS:
-                kind = kind_of_model(keys["model"]).name
-                read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
-                keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
-                if not isinstance(data, Dataset):
-                    of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
-        if asks_scale and keys["model"] in OF_REALS:
-            of_table, of_scale = read_scales(data, of_table, keys, fits, say)
-            chosen = chosen if of_scale is None else (chosen or {}) | of_scale
-        dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
-        keys |= of_data | of_run
-        settled = settle(specify_keys(keys), say, fits)
+    fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
+    if keys["model"] == AUTO and not isinstance(data, str | Path):
+        keys["model"], data = model_for_object(data)
+        if keys["model"] == MIXED and not isinstance(data, Dataset):
+            of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
+            counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
+            keys["model"] = counts if counts in of_given_totals() else MIXED
+        if keys["model"] in OF_REALS:
+            kind = kind_of_model(keys["model"]).name
+            read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
+            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+            if not isinstance(data, Dataset):
+                of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
+    if asks_scale and keys["model"] in OF_REALS:
+        of_table, of_scale = read_scales(data, of_table, keys, fits, say)
+        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
+    dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
+    keys |= of_data | of_run
+    settled = settle(specify_keys(keys), say, fits)
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program

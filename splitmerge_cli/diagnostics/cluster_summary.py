@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special  # scipy.stats takes a second to import
 
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 from splitmerge_cli.diagnostics.column_descriptions import describe, median_level
 from splitmerge_cli.diagnostics.column_pairs import describe_pairs
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
@@ -29,6 +30,7 @@ def clusters(
     certainty: ArrayLike | None = None,
     first: int = 0,
     described: Statistics | None = None,
+    first_cluster: int = FIRST,
 ) -> pd.DataFrame:
     """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
@@ -40,6 +42,8 @@ def clusters(
         Number of the first item, for items without names.
     described : Statistics, optional
         `statistics` of a table, where they are known.
+    first_cluster : int
+        Number of the cluster with label 0.
 
     Returns
     -------
@@ -51,7 +55,13 @@ def clusters(
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels)
     order = np.argsort(-sizes, kind="stable")
-    frame = pd.DataFrame({"cluster": order, "size": sizes[order], "share": sizes[order] / len(cluster_labels)})
+    frame = pd.DataFrame(
+        {
+            "cluster": number_clusters(order, first_cluster),
+            "size": sizes[order],
+            "share": sizes[order] / len(cluster_labels),
+        }
+    )
     if certainty is not None:
         sure = np.asarray(certainty, dtype=np.float64)
         frame["certainty"] = (np.bincount(cluster_labels, sure) / sizes)[order]
@@ -102,7 +112,9 @@ def _feature(known: Statistics, k: int, j: int) -> int:
     return int(of_column.start + np.argmax(np.nan_to_num(known.mean[k, of_column])))
 
 
-def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
+def columns(
+    dataset: Any, labels: ArrayLike, described: Statistics | None = None, first_cluster: int = FIRST
+) -> pd.DataFrame:
     """A row for each cluster and column of a table.
 
     Columns: cluster, column, level (the commonest level of a categorical column, the median of an ordinal one, the
@@ -140,7 +152,7 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
     return pd.DataFrame(
         {
-            "cluster": cluster,
+            "cluster": number_clusters(cluster, first_cluster),
             "column": [known.columns[j] for j in column],
             "level": pd.Series(level, dtype=object),
             "mean": mean,

@@ -14,8 +14,21 @@ MOST_DECIMALS = 6
 """Decimals of a number, at most; smaller numbers have an exponent."""
 NARROWEST = 21
 """Letters in the name of a column, at least."""
+FIRST = 1
+"""Number of the first cluster, or topic, wherever a person reads it. Labels in arrays count from 0."""
 
 Row = Mapping[str, Any]
+
+
+def number_clusters(labels: Any, first: int = FIRST) -> Any:
+    """Return the numbers that people read for labels from 0, the first cluster having the number `first`.
+
+    Examples
+    --------
+    >>> number_clusters(0)
+    1
+    """
+    return labels + first
 
 
 def cluster_lines(
@@ -27,11 +40,11 @@ def cluster_lines(
 
     Examples
     --------
-    >>> row = {"cluster": "0", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
+    >>> row = {"cluster": "1", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
     >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\n")
     1 cluster of 100 items
     cluster  size  share  certainty  prototype  differs most in
-          0    50    50%       0.98  7          x = 1
+          1    50    50%       0.98  7          x = 1
     """
     yield heading
     shown = rows[:most_clusters]

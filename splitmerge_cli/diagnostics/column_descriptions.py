@@ -9,6 +9,9 @@ import numpy as np
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics
 
+ROUNDING = 1e-9
+"""Standard deviations below this share of that in all other clusters are rounding errors."""
+
 
 def describe(known: Statistics, k: int, j: int) -> str:
     """In what column `j` of cluster `k` differs from the same column in all other clusters.
@@ -95,7 +98,9 @@ def _moments(known: Statistics, k: int, f: int) -> tuple[tuple[float, float], tu
     rest = np.where(np.arange(len(n)) == k, 0.0, n)
     others = float((rest * mean).sum() / rest.sum())
     spread = float((rest * (variance + (mean - others) ** 2)).sum() / rest.sum())
-    return (float(mean[k]), others), (math.sqrt(variance[k]), math.sqrt(spread))
+    deviation = math.sqrt(variance[k])
+    # equal cells have a spread of rounding errors
+    return (float(mean[k]), others), (deviation if deviation > ROUNDING * math.sqrt(spread) else 0.0, math.sqrt(spread))
 
 
 def format_two(cluster_value: float, others: float, spread: float) -> tuple[str, str]:

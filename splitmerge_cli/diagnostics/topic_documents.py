@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 
 LEVEL = 0.95
 """Level of the intervals."""
@@ -73,5 +74,5 @@ def documents(
         frame[column] = values
     frame["second"], frame["second_proportion"] = second, second_proportion
     for column in ("topic", "second"):
-        frame[column] = frame[column].astype("Int64").mask(frame[column] < 0)
+        frame[column] = number_clusters(frame[column].astype("Int64").mask(frame[column] < 0))
     return frame

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics import topics
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 
 PROTOTYPES = 3
 """Documents that are named of a topic."""
@@ -37,9 +38,11 @@ def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(document_counts / corpus.tokens.lengths[:, None])
 
 
-def summary(dataset: Any, labels: ArrayLike, eta: float, most_words: int = topics.TOP) -> pd.DataFrame:
+def summary(
+    dataset: Any, labels: ArrayLike, eta: float, most_words: int = topics.TOP, first_cluster: int = FIRST
+) -> pd.DataFrame:
     """A row for each topic, a cluster of tokens, the largest first; parameters as for `topic_word`, `most_words` words
-    of a topic are named.
+    of a topic are named, and the topic of label 0 has the number `first_cluster`.
 
     Columns are cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
     top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with the
@@ -73,7 +76,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most_words: int = topic
         shown = document[np.argsort(-much, kind="stable")[:PROTOTYPES]]
         rows.append(
             {
-                "cluster": int(k),
+                "cluster": number_clusters(int(k), first_cluster),
                 "size": int(sizes[k]),
                 "share": sizes[k] / len(topic_labels),
                 "documents": len(document),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.topics import Topics
 
 Row = tuple[str, int | None, float, str | None]
@@ -95,7 +96,7 @@ class ChainTopics:
         same = sum((match.is_shared(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
-                "topic": k,
+                "topic": number_clusters(k),
                 "tokens": int(self.sizes[k]),
                 "share": float(self.shares[k]),
                 "coherence": float(c) if np.isfinite(c := self.coherence[k]) else None,
@@ -120,7 +121,7 @@ def topics_table(chain: int, state: ChainTopics) -> pa.Table:
     return pa.table(
         {
             "chain": np.full(state.K, chain, dtype=np.int32),
-            "topic": np.arange(state.K, dtype=np.int32),
+            "topic": number_clusters(np.arange(state.K, dtype=np.int32)),
             "tokens": state.sizes,
             "share": state.shares,
             "weight": state.weights,
@@ -137,7 +138,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
     return pa.table(
         {
             "chain": np.full(state.words.nnz, chain, dtype=np.int32),
-            "topic": _rows(state.words),
+            "topic": number_clusters(_rows(state.words)),
             "word": _encode_names(state.words.indices, state.data.vocabulary),
             "count": state.words.data,
             "probability": state.word_probability(),
@@ -156,7 +157,7 @@ def documents_table(chain: int, state: ChainTopics) -> pa.Table:
             "chain": np.full(held.nnz, chain, dtype=np.int32),
             "document": document,
             "name": pa.nulls(held.nnz, pa.string()) if names is None else pa.array(names, pa.string()).take(document),
-            "topic": held.indices.astype(np.int32),
+            "topic": number_clusters(held.indices.astype(np.int32)),
             "count": held.data,
             "probability": mean,
         }
@@ -172,7 +173,7 @@ def tokens_table(state: ChainTopics) -> pa.Table:
             "document": data.document,
             "position": position.astype(np.int32),
             "word": _encode_names(data.words, data.vocabulary),
-            "topic": state.labels,
+            "topic": number_clusters(state.labels),
         }
     )
 
@@ -217,7 +218,8 @@ def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | N
     """The topics of one chain of ``topic_words.parquet``, its columns topic, word, count, over a vocabulary that holds
     all of its words; `V` is how many words there are where they are more."""
     column = vocabulary.get_indexer(frame["word"].astype(str))
-    topic = frame["topic"].to_numpy()
+    # each topic has a word, so the first number is there: 1, or 0 of a run made earlier
+    topic = frame["topic"].to_numpy() - frame["topic"].min()
     K = int(topic.max()) + 1
     return Topics.of_counts(
         csr_array((frame["count"].to_numpy(), (topic, column)), shape=(K, V or len(vocabulary))), eta

@@ -23,6 +23,8 @@ MOST_STATES = 4_000
 """Draws that they average over at most unless a program asks for more."""
 BATCHES = 20
 """Batches of successive draws whose spread gives the standard error."""
+WITH_PARTITIONS = ("b0", "kappa0", "informative")
+"""Hyper-parameters that are recorded with the partitions, not in the trace."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,7 @@ def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataF
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()
-    # b0, kappa0 and the indicators of columns are recorded with the partitions
-    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0", "informative")]
+    names = [name for name in hyperparameters(trace.columns) if name not in WITH_PARTITIONS]
     rows = recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
     # with `thin` the trace has not every iteration whose partition was recorded
     known = np.flatnonzero(rows[names].notna().all(axis=1))

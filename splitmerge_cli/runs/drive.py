@@ -179,7 +179,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
                 drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
                 try:
-                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
+                    await_chains(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
                 except BaseException:
                     stop.set()
                     raise
@@ -254,7 +254,7 @@ class Stop:
                 chain.halt()
 
 
-def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) -> None:
+def await_chains(drives: Sequence[Future[Any]], stop: Stop, write: Callable[[], None] = lambda: None) -> None:
     """Wait for all chains; if one fails, the others stop. `write` is called every `BATCH` seconds."""
     last = time.monotonic()
     while True:
@@ -318,7 +318,7 @@ def _advance(
         else:
             recorded = [chains[0].advance(*limits)]
         for chain, store, rows in zip(chains, stores, recorded, strict=True):
-            _check_densities(store.chain, rows)
+            check_densities(store.chain, rows)
             store.append(plan.recorder.spacing.thin(rows))
             if chain.iteration > before:
                 plan.recorder.evaluate(chain, store)
@@ -359,13 +359,13 @@ def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
     }
 
 
-def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
+def check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
     """Raise a `RunError` where the trace of a chain has a density that is no number."""
     finite = np.isfinite(rows["log_joint"])
     if not finite.all():
-        row = int(np.argmin(finite))
+        at = int(np.argmin(finite))
         raise RunError(
-            f"chain {chain}, iteration {rows['iteration'][row]}: the log joint density is {rows['log_joint'][row]}; "
+            f"chain {chain}, iteration {rows['iteration'][at]}: the log joint density is {rows['log_joint'][at]}; "
             "expected a finite number: a parameter of the model is too large or too small for these data"
         )
 

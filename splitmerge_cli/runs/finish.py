@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
@@ -113,7 +114,7 @@ def assemble(
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
-    if pooled is not None and why_not is None and plan.describes:
+    if pooled is not None and why_not is None:
         from splitmerge_cli.runs import uncertainty
 
         labels = pooled.estimate.labels
@@ -131,14 +132,14 @@ def assemble(
         )
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
-    if plan.describes and summaries.is_described(plan):
+    if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
 
 
 def _may_have_groups(plan: "Plan") -> bool:
-    return plan.recorder.is_listed and plan.spec.experiment is None and bool(plan.describes)
+    return plan.recorder.is_listed and plan.spec.experiment is None
 
 
 def _join(
@@ -219,6 +220,7 @@ def _summary(
         "data": plan.spec.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
+        schema.FIRST_CLUSTER: FIRST,
         "seed": plan.spec.seed,
         "chains": plan.spec.chains,
         "iterations": [o["iterations"] for o in outcomes],

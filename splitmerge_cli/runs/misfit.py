@@ -83,8 +83,6 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
     """Reason why the model of a run is not checked at its end; None if it is checked."""
     model = plan.spec.model
-    if not plan.describes:
-        return "the run is a short one that is compared with others"
     if not late:
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:

@@ -1,11 +1,12 @@
 """The samplers of one iteration: the samplers that a configuration names and the ones that these need."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.config import Component, ConfigError, classes, component, gibbs_update
+from splitmerge_cli.config import Component, ConfigError, auto, classes, component, gibbs_update
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
@@ -77,6 +78,17 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     if schedule.invariants:
         raise ConfigError(_explain(spec, model, schedule))
     return schedule
+
+
+def build_starting_chain(
+    spec: "RunSpecification", model: Model, rng: Rng, moves: int | None = None, thin: int = 1
+) -> Chain:
+    """Build the chain that looks for a start: by the sampler that races found the fastest for the model, whichever goes
+    on from there, with so many moves (None: as these races had) and a Gibbs scan in each iteration."""
+    sampler, usual = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    schedule = replace(spec.schedule, name=auto.SCAN, moves=moves or usual, weights=None)
+    moved_by = replace(spec, samplers=(component("sampler", sampler),), schedule=schedule)
+    return Chain(model, rng, build_schedule(moved_by, model, rng).samplers, timing=False, thin=thin)
 
 
 def _explain(spec: "RunSpecification", model: Model, schedule: Schedule) -> str:

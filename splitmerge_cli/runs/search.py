@@ -15,13 +15,10 @@ where only a split on both sides at once is better, as between the two kinds of 
 is drawn from the last states by their densities, so that chains begin in each of several modes that are alike.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
-from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
@@ -31,7 +28,7 @@ from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import most_iterations
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.schedule import build_starting_chain
 from splitmerge_cli.runs.stages import CATEGORIES, LARGE, NODES, STAGES
 
 SEARCH = "search"
@@ -82,8 +79,6 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     is_network = issubclass(spec.model.target, Coupled)
     population, longest = (NETWORK_POPULATION, NETWORK_ITERATIONS) if is_network else (POPULATION, ITERATIONS)
     iterations = max(LEAST, min(longest, most_iterations(spec, dataset) // (SHARE * population * ROUNDS)))
-    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
     chains = []
     for number in range(population):
         own = build_model(spec.model, dataset)
@@ -96,8 +91,7 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
         else:
             own.set_labels(initial_labels(own, dataset, start, blocks, generator)[0])
         own.start_parameters(rng)
-        samplers = build_schedule(moved_by, own, rng).samplers
-        chains.append(Chain(own, rng, samplers, timing=False, thin=1))
+        chains.append(build_starting_chain(spec, own, rng, MOVES))
     height = np.zeros(population)
     for round_ in range(ROUNDS):
         if interrupts.is_interrupted():

@@ -20,10 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
-from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.capabilities import Coupled
-from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
@@ -32,7 +30,7 @@ from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import count_ordinal
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.schedule import build_starting_chain
 
 STAGES = "stages"
 ROWS = 4_000
@@ -83,12 +81,9 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     part, target = dataset.take(rows), spec.model.target
     options = target.with_defaults_of(dataset, **spec.model.options)
     sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
-    # what races found the fastest, whichever sampler goes on from there
-    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
-    schedule = build_schedule(moved_by, sample, rng)
+    chain = build_starting_chain(spec, sample, rng, MOVES, thin=ITERATIONS)
     sample.start_sequentially(rng)
-    Chain(sample, rng, schedule.samplers, timing=False, thin=ITERATIONS).advance(ITERATIONS)
+    chain.advance(ITERATIONS)
     model.start_from(rng, rows, sample.labels)
 
 
@@ -118,9 +113,7 @@ def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, 
     generator = np.random.Generator(rng.bit_generator)
     short.set_labels(initial_labels(short, dataset, "random", spec.K0, generator)[0])
     short.start_parameters(rng)
-    name, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, moves))
-    Chain(short, rng, build_schedule(moved_by, short, rng).samplers, timing=False, thin=SCANS).advance(SCANS)
+    build_starting_chain(spec, short, rng, thin=SCANS).advance(SCANS)
     model.set_labels(short.labels)
 
 

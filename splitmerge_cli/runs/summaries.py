@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
+from splitmerge_cli.diagnostics.cluster_table import (
+    FIRST,
+    PROTOTYPE,
+    WIDTH,
+    cluster_lines,
+    column_lines,
+    number_clusters,
+    shorten,
+)
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying
@@ -71,14 +79,15 @@ def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: A
 
 
 def describe_clusters(
-    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
+    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None, first: int = FIRST
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
-    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`."""
+    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`. The first cluster
+    has the number `first`."""
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
 
     known = statistics(dataset, labels) if dataset.kind.has_columns else None
-    clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
+    clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
     if certainty is None:
         clusters.insert(3, "certainty", np.nan)
         clusters.insert(4, "prototype", "")
@@ -86,7 +95,7 @@ def describe_clusters(
         clusters.insert(5, "telling", "")
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
-    return clusters, cluster_summary.columns(dataset, labels, known)
+    return clusters, cluster_summary.columns(dataset, labels, known, first)
 
 
 def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
@@ -145,9 +154,11 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
     if not outliers:
         return
     outlying = {int(row["cluster"]) for row in outliers}
-    items = [i for i, k in enumerate(labels) if k in outlying]
-    numbers = f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
-    clusters = f"cluster{'s' * (len(outlying) != 1)} {numbers}"
+    items = [i for i, k in enumerate(labels) if number_clusters(k, run.first_cluster) in outlying]
+    clusters = (
+        f"cluster{'s' * (len(outlying) != 1)} "
+        f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
+    )
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
 
 
@@ -293,7 +304,8 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
 
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
-    clusters, columns = describe_clusters(dataset_of(run), labels, None if certainty.isna().any() else certainty)
+    sure = None if certainty.isna().any() else certainty
+    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates, selection
+from splitmerge_cli.api import candidates, selection, short_fits
 from splitmerge_cli.config import RunSpecification, component, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
@@ -47,7 +47,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return sample
 
-    monkeypatch.setattr(selection, "_short", short)
+    monkeypatch.setattr(short_fits, "sample_by", short)
     return made
 
 
@@ -247,8 +247,8 @@ def test_a_run_that_is_interrupted_keeps_its_choice(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("splitmerge_cli.runs.drive._await", stop)
-        patch.setattr(selection, "_short", lambda *given: lambda model, length: lambda data: _Stub(model, data))
+        patch.setattr("splitmerge_cli.runs.drive.await_chains", stop)
+        patch.setattr(short_fits, "sample_by", lambda *given: lambda model, length: lambda data: _Stub(model, data))
         assert smcmc(*args).exit_code == 130
     monkeypatch.setattr(selection, "covariances", None)
     ended = smcmc(*args)

@@ -50,9 +50,9 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     assert len(pooled) == summary["credible_ball"]["partitions"] == 300
     clusters, expected = run.clusters(), membership(pooled, labels)
     assert list(clusters) == ["row", "cluster", "certainty", "second", "second_probability"]
-    np.testing.assert_array_equal(clusters["cluster"], labels)
+    np.testing.assert_array_equal(clusters["cluster"] - 1, labels)
     np.testing.assert_allclose(clusters["certainty"], expected.certainty, atol=1e-6)
-    np.testing.assert_array_equal(clusters["second"].fillna(-1), expected.second)
+    np.testing.assert_array_equal(clusters["second"].fillna(0) - 1, expected.second)
     np.testing.assert_allclose(clusters["second_probability"], expected.second_probability, atol=1e-6)
     # numbers of six digits
     assert (clusters["certainty"] + clusters["second_probability"] <= 1 + 2e-6).all()
@@ -117,7 +117,7 @@ def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
     assert "highest log joint" in summary["point_estimate"]["criterion"]
     assert summary["credible_ball"] is None and not run.has_similarity
     clusters = run.clusters()
-    assert clusters["cluster"].tolist() == summary["highest_log_joint"]["labels"]
+    assert (clusters["cluster"] - 1).tolist() == summary["highest_log_joint"]["labels"]
     # what diagnose prints is the score of clusters.csv
     truth = prepare(compose(STUCK)).dataset.truth
     said = smcmc("diagnose", str(run.path)).stdout
@@ -212,7 +212,7 @@ def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> No
     made = smcmc("run", *MIXED, "data.separation=1.5", "model.concentration=2.0", "iterations=400")
     path = run_path(made)
     run, posterior = Run(path), Posterior.load(path)
-    labels = run.clusters()["cluster"].to_numpy()
+    labels = run.clusters()["cluster"].to_numpy() - 1
     together = [means for _, means in mean_co_clustering(posterior.partitions, labels)]
     assert (np.sort(np.concatenate(together), axis=1)[:, -2:].sum(axis=1) > 1).any()
     with warnings.catch_warnings():

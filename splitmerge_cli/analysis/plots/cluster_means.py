@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.plots.points import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
-from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.diagnostics.cluster_table import number, number_clusters
 from splitmerge_cli.diagnostics.column_statistics import Numbers, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -80,7 +80,12 @@ def cluster_means(run: Run) -> Figure:
     ax.set_facecolor("#E4E4E4")
     ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
-    ax.set_xticks(range(K), [str(k) for k in clusters], fontsize=6.5 if K <= 30 else SMALLEST, rotation=turned)
+    ax.set_xticks(
+        range(K),
+        [str(k) for k in number_clusters(clusters, run.first_cluster)],
+        fontsize=6.5 if K <= 30 else SMALLEST,
+        rotation=turned,
+    )
     ax.set_xlabel("cluster")
     ax.grid(False)
     ax.tick_params(length=0)

@@ -11,11 +11,20 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
-from splitmerge_cli.analysis.plots.points import ALONE, UNSURE, by_size, scatter, style_of
+from splitmerge_cli.analysis.plots.labels import shorten_names
+from splitmerge_cli.analysis.plots.points import (
+    ALONE,
+    UNSURE,
+    by_size,
+    numbers_by_size,
+    scatter,
+    style_of,
+    write_numbers,
+)
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.column_statistics import BY_LEVEL, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -58,6 +67,8 @@ class Found:
     """bool ``[N]``: items that are alone in their cluster."""
     ranks: dict[int, int]
     """Rank by size of every cluster."""
+    first: int
+    """Number of the first cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":
@@ -68,7 +79,14 @@ class Found:
         ranks = {int(labels[items[0]]): rank for rank, items in enumerate(by_size(labels))}
         alone = (np.bincount(labels) == 1)[labels]
         rows = evenly(len(labels), MOST_POINTS)
-        return cls(dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks)
+        return cls(
+            dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks, run.first_cluster
+        )
+
+    @property
+    def looks(self) -> dict[int, tuple[str, str]]:
+        """Colour and marker of every cluster."""
+        return {cluster: style_of(rank) for cluster, rank in self.ranks.items()}
 
     def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Labels of some items, and whether each is unsure, alone."""
@@ -145,7 +163,7 @@ def pairs(run: Run) -> Figure:
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
                 points = np.column_stack([drawn[b], drawn[a]])[both]
-                scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.ranks, alone[both])
+                scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=drawn_part.known.types[chosen[b]] == "count"))
             ax.ticklabel_format(style="plain" if _plain(cells[b], cells[a]) else "sci")
             ax.label_outer()
@@ -196,7 +214,7 @@ def _keys(ax: Axes, drawn: Found) -> None:
     handles = []
     for cluster in order[:MOST_KEYS]:
         colour, marker = style_of(ranks[cluster])
-        label = f"cluster {cluster}: {sizes[cluster]:,}"
+        label = f"cluster {number_clusters(cluster, drawn.first)}: {sizes[cluster]:,}"
         handles.append(entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
     if (more := len(order) - MOST_KEYS) > 0:
         handles.append(entry(linestyle="", label=f"{more} smaller ones"))
@@ -301,7 +319,6 @@ def projection(run: Run) -> Figure:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
     figure, axes = plt.subplots(1, len(panels), figsize=(FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
     figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
-    sizes = np.bincount(drawn.labels)
     footnote(
         figure,
         "Standardised columns; each axis names the columns of largest correlation with it, + or −. Numbers: clusters, "
@@ -310,7 +327,7 @@ def projection(run: Run) -> Figure:
     )
     for ax, (title, word, found_here, of_what) in zip(axes[0], panels, strict=True):
         places = found_here.places[shown]
-        scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.ranks, alone[shown])
+        scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.looks, alone[shown])
         ax.grid(False)
         ax.set_title(title)
         within = of_what == "of separation" and found_here.shares[1] == 0
@@ -321,10 +338,7 @@ def projection(run: Run) -> Figure:
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
-        order = sorted((k for k in drawn.ranks if sizes[k] > 1), key=drawn.ranks.__getitem__)
-        middles = [np.median(found_here.places[labels == k], axis=0) for k in order]
-        where = np.array(middles, dtype=np.float64).reshape(-1, 2)
-        write_apart(ax, where, list(map(str, order)), range(len(order)), fontsize=8, fontweight="bold", color="#111111")
+        write_numbers(ax, found_here.places, labels, numbers_by_size(run, labels))
     return figure
 
 

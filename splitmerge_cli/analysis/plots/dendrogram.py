@@ -11,6 +11,7 @@ from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, count_of, footnote
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.store.read import Run
 
@@ -56,7 +57,8 @@ def dendrogram(run: Run) -> Figure:
         ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
         place = (height[x[1]], y[1:3].mean())
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
-    names = [_name_leaf(members[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
+    numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
+    names = [_name_leaf(numbers[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)

@@ -27,6 +27,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.shards.items import sharded_subcluster
@@ -340,9 +341,14 @@ class ShardedRun:
         (self.path / LABELS).mkdir()
         with SealedFolder(self.path) as files:
             files.add_parquet("trace", frame)
-            files.add_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            order = np.argsort(-np.asarray(sizes), kind="stable")
+            numbers = np.empty(len(order), dtype=np.int32)
+            numbers[order] = number_clusters(np.arange(len(order)))
+            files.add_parquet(
+                "clusters", pd.DataFrame({"cluster": numbers, "size": sizes}).sort_values("cluster", ignore_index=True)
+            )
             labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
-            self.shards.each("write", [(str(path.absolute()),) for path in labels])
+            self.shards.each("write", [(str(path.absolute()), numbers) for path in labels])
             files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splitmerge_cli.core.capabilities import Shards
 from splitmerge_cli.core.model import Model
@@ -60,12 +61,12 @@ class Shard:
         shard = shards.build_shard(values, columns, **params)
         self.items = ShardItems(shard, self.first, columns.rows, near, threads)
 
-    def write(self, path: str) -> None:
-        """Write row numbers, from 1, and clusters to a .parquet file."""
+    def write(self, path: str, numbers: NDArray[np.int32]) -> None:
+        """Write row numbers, from 1, and `numbers` of clusters to a .parquet file."""
         from splitmerge_cli.runs.shards.parquet import write_labels
 
         assert self.items is not None
-        write_labels(Path(path), self.first, self.items.labels())
+        write_labels(Path(path), self.first, numbers[self.items.labels()])
 
     def save(self, path: str) -> str:
         """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import received
 from splitmerge_cli.config.renamed import rename
+from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import names, schema, state
 from splitmerge_cli.runs.store.files import is_locked, report_damage
@@ -139,6 +140,11 @@ class Run:
         rest = "it is still running" if state == "running" else self.remedy
         return f"{state} with {len(iterations_made)} of {config['chains']} chains{least}; {rest}"
 
+    @property
+    def first_cluster(self) -> int:
+        """Number of the first cluster, or topic, in what this run shows and writes: 1, or 0 if it was made earlier."""
+        return int(self.summary.get(schema.FIRST_CLUSTER, 0)) if self.is_done else FIRST
+
     def best_state(self) -> NDArray[np.int32]:
         """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
 
@@ -245,7 +251,7 @@ class Run:
             frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
             rows = self.summary["repeated_rows"]["rows"] if has_copies else N
-            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
+            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < self.first_cluster).any():
                 raise ValueError("expected a row for every item")
             if has_copies:
                 frame = frame[frame[schema.COPY_OF] == ""].reset_index(drop=True)

@@ -81,6 +81,8 @@ CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+FIRST_CLUSTER = "first_cluster"
+"""Key of ``summary.json``: the number of the first cluster, or topic, in all tables. Runs made earlier have 0."""
 GROUPS = "density_groups"
 """Key of ``summary.json``: the groups of clusters without a gap of density between them, where they were looked for."""
 JOINED_BY = "joined"

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.store import schema, state, streams
 from splitmerge_cli.runs.store.arrays import array_of, table_of
 from splitmerge_cli.runs.store.files import (
@@ -388,9 +389,9 @@ class RunStore:
         item_of_row: NDArray[np.int32] | None = None,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
+        """Write ``clusters.csv``: the point estimate, `row` and `cluster` counted from 1, `name` where known.
 
-        `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
+        `membership` has the columns `schema.MEMBERSHIP`, what is missing being NaN or below 0; without it
         they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
         table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `weights` are the
         weights of the items, where they have any.
@@ -401,12 +402,17 @@ class RunStore:
             first: dict[int, int] = {}
             rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
             copy_of = [None if first_copy == row else first_copy for row, first_copy in enumerate(rows, start=1)]
-        table: dict[str, Iterable[Any]] = {"row": range(1, len(items) + 1), "cluster": [labels[i] for i in items]}
+        table: dict[str, Iterable[Any]] = {
+            "row": range(1, len(items) + 1),
+            "cluster": [number_clusters(labels[i]) for i in items],
+        }
         if names is not None:
             table["name"] = names
         for column in schema.MEMBERSHIP:
             values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
             shown = [value if value is not None and value >= 0 else None for value in values]
+            if column == "second":
+                shown = [value if value is None else number_clusters(value) for value in shown]
             table[column] = [shown[i] for i in items]
         if weights is not None:
             table[schema.WEIGHT] = weights.round(6)[items].tolist()
