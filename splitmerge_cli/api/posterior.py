@@ -1,4 +1,4 @@
-"""A sample from the posterior over partitions, and what it says."""
+"""A sample from the posterior over partitions, and its estimates."""
 
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +65,7 @@ class Posterior(StoredDraws):
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
         config, run = self.run.config, self.run
-        what = "topics" if self._of_documents else "clusters"
+        unit = "topics" if self._of_documents else "clusters"
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
@@ -77,15 +77,15 @@ class Posterior(StoredDraws):
             low, high = self.n_clusters_interval
             number = f"95 %: {low:,} to {high:,}{'' if low <= K <= high else '; the estimate lies outside'}"
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
-        made, iterations = config["chains"], min(run.summary["iterations"])
+        n_chains, iterations = config["chains"], min(run.summary["iterations"])
         unlike = find_unlike(run.summary)
         return [
-            (what, f"{K:,} {what if K != 1 else what[:-1]} ({number})"),
+            (unit, f"{K:,} {unit if K != 1 else unit[:-1]} ({number})"),
             ("verdict", verdict),
             *([("fit", name_unlike(unlike))] if unlike else []),
             *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
             ("sampler", how),
-            ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
+            ("chains", f"{n_chains} chain{'s' * (n_chains != 1)} of {iterations:,} iterations"),
             ("draws", f"{len(self._recorded_partitions):,} draws"),
         ]
 
@@ -96,7 +96,8 @@ class Posterior(StoredDraws):
 
     @property
     def misfit(self) -> Table:
-        """pandas.DataFrame: what the model does not describe, the farthest first, as the last lines of a run name it.
+        """pandas.DataFrame: quantities that the model does not describe, the worst first, as in the last lines of a
+        run.
 
         Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
         two. No rows where nothing was found, where nothing was checked (``run.summary["fit"]["unchecked"]`` says why),
@@ -108,8 +109,8 @@ class Posterior(StoredDraws):
         >>> len(sample("gaussian", points, iterations=200, chains=2, progress="none").misfit)
         0
         """
-        found = find_unlike(self.run.summary) if self.complete else []
-        return Table(found, columns=["subject", "quantity", "observed", "low", "high"])
+        unlike = find_unlike(self.run.summary) if self.complete else []
+        return Table(unlike, columns=["subject", "quantity", "observed", "low", "high"])
 
     # -- the partition
     @property
@@ -120,7 +121,8 @@ class Posterior(StoredDraws):
 
         The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
         not finished, the state of highest log joint density: chains that keep apart have no partition in common.
-        Documents: the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
+        Documents: the topics of the tokens; with more than 100,000 tokens the topics of the last state of the best
+        chain.
         """
         self._warn()
         return self._labels
@@ -182,8 +184,8 @@ class Posterior(StoredDraws):
         Parameters
         ----------
         clusters : int
-            How many are left, from 1 to those of `labels`. Where there are fewer than the posterior has, which `levels`
-            says, the level is coarser than the posterior, and no estimate of it.
+            How many are left, from 1 to the number in `labels`. Where there are fewer than the posterior has, which
+            `levels` says, the level is coarser than the posterior, and no estimate of it.
 
         Returns
         -------
@@ -211,12 +213,12 @@ class Posterior(StoredDraws):
         self._warn()
         low, high = self.n_clusters_interval
         numbers = np.arange(self._dendrogram.n_clusters, 0, -1)
-        beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
-        found = Table({"clusters": numbers, "expected_vi": self._dendrogram.expected_loss, "posterior": beside})
+        position = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
+        table = Table({"clusters": numbers, "expected_vi": self._dendrogram.expected_loss, "posterior": position})
         if density:
             of_levels = predictive_densities(self.run, [self._dendrogram.cut(int(k)) for k in numbers], self.dataset)
-            found["log_density"] = np.nan if of_levels is None else of_levels
-        return found
+            table["log_density"] = np.nan if of_levels is None else of_levels
+        return table
 
     @property
     def groups(self) -> NDArray[np.int32]:
@@ -235,16 +237,16 @@ class Posterior(StoredDraws):
         summary = self.run.summary if self.run.is_done else {}
         if (summary.get(schema.JOINED_BY) or {"why_not": ""})["why_not"] is None:
             return self.labels
-        if (found := summary.get(schema.GROUPS)) is None:
+        if (summary_groups := summary.get(schema.GROUPS)) is None:
             raise ConfigError(
-                f"{self.run.path}: groups of clusters were not looked for; expected a finished run on dense real "
+                f"{self.run.path}: no groups of clusters were computed; expected a finished run on dense real "
                 "columns, none of them a sum of others, with several clusters, but not many"
             )
         self._warn()
-        return np.asarray(found["labels"], dtype=np.int32)
+        return np.asarray(summary_groups["labels"], dtype=np.int32)
 
     def representatives(self, answers: int) -> list[Representative]:
-        """Several partitions that stand for the posterior, with weights, that of the largest weight first.
+        """Several partitions that represent the posterior, with weights, the largest weight first.
 
         Each draw belongs to the nearest of them by variation of information, and each has the least expected distance
         from its draws. See `splitmerge_cli.diagnostics.representatives`.
@@ -289,7 +291,7 @@ class Posterior(StoredDraws):
         return credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
 
     def membership(self) -> Table:
-        """How sure it is where each item belongs.
+        """How certain the cluster of each item is.
 
         Returns
         -------
@@ -305,14 +307,14 @@ class Posterior(StoredDraws):
 
     def _membership(self) -> Table:
         labels = self._labels
-        found, first = similarity.membership(self.partitions, labels), self.run.first_cluster
-        second = pd.arrays.IntegerArray(number_clusters(found.second, first), found.second < 0)
+        memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
+        second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
         return Table(
             {
                 "cluster": number_clusters(labels, first),
-                "certainty": found.certainty,
+                "certainty": memberships.certainty,
                 "second": second,
-                "second_probability": found.second_probability,
+                "second_probability": memberships.second_probability,
             },
             index=pd.Index(self.dataset.names, name="item")
             if self.dataset.names
@@ -331,11 +333,11 @@ class Posterior(StoredDraws):
         first = self.run.first_cluster
         if self._of_documents:
             eta = documents.eta_of(self.run.config)
-            found = Table(topic_summary.summary(self.dataset, self._labels, eta, first_cluster=first))
+            table = Table(topic_summary.summary(self.dataset, self._labels, eta, first_cluster=first))
             if len(self._recorded_partitions):
                 sure = self._membership()["certainty"].groupby(self._labels).mean()
-                found.insert(3, "certainty", sure[found["cluster"] - first].to_numpy())
-            return found
+                table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
+            return table
         sure = self._membership()["certainty"]
         return Table(cluster_summary.clusters(self.dataset, self._labels, sure, first_cluster=first))
 
@@ -353,7 +355,7 @@ class Posterior(StoredDraws):
             The model is another than ``hdp``.
         """
         if not self._of_documents:
-            raise ConfigError(f"model={self.run.config['model']['name']}: has no topics; expected model=hdp")
+            raise ConfigError(f"model={self.run.config['model']['name']} has no topics; expected model=hdp")
         self._warn()
         return topic_summary.topic_word(self.dataset, self._labels, documents.eta_of(self.run.config))
 
@@ -368,7 +370,7 @@ class Posterior(StoredDraws):
             The data are no table of columns.
         """
         if not self.dataset.kind.has_columns:
-            raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
+            raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()
         return Table(cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster))
 
@@ -379,8 +381,8 @@ class Posterior(StoredDraws):
         Parameters
         ----------
         new : object
-            n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``. Documents:
-            texts, lists of words or counts; words that the data do not have are left out, with a warning.
+            n items, in the form of the data; a network: ties of new nodes to the nodes of the data, ``[n, N]``.
+            Documents: texts, lists of words or counts; words that the data do not have are left out, with a warning.
         states : int, optional
             Draws that are averaged, at most. By default 200 (documents: 50), then twice as many again and again, up to
             4,000 (800), until the standard error is at most 0.01 for 99 % of the items.
@@ -394,8 +396,8 @@ class Posterior(StoredDraws):
             of the topics, the last column being all topics that no token of the data has. With `standard_error` a pair:
             these, and their standard errors of the same shape, by the spread of batches of successive draws.
         """
-        found = self._predict(new, "probability", states)
-        return (found.probability, found.probability_error) if standard_error else found.probability
+        probability = self._predict(new, "probability", states)
+        return (probability.probability, probability.probability_error) if standard_error else probability.probability
 
     def predict(self, new: Any, *, states: int | None = None) -> NDArray[np.int32]:
         """The most probable cluster of `labels` for new items; -1: a cluster of its own. Documents: the largest topic.
@@ -408,15 +410,15 @@ class Posterior(StoredDraws):
         return best
 
     def log_predictive(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:
-        """Log predictive density of new items, each by itself, averaged over the draws.
+        """Log predictive density of new items, each alone, averaged over the draws.
 
         Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data, with
         `standard_error` a pair with their Monte Carlo standard errors (nats), float64 ``[n]``. Documents: the
         probability of all words together, in their order, 0 of an empty document; a particle filter estimates it, so
         that the logarithm is a little low.
         """
-        found = self._predict(new, "density", states)
-        return (found.log_density, found.log_density_error) if standard_error else found.log_density
+        density = self._predict(new, "density", states)
+        return (density.log_density, density.log_density_error) if standard_error else density.log_density
 
     def _predict(self, new: Any, wanted: Literal["density", "probability"], states: int | None) -> Prediction:
         self._warn()
@@ -427,8 +429,8 @@ class Posterior(StoredDraws):
             draws = draws_of(self.run, states, self._recorded_partitions, *limits)
             return documents.predict(self.run, self._model, self.dataset, new, draws, self._labels, wanted)
         draws = draws_of(self.run, states, self._recorded_partitions)
-        found = self.dataset.kind.new_items(self.dataset, new)
-        return predict(self._model, self.dataset, found, draws, self._labels, wanted)
+        new_items = self.dataset.kind.new_items(self.dataset, new)
+        return predict(self._model, self.dataset, new_items, draws, self._labels, wanted)
 
     def update(
         self,
@@ -441,7 +443,7 @@ class Posterior(StoredDraws):
     ) -> "Posterior":
         """Sample from the posterior of the data and new items, starting from the recorded states.
 
-        The settings are those of this run. Each chain starts from the last recorded partition of the same chain, in
+        The settings stay the same. Each chain starts from the last recorded partition of the same chain, in
         which each new item joins a cluster drawn from its predictive probabilities, or founds one of its own.
 
         Parameters
@@ -451,15 +453,15 @@ class Posterior(StoredDraws):
         iterations : int, optional
             Of each chain; by default as many as this run has.
         seed : int, optional
-            By default one more than that of this run.
+            By default one more than the seed of this run.
         store, progress
             See `splitmerge_cli.sample`.
 
         Returns
         -------
         Posterior
-            Of all items, the new ones last. Its chains start as far apart as those of this run ended: R-hat compares
-            them, but does not show what all of these have missed.
+            The posterior of all items, the new ones last. Its chains start as far apart as the chains of this run
+            ended: R-hat compares them, but does not show what all of these have missed.
 
         Raises
         ------

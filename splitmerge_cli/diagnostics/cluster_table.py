@@ -31,10 +31,12 @@ def number_clusters(labels: Any, first: int = FIRST) -> Any:
     return labels + first
 
 
-def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
+def cluster_lines(
+    rows: Sequence[Row], heading: str, most_clusters: int | None = None, width: int = WIDTH
+) -> Iterator[str]:
     r"""The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
 
-    With `most` so many rows are shown, and one line of the columns in which each differs most; by default all.
+    With `most_clusters` so many rows are shown, and one line of the columns in which each differs most; by default all.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
           1    50    50%       0.98  7          x = 1
     """
     yield heading
-    shown = rows[:most]
+    shown = rows[:most_clusters]
     columns = [("cluster", [str(row["cluster"]) for row in shown], True)]
     columns += [("size", [f"{int(row['size']):,}" for row in shown], True)]
     columns += [("share", [f"{float(row['share']):.0%}" for row in shown], True)]
@@ -57,17 +59,21 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
         columns += [("outward", [_percent(row["density_outside"]) for row in shown], True)]
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
-    left = sum(widths) + 2 * len(widths)
-    # beside the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
-    beside = all(len(entry) <= width - left for told in entries for entry in told[: None if most is None else 1])
-    indent = left if beside else INDENT
+    table_width = sum(widths) + 2 * len(widths)
+    # next to the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
+    fits = all(
+        len(entry) <= width - table_width
+        for texts in entries
+        for entry in texts[: None if most_clusters is None else 1]
+    )
+    indent = table_width if fits else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
     named = "nodes of most ties" if any(row.get("density") for row in shown) else "differs most in"
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
-    for k, told in enumerate(entries):
+    for k, texts in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
-        lines = _wrap(told, width - indent)[: None if most is None else 1]
-        if beside and lines:
+        lines = _wrap(texts, width - indent)[: None if most_clusters is None else 1]
+        if fits and lines:
             cells.append(lines.pop(0))
         yield "  ".join(cells).rstrip()
         for line in lines:
@@ -75,7 +81,7 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
 
 
 def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
-    """The rows of one cluster of ``column_summary.csv``, those of largest divergence first."""
+    """The rows of one cluster of ``column_summary.csv``, the largest divergence first."""
     ranked = sorted(rows, key=lambda row: -float(row["divergence"] or "-inf"))
     room = max(NARROWEST, width - 59)
     yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  {'deviation':>9}  divergence"
@@ -83,11 +89,11 @@ def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
         name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
         name += f" ({row['scale']} scale)" if row.get("scale") else ""
         length = float(row["high"]) - float(row["low"]) if row["high"] not in ("", None) else 0.0
-        said = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
-        interval = f"{said[1]} to {said[2]}" if said[1] else ""
+        values = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
+        interval = f"{values[1]} to {values[2]}" if values[1] else ""
         spread = number(float(row["deviation"])) if row.get("deviation") else ""
         divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""
-        yield f"  {shorten(name, room):{room}}  {said[0]:>13}  {interval:>17}  {spread:>9}  {divergence:>10}".rstrip()
+        yield f"  {shorten(name, room):{room}}  {values[0]:>13}  {interval:>17}  {spread:>9}  {divergence:>10}".rstrip()
 
 
 def number(value: float, spread: float = 0.0) -> str:
@@ -100,12 +106,12 @@ def number(value: float, spread: float = 0.0) -> str:
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def shorten(text: str, most: int) -> str:
+def shorten(text: str, length: int) -> str:
     """Text of at most so many letters; what is cut out of its middle is an ellipsis."""
-    if len(text) <= most:
+    if len(text) <= length:
         return text
-    end = (most - 1) // 3
-    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+    end = (length - 1) // 3
+    return f"{text[: length - 1 - end]}…{text[len(text) - end :]}"
 
 
 def _value(text: Any, share: bool, length: float) -> str:

@@ -47,9 +47,9 @@ class ChainTopics:
     labels : numpy.ndarray
         int32 ``[N]``, topic of every token, numbered by first appearance.
     weights : numpy.ndarray
-        float64 ``[K + 1]``, weight of each of these topics, that of all others last.
+        float64 ``[K + 1]``, weight of each of these topics, and of all others last.
     alpha0, eta : float
-        Concentration of a document's mixture, and that of a topic's words.
+        Concentrations of a document's mixture and of a topic's words.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ChainTopics:
         self.sizes = self.words.sum(axis=1)
         self.shares = self.sizes / self.sizes.sum()
         self._shown = topics.relevant_entries(self.words, eta)
-        self.top = [self.words.indices[at] for at in self._shown]
+        self.top = [self.words.indices[position] for position in self._shown]
 
     @property
     def K(self) -> int:
@@ -89,10 +89,10 @@ class ChainTopics:
     def top_probabilities(self) -> list[NDArray[np.float64]]:
         """Posterior means as `word_probability`, of the words in `top`."""
         probability = self.word_probability()
-        return [probability[at] for at in self._shown]
+        return [probability[position] for position in self._shown]
 
     def overview(self, matches: Sequence[topics.Match] = ()) -> list[dict[str, Any]]:
-        """Entries for the summary, one a topic; `matches` are those of all other chains' topics with these."""
+        """Entries for the summary, one per topic; `matches` has the matches of all other chains' topics with these."""
         same = sum((match.is_shared(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
@@ -179,19 +179,19 @@ def tokens_table(state: ChainTopics) -> pa.Table:
 
 
 def match_chains(states: Sequence[ChainTopics], best: int) -> dict[int, topics.Match]:
-    """The topics of every other chain, matched with those of chain `best`."""
-    own = states[best].distributions
-    return {c: topics.match(state.distributions, own) for c, state in enumerate(states) if c != best}
+    """The topics of every other chain, matched with the topics of chain `best`."""
+    best_topics = states[best].distributions
+    return {c: topics.match(state.distributions, best_topics) for c, state in enumerate(states) if c != best}
 
 
 def agreement_rows(
     states: Sequence[ChainTopics], best: int, matches: Mapping[int, topics.Match], truth: Topics | None
 ) -> list[Row]:
-    """How far the topics of the chains agree with those of chain `best`, and with the true ones where they are known.
+    """Agreement of the chains' topics with chain `best`, and with the true ones if they are known.
 
     ``topic_similarity/chains``, ``topics_matched/chains``, ``nmi/chains``: each chain against `best`, by
     `match_chains`, and over all the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain,
-    and over all that of `best`. See `splitmerge_cli.diagnostics.topics.Match`.
+    and over all the agreement of `best`. See `splitmerge_cli.diagnostics.topics.Match`.
     """
     rows: list[Row] = []
     if matches:
@@ -202,7 +202,7 @@ def agreement_rows(
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
         note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
-        similarity, matched = [found.similarity for found in each], [float(found.matched) for found in each]
+        similarity, matched = [match.similarity for match in each], [float(match.matched) for match in each]
         for name, values in [("topic_similarity", similarity), ("topics_matched", matched)]:
             rows.append((f"{name}/truth", None, values[best], note))
             rows += [(f"{name}/truth", c, value, None) for c, value in enumerate(values)]

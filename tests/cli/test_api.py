@@ -156,7 +156,7 @@ def test_a_store_is_a_run_that_is_not_made_again(tmp_path: Path) -> None:
     assert again.path == first.path and (again.path / "status.json").stat().st_mtime_ns == begun
     loaded = sm.Posterior.load(first.path, np.eye(6))
     assert (loaded.predict(np.eye(6)[:1]) == first.predict(np.eye(6)[:1])).all()
-    with pytest.raises(ConfigError, match="data: expected those of"):
+    with pytest.raises(ConfigError, match="data: expected the data of"):
         sm.Posterior.load(first.path, np.zeros((6, 6)))
 
 
@@ -166,7 +166,7 @@ def test_true_labels_are_a_part_of_the_data_that_are_loaded(tmp_path: Path) -> N
     assert found.dataset.truth.tolist() == [0, -1, 1, 0, 0, -1]
     loaded = sm.Posterior.load(found.path, np.eye(6), truth)
     assert (loaded.predict(np.eye(6)[:1]) == found.predict(np.eye(6)[:1])).all()
-    with pytest.raises(ConfigError, match="true labels included"):
+    with pytest.raises(ConfigError, match="including true labels"):
         sm.Posterior.load(found.path, np.eye(6))
     # over the items that have one
     known, point = [0, 2, 3, 4], np.array(found.run.summary["point_estimate"]["labels"])

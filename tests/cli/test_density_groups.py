@@ -42,7 +42,7 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     found = run.summary["density_groups"]
     assert found["n_clusters"] > found["n_groups"] == 2 and found["gap"] == GAP
     (line,) = [line for line in lines if " clusters form 2 groups (95 %: " in line]
-    assert lines[lines.index(line) + 1] == "each group as one cluster:"
+    assert lines[lines.index(line) + 1] == "join each group into one cluster:"
     assert line in smcmc("diagnose", str(run.path)).output and line.removesuffix("overlap") in describe_groups(
         run.summary
     )
@@ -59,7 +59,7 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     joined = Run(run_path(again))
     assert count_larger(joined.summary["point_estimate"]["labels"]) == 2 and again.stderr.count("next:") == 0
     # the chains are the same: none of them is made again, and the components are those of the first run
-    assert f"goes on after the 1,500 iterations of {run.path}" in again.stderr
+    assert f"continues after the 1,500 iterations of {run.path}" in again.stderr
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
     low, high = run.summary["n_clusters_95"]
     components = (

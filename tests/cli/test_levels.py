@@ -169,7 +169,7 @@ def test_levels_in_python(path) -> None:
         (["core=2"], "core=2.0: expected above 0"),
         (["answers=0"], "answers=0: expected at least 1"),
         (["parts=3"], "parts=3: expected the folder of a run, or one of clusters=, answers=, core="),
-        (["--columns", "clusters=2"], "--columns: expected by itself"),
+        (["--columns", "clusters=2"], "--columns: expected alone"),
     ],
 )
 def test_words_that_summary_does_not_know(smcmc, path, words, said) -> None:

@@ -118,7 +118,7 @@ def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
     assert run.has_perplexity
     assert run.perplexity().empty
     assert run.summary["perplexity"] is None
-    assert "held-out perplexity: no chain came as far as perplexity.every" in result.stderr
+    assert "held-out perplexity: no chain reached the iteration perplexity.every" in result.stderr
     assert smcmc("plot", str(run.path)).exit_code == 0
 
 

@@ -145,7 +145,8 @@ def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
     result = smcmc("run", *MIXED, "chains=1")
     summary = Run(run_path(result)).summary
     assert (
-        "cannot tell whether the chain has converged: one chain cannot show it, R-hat compares chains" in result.stderr
+        "cannot tell whether the chain has converged: one chain cannot show it, because R-hat compares chains"
+        in result.stderr
     )
     assert summary["convergence"]["converged"] is None
     assert "one chain" in summary["point_estimate"]["note"]

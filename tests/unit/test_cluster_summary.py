@@ -147,7 +147,7 @@ def test_lines_fit(width: int) -> None:
     row = {"size": "1200", "share": "0.25", "certainty": "0.98", "prototype": "Customer with a long name 0099"}
     rows = [row | {"cluster": str(k), "telling": told} for k in range(12)]
     whole = list(cluster_table.cluster_lines(rows, "12 clusters", width=width))
-    short = list(cluster_table.cluster_lines(rows, "12 clusters", most=10, width=width))
+    short = list(cluster_table.cluster_lines(rows, "12 clusters", most_clusters=10, width=width))
     assert max(map(len, whole + short)) <= width
     assert sum("visits = 11.38 (others 3.414)" in line for line in whole) == 12
     # one line of what tells a cluster: beside the numbers where it fits

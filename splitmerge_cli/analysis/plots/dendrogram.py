@@ -16,7 +16,7 @@ from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.store.read import Run
 
 MOST_LEAVES = 40
-"""Leaves at most: of more clusters the level with so many is drawn."""
+"""Most leaves. With more clusters the level with so many is drawn."""
 ROW = 0.19
 """Height of a leaf, in inches."""
 NUMBER: dict[str, Any] = {
@@ -27,7 +27,7 @@ NUMBER: dict[str, Any] = {
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a finished run lists at least two clusters of its items, and partitions to hold them against."""
+    """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
     return not run.has_topics and uncertainty.can_draw(run) and run.summary["point_estimate"]["n_clusters"] > 1
 
 
@@ -50,8 +50,8 @@ def dendrogram(run: Run) -> Figure:
     low, high = interval_of_run(run)
     if low < K:
         edges = [height[max(0, K - high)], height[min(K - 1, K - low + 1)]]
-        said = f"{low} to {high} clusters, 95 % of the posterior"
-        ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=said)
+        label = f"{low} to {high} clusters, 95 % of the posterior"
+        ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=label)
         ax.legend(loc="lower right", fontsize=6.5)
     for x, y in zip(np.array(tree["dcoord"], np.int64), np.array(tree["icoord"]) / 10 - 0.5, strict=True):
         ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
@@ -66,7 +66,7 @@ def dendrogram(run: Run) -> Figure:
     ax.set_title(f"Which clusters are merged first: {subject(run)}")
     footnote(
         figure,
-        "Each merge is the one after which the partition is nearest to the posterior; its number is that of the\n"
+        "Each merge leaves the partition nearest to the posterior; its number counts the\n"
         f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their items; numbers as in clusters.csv.",
     )
     return figure

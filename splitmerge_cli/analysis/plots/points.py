@@ -66,7 +66,7 @@ def ridge(points: Points, sigma0: float, sigma1: float) -> tuple[float, float]:
 
 
 def segment(points: Points, intercept: float, slope: float) -> Points:
-    """The two ends ``[2, 2]`` of the part of a line that runs beside the points: inside of the box around them.
+    """The two ends ``[2, 2]`` of the part of a line next to the points: inside the box around them.
 
     A line that misses the box is drawn over the range of x.
     """
@@ -181,11 +181,11 @@ def clusters(run: Run) -> Figure:
     x = np.asarray(dataset.values, dtype=np.float64)
     unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
     scatter(ax, x, labels, size=14.0, unsure=unsure)
-    draw, said = FITS[option(run, "model")]
+    draw, caption = FITS[option(run, "model")]
     draw(ax, x, labels, run.config["model"])
     placed = x[~np.isnan(x).any(axis=1)]
     if absent := len(x) - len(placed):
-        said += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
+        caption += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
     spans = np.ptp(placed, axis=0) if len(placed) else np.zeros(2)
     # one unit is as long on both axes, unless the picture would be a strip
     if spans.min() > 0 and spans.max() / spans.min() < 4:
@@ -195,10 +195,10 @@ def clusters(run: Run) -> Figure:
     ax.grid(False)
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
-    found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
-    ax.set_title(f"{subject(run)}: {found}")
+    counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
+    ax.set_title(f"{subject(run)}: {counted}")
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
-    footnote(figure, f"Numbers: clusters, as in clusters.csv: {plain_text(estimate['criterion'])}.\n{said}{marks}")
+    footnote(figure, f"Numbers: clusters, as in clusters.csv: {plain_text(estimate['criterion'])}.\n{caption}{marks}")
     figure.canvas.draw()
     write_numbers(ax, x, labels, numbers_by_size(run, labels))
     return figure

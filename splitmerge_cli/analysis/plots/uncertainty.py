@@ -28,15 +28,15 @@ MOST_NUMBERS = 12
 LEAST_NUMBER = 0.005
 """Probability below which it has none."""
 MOST_NAMES = 90
-"""Items up to which their names stand beside the matrix."""
+"""Number of items up to which their names are next to the matrix."""
 NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
-"""Share of the items that a cluster has at least for its number to stand below it; beside a panel twice as large."""
+"""Least share of the items with which a cluster has its number below it; next to a panel twice as much."""
 LEAST_PART = 0.1
 """Least share of a cluster's items that another has where it takes the name of the other."""
 MOST_ROWS = 12
-"""Items whose rows stand beside the matrix."""
+"""Number of items whose rows are next to the matrix."""
 BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
 
 
@@ -63,10 +63,10 @@ def co_clustering(run: Run) -> Figure:
         a, b = place[pairs["row"] - 1], place[pairs["other"] - 1]
         shown[a, b] = shown[b, a] = pairs["probability"]
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
-        said = "Each cell is a pair of items"
+        caption = "Each cell is a pair of items"
     else:
         drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
-        said = "Each block is the mean over the pairs of items of two clusters"
+        caption = "Each block is the mean over pairs of items from two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
@@ -82,7 +82,7 @@ def co_clustering(run: Run) -> Figure:
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
-        f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
+        f"{caption}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
         "first; rows and numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure

@@ -37,8 +37,8 @@ class Shard:
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
         """Call a method of the shard or its items."""
-        found = getattr(self, method, None)
-        return (getattr(self.items, method) if found is None else found)(*args)
+        function = getattr(self, method, None)
+        return (getattr(self.items, method) if function is None else function)(*args)
 
     def columns(self) -> Columns:
         """Facts about the columns here."""
