@@ -50,7 +50,9 @@ def certify(
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
+    """Bound the distance of a chain from its posterior.
+
+    smcmc certify sampler=sams data=csv data.path=FILE
 
     Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated
     bound of how far a chain's distribution after t iterations is from the posterior, and posterior means follow that

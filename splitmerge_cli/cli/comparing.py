@@ -20,7 +20,7 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or folders above.")],
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare finished runs: clusters, convergence, cost, and how far apart their partitions are.
+    """Compare finished runs: clusters, convergence, cost, and their distances.
 
     A row shows the settings in which a run differs from the others, the clusters K of its estimate with the 95 %
     interval of their number (an estimate outside of it is marked), the largest R-hat, the smallest effective sample

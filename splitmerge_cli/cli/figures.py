@@ -54,7 +54,10 @@ def reproduce(
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Run what figures need (skipping what is done), draw them, check their claims."""
+    """Make the runs of figures, draw the figures, check their claims.
+
+    Runs that are done already are not made again.
+    """
     if check:
         if overrides:
             raise ConfigError(f"--with {overrides[0]}: does not go with --check, whose settings are the kept ones")
@@ -89,7 +92,10 @@ def plot(
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
+    """Draw the pictures of runs, or figures of the papers, from stored results.
+
+    The data of a run are read again; nothing is sampled.
+    """
     if show:
         papers.show_pictures(targets, config_dir)
         return

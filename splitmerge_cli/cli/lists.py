@@ -27,7 +27,10 @@ def list_(
     ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """List samplers, models, priors, data sets, schedules or figures; without a name, all of them."""
+    """List samplers, models, priors, data sets, schedules or figures.
+
+    Without a name, all of them.
+    """
     if what is None:
         for name in _ALL:
             typer.echo(f"{name}\n{'-' * len(name)}")
@@ -73,6 +76,6 @@ def _priors() -> list[tuple[str, ...]]:
 @app.command("sys-info")
 @explain_errors
 def sys_info() -> None:
-    """Show versions, commit and machine: what a report of a problem should contain."""
+    """Show versions, commit and machine, for a report of a problem."""
     info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
     typer.echo(json.dumps(info, indent=2))

@@ -42,7 +42,9 @@ def race(
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare samplers on one posterior: smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
+    """Compare samplers on one posterior: which reaches it first.
+
+    smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
 
     Every sampler runs from one cluster and from singletons (unless init is named) with every seed, all for the same
     time. The target is the log joint density that all but 5 % of the draws of the best chains have, and a distance to

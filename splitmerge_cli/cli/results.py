@@ -36,7 +36,7 @@ def diagnose(
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Say whether chains have converged and what to do next; show R-hat, effective sample size, acceptance, scores.
+    """Show whether chains have converged, with R-hat and ESS, and what to do next.
 
     Of several runs of topics also how far their topics agree.
     """

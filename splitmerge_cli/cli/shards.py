@@ -22,7 +22,9 @@ def shards(
     ] = None,
     checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between two checkpoints.")] = 60.0,
 ) -> None:
-    """Cluster a table too large for one machine: smcmc shards data.path=FILE model=gaussian iterations=100
+    """Cluster a table that is too large for one machine.
+
+    smcmc shards data.path=FILE model=gaussian iterations=100
 
     One chain of the sampler subcluster, whose rows stay with the workers of Dask that read them: sums of statistics
     alone travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a place

@@ -22,7 +22,7 @@ def verify(
     everything: Annotated[bool, typer.Option("--all", help="A table for every small data set.")] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare samplers with the enumerated posterior of small data, alone and with Gibbs.
+    """Compare samplers with the enumerated posterior of small data.
 
     A line for each model says which samplers are exact. Of one that is not it names the transition that is furthest
     from balance, its move, and what its ratio would need.
@@ -49,7 +49,10 @@ def bench(
     ctx: typer.Context,
     scaling: Annotated[bool, typer.Option("--scaling", help="Growth with N, D and K.")] = False,
 ) -> None:
-    """Measure kernels and whole iterations against a plain C baseline (needs a checkout of the repository)."""
+    """Measure kernels and whole iterations against a plain C baseline.
+
+    Needs a checkout of the repository.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / "bench" / "__main__.py").is_file():
         fail("bench: the benchmarks are part of the repository, not of the package; run it in a checkout", 2)
