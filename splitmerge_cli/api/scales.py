@@ -23,16 +23,16 @@ SKEWED = 4.0
 """Standard errors of the skewness, under a normal distribution, beyond which a column is clearly skewed."""
 LEAST_SKEWNESS = 0.5
 MOST_COLUMNS = 200
-"""Real columns of a table whose scales are looked for, at most: each takes some hundredth of a second."""
+"""Most real columns whose scales are tried. Each takes about 0.01 seconds."""
 FEWEST = 20
-"""Cells of a column that are needed."""
+"""Fewest cells of a column."""
 POWERS = (-1.0, -0.5, 0.0, 0.5, 1.5, 2.0)
 COMPONENTS = 3
-"""Components of a mixture at most."""
+"""Most components of a mixture."""
 STEPS = 40
 """Steps of the EM algorithm."""
 SMALLEST = 1e-3
-"""Variance that is added to each component, as a share of that of the column: ties are no peaks."""
+"""Variance added to each component, as a share of the column's variance, so that ties are no peaks."""
 
 
 def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
@@ -52,15 +52,15 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
         return {}
     rows = np.sort(np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS])
     positions = dataset.positions or range(x.shape[1])
-    found: dict[str | int, str | float] = {}
+    scale_by_column: dict[str | int, str | float] = {}
     for j, column in enumerate(types):
         if column.type != "real":
             continue
         cells = x[rows, j].astype(np.float64)
         scale = _find_scale(cells[~np.isnan(cells)])
         if scale is not None:
-            found[dataset.columns[j] if dataset.columns else positions[j] + 1] = scale.option
-    return found
+            scale_by_column[dataset.columns[j] if dataset.columns else positions[j] + 1] = scale.option
+    return scale_by_column
 
 
 def format_scales(scales: Mapping[str | int, str | float]) -> str:

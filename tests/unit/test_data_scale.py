@@ -181,10 +181,10 @@ def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
     data = from_object(frame, "mixed", scale={"a": "log"})
     of_columns = columns(data, labels).set_index(["column", "cluster"])
     geometric = np.exp(np.log(frame["a"][:20]).mean())
-    row = of_columns.loc[("a", 0)]
+    row = of_columns.loc[("a", 1)]
     assert np.isclose(row["mean"], geometric) and row["low"] < geometric < row["high"] and row["scale"] == "log"
-    assert np.isclose(of_columns.loc[("b", 0)]["mean"], frame["b"][:20].mean())
-    assert of_columns.loc[("b", 0)]["scale"] == ""
+    assert np.isclose(of_columns.loc[("b", 1)]["mean"], frame["b"][:20].mean())
+    assert of_columns.loc[("b", 1)]["scale"] == ""
     other = np.exp(np.log(frame["a"][20:]).mean())
     assert f"a = {geometric:.1f} (others {other:.1f}, medians)" in clusters(data, labels)["telling"][0]
     assert "scale" not in columns(from_object(frame, "mixed"), labels)
