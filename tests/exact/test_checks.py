@@ -116,6 +116,7 @@ OF_POINTS = {
     "sparse diag": ("gaussian", {"covariance": "diag"}, Dataset("t", "points", csr_array(POINTS)), None),
     "sparse iso": ("gaussian", {"covariance": "iso"}, Dataset("t", "points", csr_array(POINTS)), None),
     "mixed full": ("mixed", {"covariance": "full"}, Dataset("t", "mixed", POINTS, types=REAL), None),
+    "mixed, t, gaps": ("mixed", {"tails": "t"}, Dataset("t", "mixed", GAPS, types=REAL), TAILED),
     "mixed full, gaps": (
         "mixed",
         {"covariance": "full", "kappa0": "gamma(1,1)"},
