@@ -95,9 +95,10 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    may_be_t = model != MIXED and bool(scales) and not dataset.missing and not has_steps(dataset)
-    tails = {"tails": AUTO} if may_be_t else {}
-    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | tails | scales
+    if model == MIXED and count_reals(dataset) < 2:
+        return scales
+    tails = {"tails": AUTO} if scales and not has_steps(dataset) else {}
+    return {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -130,7 +131,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
-    """Whether two readings of a table found the same cells."""
+    """Whether two readings of a table give the same cells."""
     return not issparse(read.values) and np.array_equal(read.values, table.values)
 
 
@@ -155,7 +156,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
 
 @read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell) -> Settled:
-    """`settle` of a run for which nothing is stored."""
+    """`settle` for a run without a stored choice."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
@@ -306,7 +307,7 @@ def read_whole_numbers(
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its ratings and counts; and how these were found. `keys` are those of the run."""
+    finds of its ratings and counts; and how these were found. `keys` are the keys of the run."""
     of_table, options, chosen = dict(of_table), _options_of(keys), dict[str, Any]()
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
@@ -328,7 +329,7 @@ def read_scales(
     data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
-    ``data.scale=auto``; and how these were found. `keys` are those of the run."""
+    ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = from_object(data, kind, **of_table)
     options = _options_of(keys)

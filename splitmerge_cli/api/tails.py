@@ -14,18 +14,19 @@ from splitmerge_cli.runs.support import has_steps
 
 TAILS = ("normal", "t")
 """The simpler first."""
+ALLOWED = "t takes no power, no columns in coarse steps, and gaps with covariance=diag alone"
 
 
 def compare_tails(
     model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Leave-one-out log predictive density of rows with normal tails and with those of Student's t; `later` as of
+    """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in
     `covariances`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each, first the one that is taken, that of the higher density (`candidates.rank`): tails,
+        A row for each, first the chosen one with the higher density (`candidates.rank`): tails,
         log_density, behind, error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone
         there are no numbers.
 
@@ -42,9 +43,9 @@ def compare_tails(
 
 
 def format_tails(table: pd.DataFrame) -> str:
-    """Say which tails are taken, and how far the others are ahead or behind."""
-    taken, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
+    """Describe the chosen tails, and how far the others are ahead or behind."""
+    chosen, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
     if np.isnan(behind):
-        return f"model.tails=auto: {taken} (t takes no gaps, no power and no columns in coarse steps)"
+        return f"model.tails=auto: {chosen} ({ALLOWED})"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
-    return f"model.tails=auto: {taken}; {side} (s.e. {error:.3f})"
+    return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"

@@ -1,5 +1,7 @@
-"""Most iterations of a chain where nobody names a length: a number that model and data decide, since one of seconds
-would let a busy machine end the same configuration elsewhere."""
+"""Largest number of iterations of a chain if the user names no length. Model and data decide it.
+
+A limit in seconds would let a busy machine end the same configuration elsewhere.
+"""
 
 import numpy as np
 
@@ -7,9 +9,9 @@ from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 
 WORK = 250_000_000
-"""Values that a chain whose length nobody names visits at most: some 12 s, at 50 ns each; four chains take 50 s."""
+"""Most values that a chain visits if the user names no length: 12 s, at 50 ns each; four chains take 50 s."""
 START_WORK = WORK // 3
-"""Values that the start of a chain visits at most."""
+"""Most values that the start of a chain visits."""
 LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
@@ -43,8 +45,8 @@ def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
     if spec.model.kind.has_topics:
-        most = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
-        return min(most, spec.default_iterations) if spec.is_adaptive else most
+        limit = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
+        return min(limit, spec.default_iterations) if spec.is_adaptive else limit
     # replicas move as often as the chain
-    most = max(LEAST, min(MOST, WORK // count_values(spec, dataset)) // (1 + spec.tempering.levels))
-    return min(most, spec.default_iterations) if spec.is_adaptive else most
+    limit = max(LEAST, min(MOST, WORK // count_values(spec, dataset)) // (1 + spec.tempering.levels))
+    return min(limit, spec.default_iterations) if spec.is_adaptive else limit

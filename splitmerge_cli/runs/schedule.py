@@ -1,4 +1,4 @@
-"""The samplers of one iteration: those that a configuration names and those that they need beside them."""
+"""The samplers of one iteration: the samplers that a configuration names and the ones that these need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Schedule:
 
     @property
     def invariants(self) -> frozenset[str]:
-        """Names of what no step changes, whichever sampler makes it, as `Sampler.invariants`."""
+        """Names of the quantities that no step of any sampler changes, as in `Sampler.invariants`."""
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
 
 
@@ -92,16 +92,16 @@ def build_starting_chain(
 
 
 def _explain(spec: "RunSpecification", model: Model, schedule: Schedule) -> str:
-    """Say what a schedule leaves as it is, and give one that does not."""
+    """Describe what a schedule never changes, and suggest one that does."""
     named, in_list = [sampler.name for sampler in spec.samplers], spec.schedule.weights is not None
     able = {name: cls for name, cls in classes("sampler").items() if cls.supports(model)[0]}
     others = [name for name, cls in able.items() if not schedule.invariants & cls.invariants(model)]
     others.sort(key=lambda name: name != gibbs_update(model.conjugate).name)
-    left = schedule.invariants & {PARTITION} or schedule.invariants
-    made = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
+    unchanged = schedule.invariants & {PARTITION} or schedule.invariants
+    described = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
     text = (
-        f"{made}, model={spec.model.name}: no move of {' or '.join(named)} changes the "
-        f"{' or the '.join(sorted(left))}, so the chain does not reach every state"
+        f"{described}, model={spec.model.name}: no move of {' or '.join(named)} changes the "
+        f"{' or the '.join(sorted(unchanged))}, so the chain does not reach every state"
     )
     if not others:
         return f"{text}; no sampler does"

@@ -7,8 +7,8 @@ partitions, items together that both have together (the coarsest partition that 
 is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` one of the best is the start.
 Each chain has a population of its own, so that R-hat compares chains that began apart.
 
-The idea is that of genetic algorithms, with a crossover of partitions. It is a start alone: the chain that follows is
-what it is from any start.
+The idea comes from genetic algorithms, with a crossover of partitions. It is only an initial state: the chain that
+follows is what it is from any start.
 
 Chains of a network start from many random blocks: these merge easily, while chains that start from few stay there
 where only a split on both sides at once is better, as between the two kinds of nodes of a bipartite network. The start
@@ -33,17 +33,17 @@ from splitmerge_cli.runs.stages import CATEGORIES, LARGE, NODES, STAGES
 
 SEARCH = "search"
 SEARCHES = ("sequential", STAGES, CATEGORIES, SEARCH)
-"""Starts that each chain builds by itself, from the data."""
+"""Initial states that each chain builds on its own, from the data."""
 POPULATION = 12
 """Chains of a population."""
 ROUNDS = 12
-"""Rounds at most, before each of which but the first the worse half is crossed anew."""
+"""Largest number of rounds. Before each round except the first, the worse half is crossed again."""
 ITERATIONS = 200
 """Iterations of each chain in a round, fewer of a table with many cells."""
 SHARE = 4
-"""The search takes one in so many iterations, of those that a chain makes at most where nobody names a length."""
+"""The search takes one in so many of the iterations that a chain makes at most if the user names no length."""
 LEAST = 20
-"""Iterations of a round at least."""
+"""Fewest iterations of a round."""
 CLOSE = 5.0
 """The search ends where the mean log joint densities of all chains in a round are so close: they have found one mode,
 or modes between which the chain that follows has to move."""
@@ -123,7 +123,7 @@ def is_of_table(spec: RunSpecification) -> bool:
 
 
 def why_no_search(spec: RunSpecification) -> str | None:
-    """Why a start by search is not possible of the model; None where it is."""
+    """Reason why the model allows no start by search; None if it does."""
     model = spec.values["model"]
     if spec.model.kind.has_topics:
         return f"model={spec.model.name} has topics; expected a model of clusters of items"

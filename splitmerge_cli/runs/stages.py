@@ -1,5 +1,4 @@
-"""Starts of large data: in stages, a chain on a sample of the rows, then the others one by one; and what is taken by
-itself.
+"""Initial states of large data: a chain on a sample of the rows, then the others one by one. Chosen automatically.
 
 A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at random is
 refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows that it
@@ -44,14 +43,14 @@ move costs as much as its clusters have rows. Fewer of rows that cost much."""
 PER_SCAN = 25
 """Moves that visit as many values as an iteration with few moves."""
 LARGE = 5_000
-"""Rows from which on a table starts in stages where nobody names a start."""
+"""Rows from which a table starts in stages, unless the user names an initial state."""
 CATEGORIES = "categories"
 ANSWERS = 5
-"""Ordinal columns from which on a table starts as categories where nobody names a start."""
+"""Ordinal columns from which a table starts as categories, unless the user names an initial state."""
 SCANS = 200
 """Iterations of the chain of categories."""
 NODES = 1_000
-"""Nodes from which on a network starts from many blocks where nobody names a start."""
+"""Nodes from which a network starts from many blocks, unless the user names an initial state."""
 ROW_BYTES = 2
 """Least bytes that a row takes in a file: a cell and the end of the line."""
 PLAIN = (".csv", ".tsv", ".txt", ".dat")
@@ -67,7 +66,7 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     ----------
     spec : RunSpecification
     model : Model
-        That of all rows.
+        The model of all rows.
     dataset : Dataset
     rng : Rng
         The chain's own.
@@ -135,7 +134,7 @@ def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, 
 
 
 def _has_answers(spec: RunSpecification) -> bool:
-    """Whether a table has many ordinal columns, as far as its configuration, or a table at hand, says."""
+    """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
     named = spec.data.values.get("types") or {}
     if sum(one == "ordinal" for one in dict(named).values()) >= ANSWERS:
         return True
@@ -143,10 +142,10 @@ def _has_answers(spec: RunSpecification) -> bool:
 
 
 def why_not_in_stages(spec: RunSpecification) -> str | None:
-    """Why a start in stages is not possible, of the data or the model; None where it is."""
+    """Reason why the data or the model allow no start in stages; None if they do."""
     model, kind = spec.values["model"], spec.model.kind
     if not (kind.column_types or kind.any_columns):
-        return f"expected a table, of which model={spec.model.name} reads none"
+        return f"expected a table, which model={spec.model.name} does not read"
     if "kmax" in model:
         return f"model={spec.model.name} keeps empty clusters, so rows do not come one by one"
     if model.get("conjugate") is False:
@@ -155,7 +154,7 @@ def why_not_in_stages(spec: RunSpecification) -> str | None:
 
 
 def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
-    """The specification with the start of large data where these are large and nobody names a start; else as it is.
+    """Return the specification with an initial state for large data, unless the user named one or the data are small.
 
     A table starts in stages, a smaller one of many answers in their order as categories; a network from as many random
     blocks as the root of the number of its nodes. A run that was finished before, with the one start or the other, is
@@ -178,8 +177,8 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     if chosen is not spec or not _has_answers(spec) or finished_run(spec) is not None:
         return chosen
     say(
-        f"init={CATEGORIES}, as no start is named and {ANSWERS} columns or more are ordinal: each chain starts from "
-        "the clusters of a short one that reads them as categories (init=random: as other tables do)"
+        f"init={CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: each chain "
+        "starts from the clusters of a short one that reads them as categories (init=random: as other tables do)"
     )
     return spec.with_(init=CATEGORIES)
 
@@ -203,21 +202,21 @@ def _choose_large_start(spec: RunSpecification, say: Callable[[str], None]) -> R
         return spec
     if in_stages is not None:
         say(
-            f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
-            f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as "
-            "smaller tables do)"
+            f"init={STAGES}, because no initial state is named and {N:,} rows are {LARGE:,} or more: each chain starts "
+            f"from {min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: "
+            "as smaller tables do)"
         )
         return in_stages
     blocks = min(round(math.sqrt(N)), build_model(spec.model, dataset).largest_K)
     say(
-        f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
-        f"easily, so chains start from many (K0=5: as smaller networks do)"
+        f"K0={blocks}, because no initial state is named and {N:,} nodes are {NODES:,} or more: blocks split seldom "
+        "and merge easily, so chains start from many (K0=5: as smaller networks do)"
     )
     return spec.with_(K0=blocks)
 
 
 def _may_have(least: int, spec: RunSpecification) -> bool:
-    """Whether the data set may have so many rows or nodes, as far as its configuration and the size of its file say."""
+    """Whether the data set may have so many rows or nodes, by its configuration and the size of its file."""
     path = spec.data.values.get("path")
     if isinstance(path, str):
         try:

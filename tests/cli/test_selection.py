@@ -333,7 +333,7 @@ def test_what_cannot_be_chosen_is_said(smcmc, args: list[str], said: str) -> Non
 
 
 def test_one_row_holds_nothing_out() -> None:
-    with pytest.raises(ConfigError, match="1 row; expected two"):
+    with pytest.raises(ConfigError, match="1 row; expected at least two"):
         sm.sample({"name": "gaussian", "covariance": "auto"}, np.ones((1, 2)), **FEW)
 
 
