@@ -16,10 +16,10 @@ LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
 """Values that take as long as an ordinal cell."""
-TOKENS = 50_000_000
-"""Topics of tokens that a chain draws at most, some seven seconds at 130 ns each: chains of documents begin with 150
-scans (`HDP.start_sequentially`), after which their log joint density no longer rises."""
-LEAST_SCANS, MOST_SCANS = 200, 10_000
+TOKENS = 20_000_000
+"""Most topics of tokens that a chain draws: three seconds, at 130 ns each. Chains of documents begin with 150 scans
+(`HDP.start_sequentially`). After 50 iterations they predict held-out words as well as after 500."""
+LEAST_SCANS, MOST_SCANS = 100, 10_000
 """Fewest and most iterations of such a chain."""
 
 
