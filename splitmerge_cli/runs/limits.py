@@ -29,8 +29,10 @@ def count_ordinal(dataset: Dataset) -> int:
 
 
 def count_values(spec: RunSpecification, dataset: Dataset) -> int:
-    """Count the values that an iteration visits: a value of a row of reals that are jointly normal counts as many as a
-    quarter of its columns, and one more, and an ordinal one as many as `ANSWER`."""
+    """Count the values that an iteration visits.
+
+    A value of a jointly normal row counts as a quarter of its columns, and one more, and an ordinal one as `ANSWER`.
+    """
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
     if spec.model.options.get("covariance") == "full":
