@@ -707,7 +707,7 @@ cdef class DenseGaussian(Normal):
         return self.D
 
     cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
-        """What the units of a row's cells take off its log density."""
+        """The logs of units to subtract from the log density of row i."""
         return self.log_units
 
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):

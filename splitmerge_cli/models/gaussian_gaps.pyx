@@ -6,7 +6,7 @@ kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that h
 
     log p(x_i | .) = sum over its cells of  level_d + log(s_d) / 2 + degree_d log(1 + s_d (x - m_n)^2 / (2 b_n))
 
-Cost: a row against K clusters O(D K), two logarithms a cell; a change of a cluster O(D).
+Cost: a row against K clusters O(D K), a logarithm a cell; a change of a cluster O(D).
 """
 cimport cython
 from libc.math cimport M_PI, ldexp, lgamma, log, sqrt
@@ -56,15 +56,18 @@ cdef extern from *:
     {
         EACH_LANE(h) {
             const double *row = block + h;
-            lanes total = {0};
+            lanes total = {0}, product = (lanes){0} + 1.0;
             for (ptrdiff_t d = 0; d < D; d++, row += 40) {
                 if (x[d] != x[d])
                     continue;
                 const lanes kappa = kappa0 + LANES_AT(row + 32), s = w * kappa / (kappa + w), e = x[d] - LANES_AT(row);
-                total += LANES_AT(row + 16) + 0.5 * lanes_log(s)
-                         + LANES_AT(row + 24) * lanes_log(1.0 + s * LANES_AT(row + 8) * e * e);
+                product *= s;
+                /* four factors, however light a row far away is, do not leave the range of a double */
+                if (d % 4 == 3)
+                    total += 0.5 * lanes_log(product), product = (lanes){0} + 1.0;
+                total += LANES_AT(row + 16) + LANES_AT(row + 24) * lanes_log(1.0 + s * LANES_AT(row + 8) * e * e);
             }
-            LANES_TO(power + h) = total;
+            LANES_TO(power + h) = total + 0.5 * lanes_log(product);
         }
     }
     """
@@ -77,7 +80,7 @@ cdef extern from *:
 
 @cython.final
 cdef class GappedGaussian(DenseGaussian):
-    """Mixture of normal distributions of rows with weights, a variance per column; NaN where a cell is missing."""
+    """Mixture of normal rows that have weights, a variance per column; NaN where a cell is missing."""
 
     SHAPE = "diag"
     READS_GAPS = True
@@ -215,7 +218,7 @@ cdef class GappedGaussian(DenseGaussian):
     # -- probabilities
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         cdef Py_ssize_t d, n
-        cdef double rest, q, e
+        cdef double rest, q, e, product = 1.0
         cdef const double *row
         score_cells(self.at + block * self.rows, x, self.D, self.kappa0, w, self.power + block)
         if own < 0:
@@ -229,9 +232,13 @@ cdef class GappedGaussian(DenseGaussian):
                 e = x[d] - row[0]
                 q = 1.0 - w * (rest + w) / rest * row[8 * GAIN] * e * e
                 self.left[own] = min(self.left[own], q)
-                self.power[own] += (row[8 * LEVEL] - self.log_c[n] + self.log_c[n - 1]
-                                    + 0.5 * log(w * rest / (rest + w)) + self.a_n(n - 1) * log(q))
+                product *= w * rest / (rest + w)
+                if d % 4 == 3:
+                    self.power[own] += 0.5 * log(product)
+                    product = 1.0
+                self.power[own] += row[8 * LEVEL] - self.log_c[n] + self.log_c[n - 1] + self.a_n(n - 1) * log(q)
             row += 8 * ROWS
+        self.power[own] += 0.5 * log(product)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return self.log_lik_of_columns(self.squares_of(k))

@@ -131,6 +131,7 @@ cdef class Mixed(Table):
         "full": {"options": _FIXED | {"covariance": "full"}},
         "diag, gaps": {"options": _FIXED, "gaps": 0.15},
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
+        "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
     }
     OPTIONS = (
         *priors.OPTIONS,

@@ -178,7 +178,8 @@ def probability_together(covariance, points, resampled, tails="t"):
 def test_weights_go_with_resampled_scales(case):
     """The joint chain of partition, weights and scales has the posterior of partitions, which differs from that without
     either."""
-    points, resampled, covariance = np.array([[0.1, 1.3], [2.0, -0.5]]), RESAMPLED[case], case.split(",")[0]
+    far = 6.0 if case == "full, b0" else 2.0
+    points, resampled, covariance = np.array([[0.1, 1.3], [far, -0.5]]), RESAMPLED[case], case.split(",")[0]
     points = points[:, :1] if covariance == "diag" else points
     if covariance == "gaps":
         points = np.array([[0.1, np.nan], [2.0, -0.5]])
