@@ -9,11 +9,15 @@ claims in docs/reproduction, as the overview of the site does.
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
+
+import pandas as pd
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.papers import overview
+from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,24 +56,35 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     whole = overview.total(kept)
-    said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
-    rest = "" if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)"
-    return "\n".join(lines) + f"\n\n{said}{rest}{count_moved(folder, whole.kept)}.\n"
-
-
-def count_moved(folder: Path, figures: int) -> str:
-    """How many verdicts of the papers' `figures` other seeds moved; empty where there is one edition."""
+    absent = whole.figures - whole.kept
+    stored = "All" if not absent else f"{whole.kept} of the"
+    counted = sum(int(frame["counted"].sum()) for name, frame in kept.items() if paper_of(name))
     first, *others = overview.editions(folder)
-    if not others:
-        return ""
-    last = others[-1]
-    pairs = overview.pair_verdicts(first, last)
+    pairs = overview.pair_verdicts(first, others[-1]) if others else None
+    seeds = "" if pairs is None else f": {len(pairs)} judged with the first seeds, {counted - len(pairs)} added later"
+    text = (
+        f"The papers give {counted} values and sentences{seeds}. {counted - whole.claims} repeat a number, which "
+        f"leaves {whole.claims} claims. {stored} {whole.figures} figures and tables are kept "
+        "([numbers](docs/reproduction))"
+    )
+    text += "; `make reproduction` makes the others (hours)." if absent else describe_moved(pairs)
+    return "\n".join([*lines, "", *textwrap.wrap(text, 100, break_on_hyphens=False), ""])
+
+
+def describe_moved(pairs: pd.DataFrame | None) -> str:
+    """How many verdicts other seeds moved, as the end of a sentence and another; a full stop for one edition."""
+    if pairs is None:
+        return "."
     moved = overview.list_moved(pairs)
-    alike = len(moved) - int(moved["reread"].sum())
+    changed = moved["reread"]
+    is_reversed = ~moved[["before", "after"]].isin(["undecided", "not testable"]).any(axis=1)
+    by_rule = moved[is_reversed & changed]
+    for_paper = int((by_rule["after"] == "reproduced").sum())
     return (
-        f", {figures - len(overview.list_absent(first, last))} from other\n"
-        f"seeds, too ([edition {last.number}](docs/figures.md#editions)): "
-        f"{len(moved)} of {len(pairs)} verdicts differ, {alike} read alike"
+        f", each from [two sets of seeds](docs/figures.md#editions). {len(moved)} of the {len(pairs)} "
+        f"verdicts differ between the two: {(~changed).sum()} under the same rule "
+        f"({(is_reversed & ~changed).sum() or 'none'} reversed), {changed.sum()} because the rule was changed "
+        f"({len(by_rule)} of them reversed, {'all' if for_paper == len(by_rule) else for_paper} in the paper's favour)."
     )
 
 

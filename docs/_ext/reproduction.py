@@ -50,7 +50,7 @@ def write(source: Path) -> None:
     has_editions = len(editions) > 1
     pages = {"reproduction": _overview(kept, titles, has_editions)}
     if has_editions:
-        pages["editions"] = edition_pages.page(editions, titles)
+        pages["editions"] = edition_pages.page(editions, titles, overview.supplements(stored))
     written = articles.articles(source / ARTICLES)
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
@@ -185,7 +185,8 @@ def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFr
         text += f"\n## Findings\n{words}"
     text += "\n## Figures and tables\n" + parts.table(["figure or table", "scale", "claims", *VERDICTS], rows, raw=(0,))
     text += parts.code(f"smcmc reproduce {paper.key} --scale paper")
-    links = [f"[{title.lower()}]({name}.md#{_anchor(paper.name)})" for name, title in PAGES.items()]
+    anchors = {name: "" if name == "not-reproduced" else f"#{_anchor(paper.name)}" for name in PAGES}  # it is by class
+    links = [f"[{title.lower()}]({name}.md{anchors[name]})" for name, title in PAGES.items()]
     names = [figure.id for figure in paper.figures]
     if article:
         names.append(f"article-{paper.key}")

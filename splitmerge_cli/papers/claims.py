@@ -24,6 +24,7 @@ from splitmerge_cli.papers.discovery import paper_of
 PUBLISHED = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
 READINGS = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]
 PATTERNS = READINGS[:4]
+ADDED = [*PUBLISHED, *READINGS[4:], "added", "source"]
 SHARED = [*PATTERNS, "first_id", "first_data", "first_sampler", "first_metric"]
 ERRATA = ["where", "printed", "correct", "why", "command", "effect", "shows"]
 SETTINGS = ["setting", "paper", "chosen", "why", "sensitivity"]
@@ -92,6 +93,31 @@ def published_claims(figure: str) -> list[Claim]:
         return []
     files = paper.folder / "claims.csv", paper.folder / "readings.csv"
     return list(_claims(*files, tuple(_state(file) for file in files)).get(figure, ()))
+
+
+def added_claims(figure: str) -> list[Claim]:
+    """The claims of a figure that were added after an edition, ``added.csv`` of its paper's folder.
+
+    A figure's own code does not judge them: a supplement does (`splitmerge_cli.papers.supplement`).
+    """
+    paper = paper_of(figure)
+    rows = added(paper) if paper is not None else pd.DataFrame()
+    return [
+        Claim(
+            **{
+                **{name: row[name] for name in ADDED[:-2]},
+                "value": _number(row["value"]),
+                "tolerance": _number(row["tolerance"]),
+            }
+        )
+        for row in rows.to_dict("records")
+        if row["id"] == figure
+    ]
+
+
+def added(paper: Paper) -> pd.DataFrame:
+    """The rows of a paper's ``added.csv`` (`ADDED`, of str): when each was added, and what judges it."""
+    return _read(paper.folder / "added.csv", ADDED, keep_default_na=False, dtype=str)
 
 
 def _state(file: Path) -> tuple[int, int]:

@@ -39,6 +39,8 @@ INDEX = "index.json"
 FORMAT = 3
 FORMATS = (2, FORMAT)
 """Formats that can be read; 2 has neither units nor rules."""
+SUPPLEMENTS = "supplements"
+"""Key of an index: the edition that it supplements, see `splitmerge_cli.papers.supplement`."""
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
 DPI = 150
@@ -126,16 +128,16 @@ def _keep_figure(
     write_text(claims, verdicts.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
     units = units_frame(drawing.verdicts).to_csv(index=False, lineterminator="\n").encode()
-    files = [picture, numbers, claims, _write_table(units, folder, f"{name}-units")]
+    files = [picture, numbers, claims, write_table(units, folder, f"{name}-units")]
     return {
         "notes": drawing.notes,
         "verdicts": {verdict: int(number) for verdict, number in counts([verdicts], once=False).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
-        "runs": _by_experiment(runs),
+        "runs": list_runs(runs),
         "made": environments(runs),
         "began": min((run.status["started"] for run in runs), default=None),
         "data": _data(runs),
-        "files": {file.name: _describe(file) for file in files},
+        "files": {file.name: describe_file(file) for file in files},
     }
 
 
@@ -145,10 +147,10 @@ def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[Path
     while len(gzip.compress(text, mtime=0)) > LARGEST:
         every += 1
         text = _text(plotted.iloc[::every])
-    return _write_table(text, folder, name), len(plotted.iloc[::every])
+    return write_table(text, folder, name), len(plotted.iloc[::every])
 
 
-def _write_table(text: bytes, folder: Path, name: str) -> Path:
+def write_table(text: bytes, folder: Path, name: str) -> Path:
     """Write a table, compressed where it is long: ``NAME.csv`` or ``NAME.csv.gz``."""
     for ending in (".csv", ".csv.gz"):
         (folder / f"{name}{ending}").unlink(missing_ok=True)
@@ -164,11 +166,11 @@ def _text(table: pd.DataFrame) -> bytes:
     return table.to_csv(index=False, lineterminator="\n", float_format="%.6g").encode()
 
 
-def _describe(file: Path) -> dict[str, Any]:
+def describe_file(file: Path) -> dict[str, Any]:
     return {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
 
 
-def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
+def list_runs(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
     """Ids of runs, by the name of their folder and by seed."""
     found: dict[str, dict[str, list[str]]] = {}
     for run in runs:

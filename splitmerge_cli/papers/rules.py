@@ -21,6 +21,8 @@ from splitmerge_cli.papers import claims, discovery, verdicts
 from splitmerge_cli.papers.experiments import FOLDER
 
 OF_PAPER = ("claims.csv", "readings.csv", "settings.csv", "shared.csv")
+ADDED = "added.csv"
+"""Claims that were added after an edition, each with its reading and rule: no rule of what was judged before."""
 OF_CODE = ("papers/verdicts.py", "papers/claims.py", "diagnostics/intervals.py")
 
 SAMPLES = (
@@ -86,7 +88,7 @@ def rule_files(config_dir: str | Path | None = None) -> dict[str, Path]:
     package = Path(__file__).resolve().parents[1]
     found = {name: package / name for name in OF_CODE}
     for each in discovery.figure_sets(config_dir):
-        found |= {f"{each.key}/{name}": each.folder / name for name in OF_PAPER}
+        found |= {f"{each.key}/{name}": each.folder / name for name in (*OF_PAPER, ADDED)}
         found |= {f"{FOLDER}/{file.name}": file for file in (each.folder / FOLDER).glob("*.yaml")}
     shared = Path(str(resources.files("splitmerge_cli.conf.experiment")))
     found |= {f"{FOLDER}/{file.name}": file for file in shared.glob("*.yaml")}
@@ -136,7 +138,8 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Name what differs between two sets of `rules`: ``NAME (changed)``, ``(new)``, ``(gone)``.
 
     A name is that of a file, or ``rule NAME`` where numbers are judged otherwise. The modules that judge are compared
-    as files only with rules that were kept without `judgements`.
+    as files only with rules that were kept without `judgements`. A new file of claims that were added later changes no
+    rule.
     """
     by_file = "judgements" not in before
     old, new = (
@@ -149,4 +152,4 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     }
-    return [f"{name} ({word})" for name, word in words.items()]
+    return [f"{name} ({word})" for name, word in words.items() if word != "new" or not name.endswith(f"/{ADDED}")]

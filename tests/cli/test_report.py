@@ -109,7 +109,7 @@ def test_the_page_of_a_table(smcmc, table) -> None:
     assert str(of.summary["point_estimate"]["n_clusters"]) in page.text
     assert of.manifest.digest in page.text
     assert ":." not in page.text
-    assert "residual tie of" in page.text and "share of zeros" in page.text
+    assert "residual dependence of" in page.text and "share of zeros" in page.text
     assert "seed=1" in page.text and "init=one_cluster,singletons" not in page.text  # the other start is at hand
     assert "model.concentration=0.2,5" in page.text
     # nothing of the run is touched
@@ -133,7 +133,7 @@ def test_the_page_of_several_runs_begins_with_their_table(smcmc, monkeypatch) ->
     page = Page(path)
     check_alone(page)
     assert page.text.index("2 runs compared") < page.text.index("Run 1: ") < page.text.index("Run 2: ")
-    assert "No distance is defined between runs of other items" in page.text
+    assert "No distance, because the items differ" in page.text
     assert "share of paths of two ties that a third closes" in page.text
     assert "the order of the tokens, and their letters: the model does not read them" in page.text
     # the page of the same runs is the same

@@ -76,7 +76,7 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
     # values that repeat are read without their resolution
     smcmc("run", "data=csv", "data.path=whole.csv", *told)
     spec = specify([*told[:2], "data=gaussian", "N=20", "iterations=20"])
-    with pytest.raises(ConfigError, match="weights of rows are drawn, which does not couple"):
+    with pytest.raises(ConfigError, match="draws of row weights cannot be coupled"):
         check_coupling(spec)
 
 
