@@ -142,6 +142,8 @@ cdef class DenseGaussian(Normal):
     """Its word of the option `covariance`."""
     READS_GAPS = False
     """Whether cells may be missing."""
+    WEIGHS_STEPS = False
+    """Whether rows with weights may be recorded to a resolution."""
     OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT)
 
     def __init__(self, x, known=None, **options):
@@ -163,7 +165,8 @@ cdef class DenseGaussian(Normal):
         if given["tails"] == "t":
             for problem, expected in (
                     (zeta != 1.0 and f"model.power={zeta:g}", "model.power=1"),
-                    (data.coarse and "a column has a resolution", "model.resolution=none"),
+                    (data.coarse and not self.WEIGHS_STEPS and f"model.covariance={self.SHAPE} and a column has a "
+                     "resolution", "model.resolution=none"),
                     (data.gaps and f"model.covariance={self.SHAPE} and a real cell is missing",
                      "model.covariance=diag, a table without missing cells"),
                     (isinstance(x, Rows) and "the rows are in shards", "rows in one place")):

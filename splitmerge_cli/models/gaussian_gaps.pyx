@@ -1,10 +1,11 @@
-"""Rows of independent normal columns with weights, any of whose cells may be missing: ``model.tails=t`` with
-covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``row_weights.pyx``.
+"""Rows of independent normal columns with weights, any of whose cells may be missing, or recorded to a resolution:
+``model.tails=t`` with covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``row_weights.pyx``.
 
-A missing cell has no factor. Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus
+A missing cell has no factor. A cell that is recorded to a resolution adds w times the column's grain to the squares. Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus
 kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
 
-    log p(x_i | .) = sum over its cells of  level_d + log(s_d) / 2 + degree_d log(1 + s_d (x - m_n)^2 / (2 b_n))
+    log p(x_i | .) = sum over its cells of
+                         level_d + log(s_d) / 2 + degree_d log(1 + (s_d (x - m_n)^2 + w_i grain_d) / (2 b_n))
 
 Cost: a row against K clusters O(D K), a logarithm a cell; a change of a cluster O(D).
 """
@@ -51,8 +52,8 @@ cdef extern from *:
             to[t] = a[t] + b[t];
     }
 
-    static inline void score_cells(const double *block, const double *x, ptrdiff_t D, double kappa0, double w,
-                                   double *power)
+    static inline void score_cells(const double *block, const double *x, const double *grain, ptrdiff_t D,
+                                   double kappa0, double w, double *power)
     {
         EACH_LANE(h) {
             const double *row = block + h;
@@ -65,7 +66,8 @@ cdef extern from *:
                 /* four factors, however light a row far away is, do not leave the range of a double */
                 if (d % 4 == 3)
                     total += 0.5 * lanes_log(product), product = (lanes){0} + 1.0;
-                total += LANES_AT(row + 16) + LANES_AT(row + 24) * lanes_log(1.0 + s * LANES_AT(row + 8) * e * e);
+                total += LANES_AT(row + 16)
+                         + LANES_AT(row + 24) * lanes_log(1.0 + LANES_AT(row + 8) * (s * e * e + w * grain[d]));
             }
             LANES_TO(power + h) = total + 0.5 * lanes_log(product);
         }
@@ -74,7 +76,7 @@ cdef extern from *:
     void count_cell(whole *column, int sign) noexcept nogil
     double number_at(const whole *column, Py_ssize_t t) noexcept nogil
     void absorb_columns(whole *to, const whole *a, const whole *b, Py_ssize_t width) noexcept nogil
-    void score_cells(const double *block, const double *x, Py_ssize_t D, double kappa0, double w,
+    void score_cells(const double *block, const double *x, const double *grain, Py_ssize_t D, double kappa0, double w,
                      double *power) noexcept nogil
 
 
@@ -84,6 +86,7 @@ cdef class GappedGaussian(DenseGaussian):
 
     SHAPE = "diag"
     READS_GAPS = True
+    WEIGHS_STEPS = True
 
     cdef double[::1] log_unit           # [D] logs of the columns' units
 
@@ -123,7 +126,7 @@ cdef class GappedGaussian(DenseGaussian):
         """m_n and b_n of a column in a cluster; returns kappa_n."""
         cdef double weight = moments_weighted(column, 1, 1, False, self.work, mean, scatter)
         cdef double kappa = self.kappa0 + weight, off = mean[0] - self.m0[d]
-        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + self.kappa0 * weight / kappa * off * off)
+        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * weight / kappa * off * off)
         mean[0] = self.m0[d] + weight * off / kappa
         return kappa
 
@@ -196,7 +199,7 @@ cdef class GappedGaussian(DenseGaussian):
             for d in range(self.D):
                 if x[d] == x[d]:
                     off = x[d] - mean[d]
-                    total += precision[d] * off * off
+                    total += precision[d] * (off * off + self.grain[d])
             self.weights.distance[i] = total
             i = self.after[i]
 
@@ -220,7 +223,7 @@ cdef class GappedGaussian(DenseGaussian):
         cdef Py_ssize_t d, n
         cdef double rest, q, e, product = 1.0
         cdef const double *row
-        score_cells(self.at + block * self.rows, x, self.D, self.kappa0, w, self.power + block)
+        score_cells(self.at + block * self.rows, x, self.grain, self.D, self.kappa0, w, self.power + block)
         if own < 0:
             return
         self.power[own], self.left[own] = 0.0, 1.0
@@ -230,7 +233,7 @@ cdef class GappedGaussian(DenseGaussian):
                 n = self.cells(self.column(self.squares_of(own), d))
                 rest = self.kappa0 + (row[8 * WEIGHT] - w)
                 e = x[d] - row[0]
-                q = 1.0 - w * (rest + w) / rest * row[8 * GAIN] * e * e
+                q = 1.0 - row[8 * GAIN] * w * ((rest + w) / rest * e * e + self.grain[d])
                 self.left[own] = min(self.left[own], q)
                 product *= w * rest / (rest + w)
                 if d % 4 == 3:
