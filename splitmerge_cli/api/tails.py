@@ -40,8 +40,7 @@ def compare_tails(
         problem = "columns are recorded in coarse steps"
     if not problem:
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    density_by_tails, facts = compare("tails", compared, fits, {})
-    table = rank("tails", density_by_tails, facts, TAILS, 0.0)
+    table = rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
     table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
     return table
 

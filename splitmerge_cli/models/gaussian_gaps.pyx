@@ -1,8 +1,9 @@
 """Rows of independent normal columns with weights, any of whose cells may be missing, or recorded to a resolution:
 ``model.tails=t`` with covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``row_weights.pyx``.
 
-A missing cell has no factor. A cell that is recorded to a resolution adds w times the column's grain to the squares. Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus
-kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
+A missing cell has no factor. A cell that is recorded to a resolution adds w times the column's grain to the squares.
+Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus kappa_n = kappa0 + W_d,
+a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
 
     log p(x_i | .) = sum over its cells of
                          level_d + log(s_d) / 2 + degree_d log(1 + (s_d (x - m_n)^2 + w_i grain_d) / (2 b_n))
