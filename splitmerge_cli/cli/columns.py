@@ -67,7 +67,7 @@ def _load(spec: RunSpecification) -> Dataset:
 
 
 def table_lines(dataset: Dataset) -> Iterator[str]:
-    """The columns of a table of several types, each with its type, range or levels, and gaps, as lines of text."""
+    """Describe each column of a table in a line: its type, range or levels, and gaps."""
     types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
     rows = [("column", "read as", "values", "missing")]
     for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
