@@ -226,7 +226,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         line = f"95 % interval of the number of {unit}: {low:,} to {high:,} (second halves of {chains})"
         if share is not None:
             line += f"; {_name_share(share)} of the draws have {number:,}" + ", as the estimate" * (not small)
-    yield line + f"; the estimate has {number - small:,} and {small:,} of outliers" * (small > 0)
+    yield line + f"; the estimate has {number:,}, {small:,} of them outliers" * (small > 0)
     if outside := describe_outside(interval, summary, unit):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
