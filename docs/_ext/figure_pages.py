@@ -1,5 +1,6 @@
 """The page of a figure or table: picture, claims beside what was measured, and where both come from."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -114,12 +115,12 @@ def _command_section(said: Mapping[str, Any]) -> str:
 
 
 def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
-    """The experiment's file, folded."""
+    """The experiment's file, to download."""
     name = f"experiment/{figure.id}.yaml"
     for file in (of.folder / name, source.parent / "conf" / name):
         if file.is_file():
-            content = file.read_text(encoding="utf-8").rstrip()
-            return f"\n<details>\n<summary>Configuration: {name}</summary>\n{parts.code(content, 'yaml')}\n</details>\n"
+            place = os.path.relpath(file, source / "_generated")
+            return f"\nConfiguration: {{download}}`{name} <{place}>`\n"
     return ""
 
 

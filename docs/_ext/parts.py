@@ -1,5 +1,6 @@
 """Parts that pages of the reproduction share: cells, tables, bars of verdicts, in Markdown with some HTML."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -21,6 +22,8 @@ html_theme.sidebar_secondary.remove: true
 """
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
+DIFFERENCE = re.compile(r"^ours - published = [^;]*; ")
+"""Beginning of a reason that repeats two columns of the table."""
 
 
 def place_of(figure: LatestFigure) -> str:
@@ -147,7 +150,7 @@ def _claim(r: Any, reading: str, link: bool) -> str:
     if reading:
         lines.append(f'<span class="soft">read as: {cell(reading)}</span>')
     if r.reason and not link:
-        lines.append(f'<span class="soft">{cell(r.reason)}</span>')
+        lines.append(f'<span class="soft">{cell(DIFFERENCE.sub("", str(r.reason)))}</span>')
     return "<br>".join(lines)
 
 
