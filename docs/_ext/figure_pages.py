@@ -1,6 +1,5 @@
 """The page of a figure or table: picture, claims beside what was measured, and where both come from."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,8 +118,7 @@ def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
     name = f"experiment/{figure.id}.yaml"
     for file in (of.folder / name, source.parent / "conf" / name):
         if file.is_file():
-            place = os.path.relpath(file, source / "_generated")
-            return f"\nConfiguration: {{download}}`{name} <{place}>`\n"
+            return f"\nConfiguration: {parts.download(file, name)}\n"
     return ""
 
 
