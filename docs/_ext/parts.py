@@ -64,7 +64,7 @@ def label_cell(name: str, text: str) -> str:
 
 
 def download(file: Path, name: str) -> str:
-    """A link to a copy of a file of the repository, from a generated page."""
+    """Link to a copied file of the repository, from a generated page."""
     return f"{{download}}`{name} <{os.path.relpath(file, PAGES)}>`"
 
 
