@@ -114,12 +114,11 @@ def _command_section(said: Mapping[str, Any]) -> str:
 
 
 def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
-    """The experiment's file, folded."""
+    """The experiment's file, to download."""
     name = f"experiment/{figure.id}.yaml"
     for file in (of.folder / name, source.parent / "conf" / name):
         if file.is_file():
-            content = file.read_text(encoding="utf-8").rstrip()
-            return f"\n<details>\n<summary>Configuration: {name}</summary>\n{parts.code(content, 'yaml')}\n</details>\n"
+            return f"\nConfiguration: {parts.download(file, name)}\n"
     return ""
 
 
