@@ -26,7 +26,7 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_o
 from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm import acceptance, networks, tables
 from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
-from splitmerge_cli.papers.claims import Claim, added, added_claims, published_claims
+from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
@@ -90,7 +90,7 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 
 
 def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
-    """Return the overrides of every run of the grids, each once."""
+    """Return the overrides for the runs of the grids, each once."""
     jobs = []
     for grid in grids:
         named = [f"{key}={value}" for key, value in grid.items() if key != "of"]
@@ -107,7 +107,7 @@ def make_runs(grids: Sequence[Mapping[str, Any]], out: Path, workers: int) -> li
     return [open_run(outcome.path) for outcome in outcomes if outcome.path]
 
 
-def undecided(figure: str, patterns: Sequence[Mapping[str, str]], edition: int) -> pd.DataFrame:
+def list_undecided(figure: str, patterns: Sequence[Mapping[str, str]], edition: int) -> pd.DataFrame:
     """Return the counted verdicts of an edition that are undecided and match one of the patterns."""
     rows = read_claims(KEPT / f"edition-{edition}" / f"{figure}-claims.csv", "")
     rows = rows[rows["counted"] & (rows["verdict"] == UNDECIDED)]
@@ -122,7 +122,7 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     """Return the verdicts that replace those of an edition."""
     figure = entry["figure"]
     wanted = {
-        tuple(row) for row in undecided(figure, entry["claims"], edition)[["data", "sampler", "metric"]].to_numpy()
+        tuple(row) for row in list_undecided(figure, entry["claims"], edition)[["data", "sampler", "metric"]].to_numpy()
     }
     with replace_names(entry.get("patch", {})), use_style():
         verdicts = JUDGES[figure](runs)
@@ -196,7 +196,7 @@ def judge_variance(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def compare_variances(x: np.ndarray, truth: np.ndarray, seed: int, bits: int = 10, tables: int = 10) -> float:
-    """Return the log of the variance of an estimated log likelihood from a random sample over that of equation 11.
+    """Return how much larger the log variance of an estimate is from a random sample than by equation 11.
 
     Each cluster's mean is a query; an item of the cluster is found if all bits of one table agree.
     """
@@ -293,7 +293,7 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     """Return verdicts on the claims of a figure that were added after edition 2."""
     paper = paper_of(figure)
     assert paper is not None
-    sources = {tuple(row[:4]): row[-1] for row in added(paper).itertuples(index=False, name=None)}
+    sources = {tuple(row[:4]): row[-1] for row in added_rows(paper).itertuples(index=False, name=None)}
     verdicts = []
     for claim in added_claims(figure):
         source = sources[claim.id, claim.data, claim.sampler, claim.metric]
@@ -312,7 +312,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
     parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--figure", action="append", help="these figures alone")
-    parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs say so")
+    parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))

@@ -52,7 +52,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     whole = overview.total(kept)
-    said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
+    said = f"{whole.rows_text}. {whole.kept} of {whole.figures} figures and tables are kept in `docs/reproduction`"
     rest = "" if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)"
     return "\n".join(lines) + f"\n\n{said}{rest}{count_moved(folder, whole.kept)}.\n"
 
@@ -67,8 +67,8 @@ def count_moved(folder: Path, figures: int) -> str:
     moved = overview.list_moved(pairs)
     alike = len(moved) - int(moved["reread"].sum())
     return (
-        f", {figures - len(overview.list_absent(first, last))} from other\n"
-        f"seeds, too ([edition {last.number}](docs/figures.md#editions)): "
+        f", {figures - len(overview.list_absent(first, last))} from\n"
+        f"other seeds, too ([edition {last.number}](docs/figures.md#editions)): "
         f"{len(moved)} of {len(pairs)} verdicts differ, {alike} read alike"
     )
 
