@@ -32,6 +32,7 @@ from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
+from splitmerge_cli.papers.smag.confusion import States
 from splitmerge_cli.papers.supplement import keep_supplement
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
@@ -250,6 +251,14 @@ def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
     return by_majority(claim, x, x > 0.5, "more than half of the proposals are merges", claim.reading, units=sets)
 
 
+def judge_mixtures(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Overlap of true and found mixtures of the groups, of split-merge and of Gibbs alone."""
+    states = States(runs)
+    ours, gibbs = (states.states_of("groups4", "one_cluster", method) for method in ("coin", "gibbs"))
+    gain = [ours[key].overlap - gibbs[key].overlap for key in ours]
+    return by_sign(claim, {"split-merge - Gibbs": gain}, claim.reading, units=[seed for seed, _ in ours])
+
+
 def judge_overlap(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     """Overlap of the first three topics, and of the last three."""
     table = pd.read_csv(EDITION_2 / "smag-fig2.csv")
@@ -284,6 +293,7 @@ ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
     "splits_first": judge_phases,
     "merges_later": judge_phases,
     "more_merges_than_splits_by_pair": judge_merges,
+    "groups_overlap_minus_gibbs": judge_mixtures,
     "first_topics_overlap_most": judge_overlap,
     "line_not_through_points": judge_residual,
 }
