@@ -308,9 +308,9 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     for claim in added_claims(figure):
         source = sources[claim.id, claim.data, claim.sampler, claim.metric]
         if source.startswith("needs runs"):
-            verdicts.append(no_run(claim, source))
+            verdicts.append(no_run(claim, f"{source}; added after edition 2"))
         elif source.startswith("runs") and not runs:
-            verdicts.append(no_run(claim, "needs runs: those of edition 3"))
+            verdicts.append(no_run(claim, "needs runs: edition 3 names them; added after edition 2"))
         else:
             verdict = ADDED[claim.metric](claim, runs)
             verdicts.append(replace(verdict, reason=f"{verdict.reason}; added after edition 2, from {source}"))
