@@ -9,6 +9,7 @@ claims in docs/reproduction, as the overview of the site does.
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 
 from splitmerge_cli.config import choice, choices
@@ -52,24 +53,43 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     whole = overview.total(kept)
-    said = f"{whole.rows_text}. {whole.kept} of {whole.figures} figures and tables are kept in `docs/reproduction`"
-    rest = "" if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)"
-    return "\n".join(lines) + f"\n\n{said}{rest}{count_moved(folder, whole.kept)}.\n"
+    absent = whole.figures - whole.kept
+    stored = "All" if not absent else f"{whole.kept} of the"
+    text = f"{count_rows(folder, whole)} {stored} {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
+    text += "; `make reproduction` makes the others (hours). " if absent else describe_moved(folder)
+    return "\n".join([*lines, "", *textwrap.wrap(text, 100, break_on_hyphens=False), ""])
 
 
-def count_moved(folder: Path, figures: int) -> str:
-    """How many verdicts of the papers' `figures` other seeds moved; empty where there is one edition."""
+def count_rows(folder: Path, whole: overview.Counts) -> str:
+    """A sentence on the rows that the claims are counted from, by edition."""
+    later, known = [], 0
+    for edition in overview.editions(folder):
+        rows = sum(int(claims["counted"].sum()) for claims in edition.kept.values())
+        later += [rows - known]
+        known = rows
+    later += [whole.rows - known] if whole.rows > known else []
+    first, *others = later
+    parts = [str(first), *(f"{n} after edition {k}" for k, n in enumerate(others, 1))]
+    repeated = f"; {whole.rows - whole.claims} repeat a number" if whole.rows > whole.claims else ""
+    return f"{whole.rows} rows ({', '.join(parts)}{repeated})."
+
+
+def describe_moved(folder: Path) -> str:
+    """How many verdicts other seeds moved, as the end of a sentence and another; a full stop for one edition."""
     first, *others = overview.editions(folder)
     if not others:
-        return ""
-    last = others[-1]
-    pairs = overview.pair_verdicts(first, last)
+        return "."
+    pairs = overview.pair_verdicts(first, others[-1])
     moved = overview.list_moved(pairs)
-    alike = len(moved) - int(moved["reread"].sum())
+    changed = moved["reread"]
+    is_reversed = ~moved[["before", "after"]].isin(["undecided", "not testable"]).any(axis=1)
+    by_rule = moved[is_reversed & changed]
+    for_paper = int((by_rule["after"] == "reproduced").sum())
     return (
-        f", {figures - len(overview.list_absent(first, last))} from\n"
-        f"other seeds, too ([edition {last.number}](docs/figures.md#editions)): "
-        f"{len(moved)} of {len(pairs)} verdicts differ, {alike} read alike"
+        f", each from two sets of seeds ([editions](docs/figures.md#editions)). Of {len(pairs)} verdicts {len(moved)} "
+        f"differ: {(~changed).sum()} under the same rule ({(is_reversed & ~changed).sum() or 'none'} reversed), "
+        f"{changed.sum()} because the rule was changed ({len(by_rule)} of them reversed, "
+        f"{'all' if for_paper == len(by_rule) else for_paper} in the paper's favour)."
     )
 
 

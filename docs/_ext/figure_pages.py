@@ -109,8 +109,8 @@ def _claims(claims: pd.DataFrame) -> str:
     if not counted.all():
         text += (
             "\n## Other readings\n\nThe same claims under readings that were not chosen, not counted: they show how "
-            "much\nthe choice matters.\n"
-            f'\n<div class="uncounted">\n{parts.claims_table(claims[~counted])}\n</div>\n'
+            "much\nthe choice matters. The file of claims above has their numbers.\n"
+            f'\n<div class="uncounted">\n{parts.readings_table(claims[~counted])}\n</div>\n'
         )
     return text
 

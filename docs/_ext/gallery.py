@@ -16,7 +16,7 @@ THUMBNAILS = "thumbnails"
 WIDTH = 480
 """Pixels of a thumbnail, which is shown at half of that."""
 EXAMPLES = "images/pages"
-"""Pictures of runs, ``PAGE-NAME.png`` of a page of docs/data."""
+"""Pictures of runs, ``PAGE-NAME.png`` of a page of docs/data (README.md, in capitals, has no page there)."""
 OTHERS = {
     "race": (
         "races",
@@ -68,7 +68,7 @@ def _pictures(source: Path) -> str:
     """Cards with question, command and example for the pictures of runs and other commands."""
     cards = []
     for name, picture in PICTURES.items():
-        example = next(iter(sorted((source / EXAMPLES).glob(f"*-{name}.png"))), None)
+        example = next(iter(sorted((source / EXAMPLES).glob(f"[a-z]*-{name}.png"))), None)
         there = "../data/README.md" if example is None else f"../data/{example.stem.removesuffix(f'-{name}')}.md"
         text = f"[{picture.answers}]({there}) `smcmc plot --only {name} RUN`"
         cards.append(_card(source, example, picture.shows, there, text))

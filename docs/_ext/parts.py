@@ -118,6 +118,25 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     return f'{said}\n<div class="cards claims">\n{table(list(shown), rows, range(len(shown)))}\n</div>\n'
 
 
+def readings_table(frame: pd.DataFrame) -> str:
+    """Claims with their verdicts under other readings, a row for each; numbers and reasons are in ``ID-claims.csv``.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of ``ID-claims.csv`` that are not counted.
+    """
+    rows = []
+    for (data, sampler, metric), claim in frame.groupby(["data", "sampler", "metric"], sort=False):
+        where = ", ".join(part for part in (data, sampler) if part)
+        readings = [
+            f"{cell(', '.join(part for part in (r.reading, r.on) if part))}: {verdict(r.verdict, counted=False)}"
+            for r in claim.itertuples(index=False)
+        ]
+        rows.append([cell(f"{where}: {metric}" if where else metric).replace("\\_", " "), "<br>".join(readings)])
+    return f'\n<div class="cards claims">\n{table(["claim", "read as"], rows, range(2))}\n</div>\n'
+
+
 def _claim(r: Any, reading: str, link: bool) -> str:
     """Return a claim's statement, the words of the paper, the reading, and the reason of the verdict."""
     where = ", ".join(part for part in (r.data, r.sampler) if part)

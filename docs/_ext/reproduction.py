@@ -188,7 +188,8 @@ def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFr
         text += f"\n## Findings\n{words}"
     text += "\n## Figures and tables\n" + parts.table(["figure or table", "scale", "claims", *VERDICTS], rows, raw=(0,))
     text += parts.code(f"smcmc reproduce {paper.key} --scale paper")
-    links = [f"[{title.lower()}]({name}.md#{_anchor(paper.name)})" for name, title in PAGES.items()]
+    anchors = {name: "" if name == "not-reproduced" else f"#{_anchor(paper.name)}" for name in PAGES}  # it is by class
+    links = [f"[{title.lower()}]({name}.md{anchors[name]})" for name, title in PAGES.items()]
     names = [figure.id for figure in paper.figures]
     if article:
         names.append(f"article-{paper.key}")

@@ -13,7 +13,7 @@ from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
 NAME = "reproduction-sensitivity"
 NOT_MEASURED = "not measured"
-SHOWN = 20
+SHOWN = 3
 """Most verdicts of a value that the page lists; the file has all."""
 Settings = Mapping[tuple[str, str], pd.DataFrame | str]
 """By paper and setting: the rows that were measured, or why none were."""

@@ -1,4 +1,4 @@
-"""Lines about a finished run beside its estimate: clusters merged further, several answers, the core."""
+"""Further views of a finished run: clusters merged further, several answers, the core."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
-from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
@@ -38,7 +38,7 @@ NAMED = 10
 
 
 def dendrogram_of(run: Run) -> Dendrogram:
-    """The dendrogram of the partition that a finished run lists; a `ConfigError` where it has none."""
+    """Build the dendrogram of the partition that a finished run lists; a `ConfigError` if it lists none."""
     try:
         return merge_clusters(_require_partition(run), sampled_partitions(run))
     except TooManyClusters as error:
@@ -48,7 +48,7 @@ def dendrogram_of(run: Run) -> Dendrogram:
 def _require_partition(run: Run) -> NDArray[np.int32]:
     """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
     if run.has_topics or "labels" not in run.summary["point_estimate"]:
-        raise ConfigError(f"{run.path}: topics of documents; expected clusters of items")
+        raise ConfigError(f"{run.path}: this run has topics of documents; expected clusters of items")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 
@@ -58,7 +58,7 @@ def predictive_densities(
     """Mean log predictive density of items given each partition, int32 ``[N]``, of the others: float64 ``[cuts]``,
     natural logarithm, in the units of the data.
 
-    In each of `FOLDS` folds the items of the fold are left out of a partition, and each is predicted by itself from the
+    In each of `FOLDS` folds the items of the fold are left out of a partition, and each is predicted alone from the
     rest, its hyper-parameters at their posterior means. The partitions themselves were found with all items, so that
     densities of fine ones are too high rather than too low. None for networks and documents, whose items are no rows,
     and for a model that predicts no new items.
@@ -73,19 +73,19 @@ def predictive_densities(
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None
-        given = [by_appearance(labels[rest]) for labels in cuts]
-        states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in given]
+        rest_labels = [by_appearance(labels[rest]) for labels in cuts]
+        states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]
         try:
-            found = by_state(model, dataset.take(rest), dataset.take(held), states)
-            for at, (_, log_density, log_weight) in enumerate(found):
-                density[at] += logsumexp(log_density + log_weight, axis=1).sum()
+            predictions = by_state(model, dataset.take(rest), dataset.take(held), states)
+            for state, (_, log_density, log_weight) in enumerate(predictions):
+                density[state] += logsumexp(log_density + log_weight, axis=1).sum()
         except (ConfigError, DataError):
             return None
     return density / len(order)
 
 
 def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:
-    """Posterior means of the hyper-parameters that are resampled; and those of the model, as partitions have them."""
+    """Posterior means of the resampled hyper-parameters; and of the model's, as partitions have them."""
     trace = run.trace()
     late = trace["iteration"] > trace["iteration"].max() / 2
     # b0 and kappa0 are recorded with the partitions
@@ -99,7 +99,7 @@ def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | 
 
 
 def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
-    """The clusters of one cut as lines of text, headed by what it is beside the posterior; a `ConfigError` for a
+    """Describe the clusters of one cut, and first how it relates to the posterior; a `ConfigError` for a
     number that the estimate does not have."""
     dendrogram = dendrogram_of(run)
     try:
@@ -113,15 +113,15 @@ def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
 
 
 def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int]) -> str:
-    """Say where a cut stands beside the posterior, given the 95 % interval of K, and how far it is from the draws."""
+    """Compare a cut with the 95 % interval of K, and report its distance from the draws."""
     K, (low, high) = dendrogram.n_clusters, interval
     distance = f"expected distance {dendrogram.expected_loss[K - clusters]:.3f}"
     if clusters == K:
         return f"the clusters of the run: {distance}"
-    beside = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
+    place = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
     if clusters < low:
-        return f"coarser than the posterior, which has {low:,} to {high:,} (95 %): {beside}"
-    return f"merged from the clusters of the run; the posterior has {low:,} to {high:,} (95 %): {beside}"
+        return f"coarser than the posterior, which has {span(low, high)} (95 %): {place}"
+    return f"merged from the clusters of the run; the posterior has {span(low, high)} (95 %): {place}"
 
 
 def dendrogram_lines(run: Run) -> Iterator[str]:
@@ -132,24 +132,26 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     density = predictive_densities(run, [dendrogram.cut(clusters) for clusters in numbers])
     low, high = interval_of_run(run)
     yield from _caution(run)
-    yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
+    yield f"levels of {K:,} clusters; the posterior has {span(low, high)} cluster{'s' * (high != 1)} (95 %)"
     yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"
     members = [[k] for k in range(K)]
     for pair in dendrogram.merges:
         members.append([*members[pair[0]], *members[pair[1]]])
-    for at, clusters in enumerate(numbers):
+    for level, clusters in enumerate(numbers):
         merge = K - clusters - 1
-        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in dendrogram.merges[merge])
-        told = "" if density is None else f"{density[at]:>16.4f}  "
-        yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
+        joined = (
+            "" if merge < 0 else " and ".join(_join_numbers(run, members[node]) for node in dendrogram.merges[merge])
+        )
+        density_text = "" if density is None else f"{density[level]:>16.4f}  "
+        yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {density_text}{joined}".rstrip()
     if density is not None:
         best = numbers[int(np.argmax(density))]
         yield f"held-out density is highest at {best:,} cluster{'s' * (best != 1)}"
     yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
-def _join_numbers(clusters: Sequence[int]) -> str:
-    return "+".join(map(str, sorted(clusters)))
+def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
+    return "+".join(str(number_clusters(k, run.first_cluster)) for k in sorted(clusters))
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
@@ -157,25 +159,26 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
     _require_partition(run)
     sampled = sampled_partitions(run)
     try:
-        found = representatives(sampled, answers)
+        answers_found = representatives(sampled, answers)
         alone = representatives(sampled, 1)[0].expected_loss
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
-    distance = sum(one.weight * one.expected_loss for one in found)
+    distance = sum(one.weight * one.expected_loss for one in answers_found)
     yield from _caution(run)
     yield (
-        f"{len(found)} answer{'s' * (len(found) != 1)} that stand{'s' * (len(found) == 1)} for the posterior: mean "
-        f"variation of information to the nearest {distance:.3f}, {alone:.3f} to one alone"
+        f"{len(answers_found)} answer{'s' * (len(answers_found) != 1)} that "
+        f"represent{'s' * (len(answers_found) == 1)} the posterior: mean variation of information to the nearest "
+        f"{distance:.3f}, {alone:.3f} to one alone"
     )
-    for at, one in enumerate(found, 1):
-        heading = f"answer {at}: weight {one.weight:.2f}, {one.n_clusters:,} cluster{'s' * (one.n_clusters != 1)}, "
+    for number, one in enumerate(answers_found, 1):
+        heading = f"answer {number}: weight {one.weight:.2f}, {one.n_clusters:,} cluster{'s' * (one.n_clusters != 1)}, "
         yield ""
         yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
 
 
 def core_lines(run: Run, level: float) -> Iterator[str]:
     """The core of a level as lines of text: its clusters, and who is outside."""
-    own = _require_partition(run)
+    estimate = _require_partition(run)
     try:
         core = find_item_core(sampled_partitions(run), level)
     except ValueError as error:
@@ -183,26 +186,26 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
     sizes = np.bincount(core.labels[core.labels >= 0])
     yield from _caution(run)
     yield (
-        f"core: {core.n_items:,} of {len(own):,} items are together as listed, all at once, with probability "
-        f"{core.probability:.3f} (asked for: at least {level:g})"
+        f"core: {core.n_items:,} of {len(estimate):,} items are together as listed, all at once, with probability "
+        f"{core.probability:.3f} (at least {level:g} was requested)"
     )
     for k in np.argsort(-sizes, kind="stable"):
-        of = np.bincount(own[core.labels == k])
-        clusters = np.flatnonzero(of).tolist()
+        in_estimate = np.bincount(estimate[core.labels == k])
+        clusters = np.flatnonzero(in_estimate).tolist()
         counted = f"{sizes[k]:,} item{'s' * int(sizes[k] > 1)}"
-        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(clusters)}"
+        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(run, clusters)}"
     outside = np.flatnonzero(core.labels < 0)
     if len(outside):
         names = run.clusters().get("name")
-        said = [str(i + 1 if names is None else names[i]) for i in outside[:NAMED]]
+        listed = [str(i + 1 if names is None else names[i]) for i in outside[:NAMED]]
         more = f" and {len(outside) - NAMED:,} more" * (len(outside) > NAMED)
-        yield f"outside the core: {', '.join(said)}{more}"
+        yield f"outside the core: {', '.join(listed)}{more}"
 
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    found = membership(sampled_partitions(run), labels)
-    frame, _ = describe_clusters(dataset_of(run), labels, found.certainty)
+    memberships = membership(sampled_partitions(run), labels)
+    frame, _ = describe_clusters(dataset_of(run), labels, memberships.certainty, run.first_cluster)
     rows, outliers = set_apart(as_text(frame), len(labels))
     yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
     yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))
@@ -210,4 +213,4 @@ def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int
 
 def _caution(run: Run) -> Iterator[str]:
     if judgement_of(run).converged is False:
-        yield "the chains have not converged: what follows pools chains that differ"
+        yield "the chains have not converged: the lines below pool chains that differ"

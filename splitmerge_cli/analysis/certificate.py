@@ -31,7 +31,7 @@ from splitmerge_cli.runs.store.tables import SealedFolder
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
-"""Functions of the state whose posterior means are estimated, beside those hyper-parameters that the model resamples; K
+"""Functions of the state whose posterior means are estimated, in addition to resampled hyper-parameters; K
 counts empty clusters too; `largest`: fractions of the items."""
 PARTITION = "the partition"
 """The name that the partition has among what never changed."""
@@ -46,8 +46,8 @@ DISTANCES = (0.5, 0.25, 0.1, 0.05)
 SHARES = (0.1, 0.05, 0.01)
 """Wasserstein distances, in shares of the pairs of items, for which it is."""
 FEW_STARTS = 5
-"""Different partitions at the start, fewer of which are called few."""
-REMEDY = "resume=false begins the certificate anew"
+"""Number of different initial partitions below which they count as few."""
+REMEDY = "resume=false starts the certificate again"
 """Advice about a damaged certificate."""
 
 
@@ -63,7 +63,7 @@ class Schedule:
     iterations: int
     """Most iterations of X."""
     powers: tuple[float, ...] = ()
-    """Powers that the replicas of every chain have; none without tempering."""
+    """Powers of each chain's replicas; none without tempering."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
         content = received.read(file, received.LARGE)
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("not what was written")
-        found: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False).astype(np.float64)
-        return found
+        estimates: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False).astype(np.float64)
+        return estimates
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,15 @@ class Certificate:
 
     @cached_property
     def lacks(self) -> list[str]:
-        """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
+        """Reason why there is no bound and no estimate; empty if there is. The pairs that have met are no sample of all
+        pairs."""
         n, met = len(self.pairs), len(self.met_pairs)
         if not n:
-            return ["no pair was begun: the seconds were over (the pilot comes first, unless --lag and -k are named)"]
-        found = [f"{n - met} of {n} pairs have not met"] if met < n else []
-        return found + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
+            return [
+                "no pair was begun before the seconds ran out (the pilot comes first, unless --lag and -k are named)"
+            ]
+        lacking = [f"{n - met} of {n} pairs have not met"] if met < n else []
+        return lacking + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
 
     @cached_property
     def bound(self) -> Bound | None:
@@ -256,15 +259,15 @@ class Certificate:
         # one at a time: all of them together are large
         mean: Any = 0.0
         spread: Any = 0.0
-        for number, found in enumerate(each, 1):
-            before, mean = mean, mean + (found - mean) / number
-            spread = spread + (found - before) * (found - mean)
+        for number, estimates in enumerate(each, 1):
+            before, mean = mean, mean + (estimates - mean) / number
+            spread = spread + (estimates - before) * (estimates - mean)
         error = np.sqrt(spread / (n - 1) / n)
         i, j = np.triu_indices(round((1 + np.sqrt(1 + 8 * len(mean))) / 2), 1)
         return pd.DataFrame({"i": i, "j": j, **self._intervals("probability", mean, error)})
 
     def log_predictive(self) -> pd.DataFrame:
-        """Log predictive densities of new items, each by itself given the data.
+        """Log predictive densities of new items, each alone given the data.
 
         Returns
         -------
@@ -315,10 +318,10 @@ class Certificate:
         """Write ``pairs.parquet``, ``estimates.parquet``, the other tables that there are, and a manifest of them."""
         tables = {"pairs": self.meetings(), "estimates": self.estimates()}
         tables |= {CO_CLUSTERING: self.co_clustering(), LOG_PREDICTIVE: self.log_predictive()}
-        for name, found in (("bound", self.bound), ("wasserstein", self.wasserstein)):
+        for name, limit in (("bound", self.bound), ("wasserstein", self.wasserstein)):
             tables[name] = pd.DataFrame()
-            if found is not None:
-                tables[name] = pd.DataFrame({"iteration": found.t, "estimate": found.estimate, "upper": found.upper})
+            if limit is not None:
+                tables[name] = pd.DataFrame({"iteration": limit.t, "estimate": limit.estimate, "upper": limit.upper})
         if self.wasserstein is not None:
             tables["wasserstein"]["standard_error"] = self.wasserstein.standard_error
         with SealedFolder(self.path) as folder:
@@ -354,14 +357,14 @@ class Certificate:
             )
         if self.schedule.powers:
             yield (
-                f"a chain is one with its replicas, which start in its state, of powers "
-                f"{', '.join(f'{power:.3g}' for power in self.schedule.powers)}, which chain 0 of the run chooses: two "
-                "have met when all their replicas have"
+                f"a chain includes its replicas, which start in its state, with powers "
+                f"{', '.join(f'{power:.3g}' for power in self.schedule.powers)}, chosen by chain 0 of the run: two "
+                "chains have met when all their replicas have"
             )
         if self.not_sampled:
             yield (
-                f"no bound: {self.lacks[-1]} (unknown, but the same in every iteration of all {n} pairs, which "
-                "therefore say nothing of the posterior)"
+                f"no bound: {self.lacks[-1]} (unknown, but constant in all {n} pairs, so they show nothing about the "
+                "posterior)"
             )
         if self.bound is not None:
             yield from self._distances(self.bound)
@@ -381,22 +384,22 @@ class Certificate:
             advice = "" if self.config.get("init") == "mixture" else "; init=mixture starts apart"
             yield (
                 f"all {2 * n} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that none of "
-                f"them visits stays unseen, and a bound is then far too small{advice}"
+                f"them visits is missed, and the bound is then far too small{advice}"
             )
 
-    def _distances(self, found: Bound) -> Iterator[str]:
-        if said := found.reaches(DISTANCES):
+    def _distances(self, bound: Bound) -> Iterator[str]:
+        if distances := bound.reaches(DISTANCES):
             yield (
                 f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
-                f"from {self.starts_text}: {said}"
+                f"from {self.starts_text}: {distances}"
             )
-        if self.wasserstein is not None and (said := self.wasserstein.reaches(SHARES)):
+        if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
             yield (
                 "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items that "
-                f"are together in one of two partitions alone: {said}"
+                f"are together in one of two partitions alone: {distances}"
             )
-        if found.first_below(DISTANCES[-1]) is None:
-            yield f"{len(self.pairs)} pairs give no limit below {found.upper.min():.2f}; more of them may"
+        if bound.first_below(DISTANCES[-1]) is None:
+            yield f"{len(self.pairs)} pairs give no limit below {bound.upper.min():.2f}; more of them may"
 
     @property
     def starts_text(self) -> str:
@@ -410,21 +413,21 @@ class Certificate:
 
 def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
-    found = read_sealed(stored, REMEDY)
+    stored_pairs = read_sealed(stored, REMEDY)
     with report_damage(stored, REMEDY):
-        pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
-        if not isinstance(found["identity"], str) or not set(pairs) <= set(range(found["begun"])):
+        pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
+        if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):
             raise DamagedRun(stored, REMEDY)
-        schedule = dict(found["schedule"])
+        schedule = dict(stored_pairs["schedule"])
         powers = tuple(schedule.pop("powers", ()))
-        return found, Schedule(**schedule, powers=powers), pairs
+        return stored_pairs, Schedule(**schedule, powers=powers), pairs
 
 
 def open_certificate(path: Path) -> Certificate:
     """Read the certificate of a folder: the pairs that are finished. `DamagedRun` names a file that is not what was
     written."""
-    found, schedule, pairs = read_pairs(path / PAIRS)
-    return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
+    content, schedule, pairs = read_pairs(path / PAIRS)
+    return Certificate(path, dict(content.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
 
 
 def find_certificates(folder: Path) -> list[Path]:

@@ -29,7 +29,7 @@ from splitmerge_cli.runs.stored import specification_of
 MOST_RUNS = 20
 """Runs up to which every two are compared."""
 OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
-"""Options of a data set that do not tell its items: a limit, and names of files, whose digests stand for them."""
+"""Options of a data set that do not decide its items: a limit, and names of files, whose digests count instead."""
 
 
 def row_of(run: Run) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.Data
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The settings of each run in which runs differ, as overrides; empty where there is but one run.
+    """The settings in which runs differ, as overrides for each run; empty if there is only one run.
 
     Options of a group count among the runs that chose the same of it.
 
@@ -92,14 +92,14 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     ['seed=0', 'seed=1']
     """
     plain = [{key: value for key, value in config.items() if key not in RUNTIME_KEYS} for config in configs]
-    found: list[list[str]] = [[] for _ in plain]
+    overrides: list[list[str]] = [[] for _ in plain]
 
     def note(key: str, values: Mapping[int, Any]) -> None:
         """Note the values of a key by the number of their run, where they differ."""
         texts = {i: _text(value) for i, value in values.items()}
         if len(set(texts.values())) > 1:
             for i, text in texts.items():
-                found[i].append(f"{key}={text}")
+                overrides[i].append(f"{key}={text}")
 
     for group in GROUPS:
         chosen = {i: str(config[group]["name"]) for i, config in enumerate(plain)}
@@ -111,7 +111,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
                     note(f"{group}.{key}", {i: plain[i][group].get(key) for i in alike})
     for key in dict.fromkeys(key for config in plain for key in config if key not in GROUPS):
         note(str(key), {i: config.get(key) for i, config in enumerate(plain)})
-    return [" ".join(each) for each in found]
+    return [" ".join(each) for each in overrides]
 
 
 def _text(value: Any) -> str:
@@ -121,10 +121,10 @@ def _text(value: Any) -> str:
 
 
 def labels_of(run: Run) -> NDArray[np.int64]:
-    """The clusters that a finished run gives, int64 ``[N]``; of long documents those of ``tokens.parquet``."""
+    """The clusters of a finished run, int64 ``[N]``; for long documents from ``tokens.parquet``."""
     labels = run.summary["point_estimate"].get("labels")
     if labels is None:
-        labels = run.tokens(["topic"])["topic"]
+        labels = run.tokens(["topic"])["topic"] - run.first_cluster
     return np.asarray(labels, dtype=np.int64)
 
 
@@ -150,7 +150,7 @@ class Items:
                 self.names = clusters["name"].tolist()
 
     def align(self, other: "Items") -> NDArray[np.int64] | None:
-        """The clusters of another run in the order of these items; None where its items are others.
+        """The clusters of another run in the order of these items; None if its items differ.
 
         They are the same rows of one file, or one data set, or have the same names.
         """
@@ -185,24 +185,24 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
             groups.append([k])
         else:
             home.append(k)
-    said = [] if len(groups) < 2 else [f"{_numbers(group)}: {items[group[0]].source}" for group in groups]
-    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), said
+    sources = [] if len(groups) < 2 else [f"{_numbers(group)}: {items[group[0]].source}" for group in groups]
+    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), sources
 
 
 def _numbers(group: Sequence[int]) -> str:
     return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
 
 
-def distance_rows(found: pd.DataFrame, runs: int) -> list[list[str]]:
-    """The distances between so many runs as text, a row for each: vi below the diagonal, ari above it."""
+def distance_rows(distances: pd.DataFrame, runs: int) -> list[list[str]]:
+    """Format the distances between runs, one row each: vi below the diagonal, ari above it."""
     table = [[""] * runs for _ in range(runs)]
-    for row in found.itertuples(index=False):
+    for row in distances.itertuples(index=False):
         table[row.a][row.b], table[row.b][row.a] = number(row.ari, ".3f"), number(row.vi, ".3f")
     return table
 
 
 def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
-    """Each job without the overrides that all jobs have; where nothing is left, all of it."""
+    """Drop the overrides that all jobs share; if nothing is left, keep them."""
     common = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
     return [" ".join(key for key in job if key not in common) or " ".join(job) for job in jobs]
 

@@ -70,7 +70,7 @@ FIRST_PILOT = 1 << 30
 FIRST_PAIR = 1 << 29
 """Number of the first pair: its generator is no chain's of ``smcmc run``."""
 CHUNK = 4_096
-"""Iterations whose rows have room at a time."""
+"""Number of iterations whose rows are held at a time."""
 STORED = 10.0
 """Seconds between two writes of the pairs."""
 PAIR_BYTES = 1_500
@@ -91,7 +91,7 @@ def check_coupling(spec: RunSpecification) -> Plan:
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
-        raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
+        raise ConfigError("iterations: expected a largest number of iterations for a pair of chains")
     # before its chain is handed out
     assert len(plan.powers) == spec.tempering.levels
     chain = plan.chain(0)
@@ -101,21 +101,17 @@ def check_coupling(spec: RunSpecification) -> Plan:
             raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
     if getattr(chain.model, "n_imputed", 0) and "covariance" not in spec.model.options:
         raise ConfigError(
-            f"model={spec.model.name}: tables of counts are drawn, which does not couple; expected another model"
+            f"model={spec.model.name}: draws of tables of counts cannot be coupled; expected another model"
         )
     if getattr(chain.model, "n_imputed", 0):
         raise ConfigError(
-            "model.covariance=full: missing cells are drawn, which does not couple; expected model.covariance=diag, or "
+            "model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or "
             "a table without missing cells"
         )
     if spec.model.options.get("tails") == "t":
-        raise ConfigError(
-            "model.tails=t: weights of rows are drawn, which does not couple; expected model.tails=normal"
-        )
+        raise ConfigError("model.tails=t: draws of row weights cannot be coupled; expected model.tails=normal")
     if spec.budget is not None:
-        raise ConfigError(
-            f"budget={spec.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds"
-        )
+        raise ConfigError(f"budget={spec.budget:g}: expected --seconds, because a certificate makes pairs of chains")
     if spec.warmup:
         raise ConfigError(f"warmup={spec.warmup}: a coupled chain has no warm-up; expected warmup=0")
     return plan
@@ -128,7 +124,7 @@ def certify(
     k: int | None = None,
     m: int | None = None,
     seconds: float = math.inf,
-    on_pair: OnPair = lambda made, of: None,
+    on_pair: OnPair = lambda n_made, n_pairs: None,
     coupling: str = COUPLING,
     new: Dataset | None = None,
 ) -> Certificate:
@@ -162,7 +158,7 @@ def certify(
     if new is not None:
         # a model that cannot, or other columns: before anything is written
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
-    # the defaults are those of certificates that had no such options
+    # the defaults are what certificates used before they had these options
     more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [given.digest_of(new)])]
     key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
@@ -174,9 +170,9 @@ def certify(
         known: dict[int, Pair] = {}
         schedule, begun = None, 0
         if spec.resume and stored.is_file():
-            found, schedule, known = read_pairs(stored)
-            begun = found["begun"]
-            if found["identity"] != identity:
+            content, schedule, known = read_pairs(stored)
+            begun = content["begun"]
+            if content["identity"] != identity:
                 raise DamagedRun(stored, REMEDY)
         if schedule is None:
             schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
@@ -185,12 +181,12 @@ def certify(
 
         def store(count: int) -> list[Pair]:
             nonlocal announced, last
-            made = [known[number] for number in sorted(known)]
+            outcomes = [known[number] for number in sorted(known)]
             versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
-            of = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
-            write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
+            fields = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
+            write_sealed(stored, fields | {"pairs": [asdict(pair) for pair in outcomes]} | versions)
             announced, last = count, time.monotonic()
-            return made
+            return outcomes
 
         def missing() -> Iterator[int]:
             """Numbers of pairs to begin; those that were begun before, whatever the time."""
@@ -214,8 +210,8 @@ def certify(
                 if time.monotonic() > last + STORED:
                     store(announced)
         finally:
-            made = store(begun)
-        return Certificate(path, dict(spec.values), schedule, made)
+            made_pairs = store(begun)
+        return Certificate(path, dict(spec.values), schedule, made_pairs)
 
 
 @contextmanager
@@ -227,7 +223,8 @@ def _hold_folder(path: Path, out: str) -> Iterator[None]:
                 yield
             except OSError as error:
                 raise RunError(
-                    f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+                    f"{path}: {error.strerror or error}; the stored pairs are intact, and the same command continues "
+                    "the certificate"
                 ) from error
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
@@ -240,30 +237,30 @@ def _hold_folder(path: Path, out: str) -> Iterator[None]:
 def choose_schedule(
     plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
 ) -> Schedule:
-    """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
+    """Choose the part of the schedule that `named` leaves open by pilot pairs, begun within so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    most, powers = plan.iterations, plan.powers
+    longest, powers = plan.iterations, plan.powers
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
-        alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)), powers)
+        alone = Schedule(1, 0, 0, max(longest // 10, min(longest, 100)), powers)
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
         pilots = [pair.meeting for pair in Pairs(plan, alone, coupling).make(begun)]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
-        lag = max(1, min(round(typical), most - 1)) if lag is None else lag
+        lag = max(1, min(round(typical), longest - 1)) if lag is None else lag
         k = lag if k is None else k
-    m = min(5 * max(k, lag), most) if m is None else m
-    _check_schedule({"lag": lag, "k": k, "m": m}, most)
-    return Schedule(lag, k, m, most, powers)
+    m = min(5 * max(k, lag), longest) if m is None else m
+    _check_schedule({"lag": lag, "k": k, "m": m}, longest)
+    return Schedule(lag, k, m, longest, powers)
 
 
-def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
-    """Raise a `ConfigError` where no schedule has these numbers; None: any."""
+def _check_schedule(named: Mapping[str, int | None], longest: int) -> None:
+    """Raise a `ConfigError` if no schedule has these numbers; None stands for any."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    if lag is not None and lag >= most:
-        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")
+    if lag is not None and lag >= longest:
+        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {longest}")
     if k is not None and m is not None and not 0 <= k <= m:
         raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
 
@@ -316,7 +313,7 @@ class Pairs:
         raise KeyboardInterrupt
 
     def make_one(self, number: int) -> Pair | None:
-        """One pair of chains; None where it was halted."""
+        """Make one pair of chains; None if it was halted."""
         began = time.thread_time()
         schedule, path = self.schedule, self.path
         stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
@@ -339,8 +336,8 @@ class Pairs:
             if chains.iteration < schedule.m:
                 rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
             x, y = rows[:, 0], rows[schedule.lag :, 1]
-            found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
-            estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
+            estimate = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+            estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), estimate.tolist(), strict=True))
         del self._running[number]
         if chains.rng.is_halted:
             return None
@@ -369,7 +366,7 @@ class Pairs:
 
 def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
     """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
-    end are those of the start."""
+    end equal the ones at the start."""
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
     same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
@@ -427,13 +424,13 @@ def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, ne
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
     tables = 48 * of_items + 40 * new
     free = free_bytes(path)
-    kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
-    room = DISK_SHARE * free + kept - tables
+    stored_bytes = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
+    room = DISK_SHARE * free + stored_bytes - tables
     if pairs * each <= room:
         return
     enough = int(room // each)
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
-        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at "
-        f"most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={spec.out}, {advice}"
+        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - stored_bytes)}; "
+        f"expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={spec.out}, {advice}"
     )

@@ -1,7 +1,7 @@
 """Predictions of a run for documents that it did not see: mixtures of topics, the probability of the words.
 
-The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn anew,
-by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
+The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn
+again, by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class TopicState(NamedTuple):
     word_topics: Any
     """int32 ``[V, K]``, tokens by word and topic."""
     weights: NDArray[np.float64]
-    """float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens."""
+    """float64 ``[K + 1]``, linear scale; the last is the weight of all topics without tokens."""
     alpha0: float
     gamma: float
     eta: float
@@ -64,7 +64,7 @@ def predict_documents(
     particles: int = PARTICLES,
     scans: int = SCANS,
 ) -> Prediction:
-    """Predict new documents, each by itself, from at least one state of chains; parameters as for `topic_states`.
+    """Predict new documents, each alone, from at least one state of chains; parameters as for `topic_states`.
 
     Parameters
     ----------

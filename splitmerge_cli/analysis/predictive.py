@@ -73,8 +73,8 @@ class Averages:
 
 def spread_of(off: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
     """Standard error of a sum, from the deviations of the batches (first axis) from their expected parts."""
-    there = int((counts > 0).sum())
-    factor = there / (there - 1) if there > 1 else np.nan
+    n_known = int((counts > 0).sum())
+    factor = n_known / (n_known - 1) if n_known > 1 else np.nan
     return np.asarray(np.sqrt(factor * (off**2).sum(axis=0)))
 
 
@@ -95,7 +95,7 @@ def predict(
     labels: NDArray[np.int32],
     wanted: Literal["density", "probability"] | None = None,
 ) -> Prediction:
-    """Predict new items, each by itself, from states of chains.
+    """Predict new items, each alone, from states of chains.
 
     The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
     when the errors of its own items are small.
@@ -124,7 +124,7 @@ def predict(
         build_predictive(model, dataset, new)
     draws = Draws.from_states(states)
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
-    blocks = (new if size >= new.N else new.take(slice(at, at + size)) for at in range(0, new.N, size))
+    blocks = (new if size >= new.N else new.take(slice(begin, begin + size)) for begin in range(0, new.N, size))
     parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in blocks]
     arrays = ("log_density", "probability", "log_density_error", "probability_error")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
@@ -169,9 +169,9 @@ def _predict_block(
         batch = batch * held // BATCHES
         joined = np.exp(log_joint - log_p[:, None])
         if len(higher := np.flatnonzero(log_p > top)):
-            kept = np.exp(top[higher] - log_p[higher])
-            total[:, higher] *= kept[:, None]
-            weights[:, higher] *= kept
+            scale = np.exp(top[higher] - log_p[higher])
+            total[:, higher] *= scale[:, None]
+            weights[:, higher] *= scale
             top[higher] = log_p[higher]
         weight = np.exp(log_p - top)
         total[batch] += weight[:, None] * (joined @ shares_in(labels, state.labels, joined.shape[1]))
@@ -183,17 +183,17 @@ def _predict_block(
     return Prediction(density.log_mean(), mean, density.error(), error, done)
 
 
-def shares_in(labels: NDArray[np.int32], own: NDArray[np.int32], columns: int) -> NDArray[np.float64]:
-    """Cross a state's clusters, labels `own`, with the C clusters of a partition: float64 ``[columns, C + 1]``, the
-    share of the members of each that are in each; a cluster without members is in the last column."""
+def shares_in(labels: NDArray[np.int32], own_labels: NDArray[np.int32], columns: int) -> NDArray[np.float64]:
+    """Cross a state's clusters, labels `own_labels`, with the C clusters of a partition: float64 ``[columns, C + 1]``,
+    the share of the members of each that are in each; a cluster without members is in the last column."""
     shared = np.zeros((columns, int(labels.max()) + 2))
-    np.add.at(shared, (own, labels), 1.0)
+    np.add.at(shared, (own_labels, labels), 1.0)
     shared[shared.sum(axis=1) == 0, -1] = 1.0
     return np.asarray(shared / shared.sum(axis=1, keepdims=True))
 
 
 class Following:
-    """Log predictive densities of new items in the present state of a chain, each by itself; parameters as of
+    """Log predictive densities of new items in the present state of a chain, each alone; parameters as of
     `predict`, and the model of the chain."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
@@ -217,25 +217,25 @@ def by_state(
     They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
     column being a new one, and log weights ``[K + 1]``, the prior's probability of these.
     """
-    found = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
+    predictions = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
     if new.scales is None and new.reduction is None:
-        return found
+        return predictions
     jacobian = new.log_jacobian[:, None]
-    return ((state, log_density + jacobian, log_weight) for state, log_density, log_weight in found)
+    return ((state, log_density + jacobian, log_weight) for state, log_density, log_weight in predictions)
 
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
-    """The model of the data and the new items, its defaults those of the data."""
+    """The model of the data and the new items, with the defaults for the data."""
     model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
     if not model.conjugate:
         raise ConfigError(
-            f"model.conjugate=false: the clusters of model={component.name} keep parameters, which are not recorded, "
-            "so new items are not predicted; expected model.conjugate=true, which integrates them out"
+            "model.conjugate=false: the parameters of clusters are not recorded, so new items cannot be predicted; "
+            "expected model.conjugate=true, which integrates them out"
         )
     if model.prior is None:
         raise ConfigError(
-            f"model={component.name}: its clusters have weights, which are not recorded, so new items are not "
-            "predicted; expected another model"
+            f"model={component.name}: the weights of its clusters are not recorded, so new items cannot be predicted; "
+            "expected another model"
         )
     return model
 
@@ -248,7 +248,7 @@ def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) ->
     if state.parameters is None:
         raise ConfigError(
             "trace.partitions: the partitions were recorded without b0 and kappa0, by an earlier version; expected "
-            "resume=false, which makes the run anew"
+            "resume=false, which makes the run again"
         )
     try:
         model.set_parameters(state.parameters)
@@ -301,9 +301,7 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )
     if spec.data.values.get("path") is None:
-        raise ConfigError(
-            f"new={file}: data={spec.data.name} are not read from a file, whose form new items would have"
-        )
+        raise ConfigError(f"new={file}: expected data that are read from a file; data={spec.data.name} are not")
     source = spec.data.with_options(path=file)
     digests = of_data(file_digests(replace(spec, data=source)))
     # new rows are items of their own, equal though they may be
@@ -312,10 +310,10 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     table = dataset.original
     every_row |= {} if table.scales is None else {"scale": None}
     every_row |= {} if dataset.reduction is None else {"reduce": None}
-    found = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
+    new_items = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
     try:
         # exposures are no column of the data
-        new = kind.new_items(replace(dataset, exposure=None), kind.as_given(found))
-        return replace(new, exposure=found.exposure)
+        new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
+        return replace(new, exposure=new_items.exposure)
     except DataError as error:
         raise DataError(f"new={file}: {error}") from None

@@ -24,9 +24,9 @@ from splitmerge_cli.runs.store.tables import SealedFolder
 from splitmerge_cli.runs.sweeps import sweep
 
 STARTS = ("one_cluster", "singletons")
-"""Where chains start, unless `init` is named."""
+"""Initial states of chains, unless `init` is named."""
 SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
-"""Moves whose acceptance says nothing: scans, and updates of parameters; with them those of hyper-parameters."""
+"""Moves whose acceptance means nothing: scans, and updates of parameters and hyper-parameters."""
 FEW = 0.2
 """Share of the chains that agree with the best, below which the target is to be doubted."""
 SAME = ("N", "data", "model")
@@ -107,11 +107,13 @@ class Race:
 
     def result(self, start: str | None = None) -> Result | None:
         """Who was first, from one start or over all of them. Chains of one trial count with their geometric mean."""
-        of = self.chains if start is None else self.chains[self.chains["start"] == start]
-        trials = [set(map(tuple, part[["start", "seed"]].to_numpy())) for _, part in of.groupby("sampler", sort=False)]
+        chains = self.chains if start is None else self.chains[self.chains["start"] == start]
+        trials = [
+            set(map(tuple, part[["start", "seed"]].to_numpy())) for _, part in chains.groupby("sampler", sort=False)
+        ]
         shared = sorted(set.intersection(*trials))
         times, ends = {}, {}
-        for name, part in of.groupby("sampler", sort=False):
+        for name, part in chains.groupby("sampler", sort=False):
             by_trial = dict(iter(part.groupby(["start", "seed"])))
             times[str(name)] = np.array([_mean_time(by_trial[trial], "seconds") for trial in shared])
             ends[str(name)] = np.array([_mean_time(by_trial[trial], "end") for trial in shared])
@@ -145,14 +147,14 @@ class Race:
         )
         if self.target.chains < FEW * len(self.tracks):
             yield (
-                "few chains agree with the best, which may not be in the posterior either: longer chains (--seconds) "
-                "may show another target"
+                "few chains agree with the best, which may not represent the posterior either: longer chains "
+                "(--seconds) may give another target"
             )
         whole = self.result()
         yield "no chain has reached the target" if whole is None else str(whole)
         for start in self.starts if len(self.starts) > 1 and len(self.samplers) > 1 else ():
-            found = self.result(start)
-            yield f"from {start}: " + ("no chain has reached the target" if found is None else str(found))
+            result = self.result(start)
+            yield f"from {start}: " + ("no chain has reached the target" if result is None else str(result))
 
     def write(self, out: Path) -> Path:
         """Write ``race.csv``, ``chains.csv``, the runs' folders and a manifest to a folder of `out`, and return it."""
@@ -202,11 +204,13 @@ def _check(name: str, config: Mapping[str, Any], first: str, of_first: Mapping[s
     """Raise a `ConfigError` unless a configuration can race with the first one; both by the names that messages use."""
     for key in SAME:
         if config[key] != of_first[key]:
-            raise ConfigError(f"{name}: another {key} than {first}; runs of a race differ in sampler and start")
+            raise ConfigError(
+                f"{name}: {key} differs from {first}; runs of a race may differ only in sampler and initial state"
+            )
     if not config["timing"]:
-        raise ConfigError(f"{name}: timing=false: no times are taken; a race needs timing=true")
+        raise ConfigError(f"{name}: timing=false records no times; a race needs timing=true")
     if config["trace"]["partitions"] == 0:
-        raise ConfigError(f"{name}: trace.partitions=0: no partitions are recorded; a race needs some")
+        raise ConfigError(f"{name}: trace.partitions=0 records no partitions; a race needs some")
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -216,12 +220,14 @@ def _names(runs: Sequence[Run]) -> list[str]:
     names = []
     for sampler, schedule in zip(samplers, schedules, strict=True):
         alike = [other for other in samplers if other["name"] == sampler["name"]]
-        own = [f"{key}={value}" for key, value in sampler.items() if any(other.get(key) != value for other in alike)]
+        options = [
+            f"{key}={value}" for key, value in sampler.items() if any(other.get(key) != value for other in alike)
+        ]
         if any(other != schedule for other in schedules):
             mix, moves = schedule.get("mix"), schedule.get("moves", 1)
             several = f" moves={moves}" if moves > 1 else ""
-            own.append(schedule["name"] + (several if mix is None else f" {json.dumps(mix)}"))
-        names.append(" ".join([str(sampler["name"]), *own]))
+            options.append(schedule["name"] + (several if mix is None else f" {json.dumps(mix)}"))
+        names.append(" ".join([str(sampler["name"]), *options]))
     return names
 
 
@@ -235,8 +241,8 @@ def _tracks(run: Run, name: str) -> Iterable[Track]:
     moves = run.moves()
     of_moves = moves[~moves["move"].isin((*SCANS, *hyperparameters(trace.columns)))]
     for chain, rows in trace.groupby("chain", sort=True):
-        at = partitions.loc[partitions["chain"] == chain, "iteration"].to_numpy()
-        where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), at), len(rows) - 1)
+        iterations = partitions.loc[partitions["chain"] == chain, "iteration"].to_numpy()
+        where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), iterations), len(rows) - 1)
         seconds = rows["seconds"].to_numpy(float)
         yield Track(
             sampler=name,

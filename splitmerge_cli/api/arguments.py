@@ -1,4 +1,4 @@
-"""Arguments that a function does not have, answered as the command line answers a key that does not exist."""
+"""Unknown arguments of a function get the same answer as unknown keys of the command line."""
 
 import functools
 import inspect
@@ -14,7 +14,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def answer_misspelt(function: _F) -> _F:
-    """Let a function answer an argument that it does not have with a `TypeError` that names the nearest, or says where
+    """Let a function answer an unknown argument with a `TypeError` that names the nearest, or says where
     a key of the command line belongs."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
 
@@ -30,7 +30,7 @@ def answer_misspelt(function: _F) -> _F:
 
 def _advice(name: str, known: list[str]) -> str:
     if "options" in known and name in {key for key, _ in all_keys()}:
-        return f"Expected options={{'{name}': VALUE}}, as it is a key of the command line"
+        return f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
     near = nearest(name, known)
     return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
 
@@ -40,7 +40,7 @@ _SEEDS = 2**31
 
 
 def read_seed(seed: int, rng: Any) -> int:
-    """Return the seed of a run, which an argument `rng` may stand for (SPEC 7 of Scientific Python): a whole number is
+    """Return the seed of a run, or derive it from `rng` (SPEC 7 of Scientific Python): a whole number is
     the seed itself; whatever else `numpy.random.default_rng` takes draws one.
 
     Raises

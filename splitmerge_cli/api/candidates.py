@@ -1,4 +1,4 @@
-"""Covariances, and readings of whole numbers, compared by leave-one-out densities: which predicts a row best from the
+"""Compare covariances, and readings of whole numbers, by leave-one-out densities: which predicts a row best from the
 others?
 
 Each candidate is fitted once to all rows (`splitmerge_cli.analysis.leave_one_out`), by short chains first; what is far
@@ -32,18 +32,19 @@ from splitmerge_cli.runs.limits import count_ordinal
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
 WORK = 1_000_000_000
-"""Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
+"""Approximate operations in the scans of a fit. If more are needed, its chains are shorter, down to `FEWEST`
+iterations."""
 FEWEST = 20
 ANSWER = 200
 """Operations that take as long as a scan of an ordinal cell."""
 DRAWS = 80
 """Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
-"""Standard errors by which a candidate is behind the best that is dropped after the first fit."""
+"""A candidate so many standard errors behind the best is dropped after the first fit."""
 FEW_DRAWS = 0.1
 """Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
 DOUBTED = 1.5
-"""Standard errors that are then asked for (docs/decisions/0037-leave-one-out.md)."""
+"""Standard errors that are then required (docs/decisions/0037-leave-one-out.md)."""
 FOLDS = 5
 MOST_ROWS = 1_000
 COVARIANCES = ("iso", "diag", "full")
@@ -53,7 +54,7 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0
-"""Standard errors by which scales have to be ahead to be taken: a reading that is harder to explain needs more."""
+"""Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
 
 
 class Sample(Protocol):
@@ -96,7 +97,7 @@ class Fits:
     def leave_out(
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
     ) -> LeaveOneOut:
-        """Log density of each row given the others; under a power that of rows in folds, copies among them."""
+        """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
         if _has_power(options):
             return _hold_out(options, dataset, self.sample, self._draw(dataset))
         part = dataset.take(rows)
@@ -129,8 +130,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         One row; no covariance is allowed.
     """
     if dataset.N < 2:
-        raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
-    # of one column all are one model
+        raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
+    # with one column all covariances are one model
     candidates = covariances_of(model.name) if count_reals(dataset) > 1 else ["diag"]
     problems = {
         covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
@@ -139,56 +140,60 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, facts = compare("covariance", compared, fits, problems)
+    density_by_covariance, facts = compare("covariance", compared, fits, problems)
     if all(problems.values()):
-        said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
-        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    table = rank("covariance", found, facts, candidates)
+        reasons = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {reasons}")
+    table = rank("covariance", density_by_covariance, facts, candidates)
     return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
 
 
 def compare(
-    what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
+    option: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
-    """Leave-one-out log densities of the rows under each candidate; the share of these that rest on few draws, and the
-    seconds; into `problems` goes why a candidate has none."""
-    found: dict[str, NDArray[np.float64]] = {}
+    """Leave-one-out log densities of the rows under each candidate; share of rows that rest on few draws, and seconds.
+
+    `problems` receives the reason why a candidate has no densities.
+    """
+    density_by_name: dict[str, NDArray[np.float64]] = {}
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
-    left = list(candidates)
+    remaining = list(candidates)
     rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
-    for most in ROUNDS:
+    for iterations_at_most in ROUNDS:
         ahead = ""
-        for name in list(left):
+        for name in list(remaining):
             options, dataset = candidates[name]
-            began, iterations = time.process_time(), _shorten(options, dataset, most)
+            began, iterations = time.process_time(), _shorten(options, dataset, iterations_at_most)
             try:
                 left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
-                left.remove(name)
+                remaining.remove(name)
             else:
-                found[name] = left_out.log_density
+                density_by_name[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
-                fits.say(f"{what} {name}: {_describe_density(found, name, ahead)}")
-                ahead = max(ahead or name, name, key=lambda one: found[one].mean())
+                fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
+                ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
-        for name in left:
-            if _is_behind(found[ahead] - found[name], BEHIND):
-                fits.say(f"{what} {name}: dropped, more than {BEHIND:g} standard errors behind")
-        left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
-        if len(left) < 2 or _has_power(candidates[ahead][0]):
+        for name in remaining:
+            if _is_behind(density_by_name[ahead] - density_by_name[name], BEHIND):
+                fits.say(f"{option} {name}: dropped, more than {BEHIND:g} standard errors behind")
+        remaining = [
+            name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], BEHIND)
+        ]
+        if len(remaining) < 2 or _has_power(candidates[ahead][0]):
             break
-    return {name: density for name, density in found.items() if not problems.get(name)}, facts
+    return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
 
 
-def _describe_density(found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
-    """The mean log density of a candidate, and how far it is from the best until now."""
-    said = f"{found[name].mean():.3f} nats a row"
+def _describe_density(density_by_name: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
+    """Format the mean log density of a candidate and its distance from the best so far."""
+    described = f"{density_by_name[name].mean():.3f} nats a row"
     if not ahead:
-        return said
-    difference, error = _difference(found[name] - found[ahead])
+        return described
+    difference, error = _difference(density_by_name[name] - density_by_name[ahead])
     side = "ahead" if difference > 0 else "behind"
-    return f"{said}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
+    return f"{described}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -197,37 +202,46 @@ def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
-    """Whether the mean difference from the best is more than so many standard errors."""
+    """Whether the mean difference from the best exceeds so many standard errors."""
     mean, error = _difference(by_row)
     return mean > errors * error
 
 
 def rank(
-    what: str,
-    found: Mapping[str, NDArray[np.float64]],
+    option: str,
+    density_by_name: Mapping[str, NDArray[np.float64]],
     facts: Mapping[str, Mapping[str, float]],
     simplest: Sequence[str],
     errors: float = 1.0,
 ) -> pd.DataFrame:
     """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
     than so many standard errors of the difference; by no more than `DOUBTED` where densities rest on few draws."""
-    names = sorted(found, key=lambda name: -found[name].mean())
-    close = [name for name in names if not _is_behind(found[names[0]] - found[name], BEHIND)]
+    names = sorted(density_by_name, key=lambda name: -density_by_name[name].mean())
+    close = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], BEHIND)]
     few_draws = max((facts[name]["few_draws"] for name in close), default=0.0) if len(close) > 1 else 0.0
     errors = max(errors, DOUBTED) if few_draws > FEW_DRAWS else errors
-    near = [name for name in names if not _is_behind(found[names[0]] - found[name], errors)]
-    taken = [min(near, key=simplest.index)] if near else []
-    order = [*taken, *(name for name in names if name not in taken), *(name for name in simplest if name not in found)]
-    off = {name: _difference(found[order[0]] - found[name]) for name in names}
+    near = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], errors)]
+    chosen = [min(near, key=simplest.index)] if near else []
+    order = [
+        *chosen,
+        *(name for name in names if name not in chosen),
+        *(name for name in simplest if name not in density_by_name),
+    ]
+    off = {name: _difference(density_by_name[order[0]] - density_by_name[name]) for name in names}
     rows = [
-        {"log_density": float(found[name].mean()), "behind": off[name][0], "error": off[name][1], **facts[name]}
-        if name in found
+        {
+            "log_density": float(density_by_name[name].mean()),
+            "behind": off[name][0],
+            "error": off[name][1],
+            **facts[name],
+        }
+        if name in density_by_name
         else {}
         for name in order
     ]
     columns = ["log_density", "behind", "error", "few_draws", "seconds"]
     table = pd.DataFrame(rows, columns=columns, dtype=float)
-    table.insert(0, what, order)
+    table.insert(0, option, order)
     table.attrs |= {"errors": errors, "few_draws": few_draws}
     return table
 
@@ -271,7 +285,7 @@ def as_vectors(table: Dataset) -> Dataset | None:
 
 
 def compare_readings(
-    what: str,
+    option: str,
     options: Mapping[str, Any],
     readings: Mapping[str, Dataset],
     fits: Fits,
@@ -281,9 +295,9 @@ def compare_readings(
 
     Parameters
     ----------
-    what : {"ratings", "counts"}
+    option : {"ratings", "counts"}
     options : mapping
-        Options of `mixed` beside the covariance: full where there are two real columns.
+        Options of `mixed` in addition to the covariance, which is full if there are two real columns.
     readings : mapping of str to Dataset
         The simplest first.
     vectors : Dataset, optional
@@ -293,25 +307,25 @@ def compare_readings(
     Returns
     -------
     pandas.DataFrame
-        A row for each reading, first the one that is taken: its name, or that of a model, under `what`, log_density
+        A row for each reading, the chosen one first: its name, or the name of a model, under `option`, log_density
         (mean over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
     for name, dataset in readings.items():
         if rows > dataset.N:
-            fits.say(f"{what} {name}: left out, as {rows - dataset.N:,} rows that repeat others would be read once")
+            fits.say(f"{option} {name}: left out, because {rows - dataset.N:,} repeated rows would be read once")
             continue
-        given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
-        candidates[name] = (_jointly(given, dataset), dataset)
+        options_given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
+        candidates[name] = (_jointly(options_given, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
-    found, facts = compare(what, candidates, fits, problems)
+    density_by_reading, facts = compare(option, candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     # reals have the most parameters
-    return rank(what, found, facts, sorted(candidates, key=lambda name: name == REALS))
+    return rank(option, density_by_reading, facts, sorted(candidates, key=lambda name: name == REALS))
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -330,10 +344,10 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
         than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind, error, few_draws and
         seconds as of `covariances`.
     """
-    given = _jointly(options, as_they_are)
-    candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, facts = compare("columns", candidates, fits, {})
-    return rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
+    options_given = _jointly(options, as_they_are)
+    candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}
+    density_by_reading, facts = compare("columns", candidates, fits, {})
+    return rank("columns", density_by_reading, facts, (AS_THEY_ARE, RESCALED), AHEAD)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
@@ -344,15 +358,15 @@ def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
 
 
 def format_rescaled(table: pd.DataFrame, scales: str) -> str:
-    """Say which reading of skewed columns is taken, and by how much it is ahead."""
+    """Describe the chosen reading of skewed columns, and how far it is ahead."""
     if len(table) < 2 or table["log_density"].isna().any():
-        return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model takes"
+        return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model accepts"
     difference, error = float(table["behind"][1]), float(table["error"][1])
-    said = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
+    difference_text = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
     if table["columns"][0] == RESCALED:
-        return f"data.scale=auto: {scales}, {said.format('ahead')}"
+        return f"data.scale=auto: {scales}, {difference_text.format('ahead')}"
     side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
-    return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {said.format(side)}"
+    return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {difference_text.format(side)}"
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
@@ -365,8 +379,8 @@ def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> i
 
 def of_given_totals() -> list[str]:
     """Models for vectors of counts that take the totals of rows as given; the one of the fewest options first."""
-    found = {name: target for name, target in classes("model").items() if target.HAS_GIVEN_TOTALS}
-    return sorted(found, key=lambda name: len(found[name].OPTIONS))
+    target_by_name = {name: target for name, target in classes("model").items() if target.HAS_GIVEN_TOTALS}
+    return sorted(target_by_name, key=lambda name: len(target_by_name[name].OPTIONS))
 
 
 def covariances_of(model: str) -> list[str]:
@@ -389,15 +403,15 @@ def model_of(options: Mapping[str, Any]) -> Component:
 
 
 def _find_width(dataset: Dataset) -> str:
-    """Why a full covariance is not tried on a data set; empty where it is."""
+    """Reason why a full covariance is not tried on a data set; empty if it is."""
     D = count_reals(dataset)
     if 2 * D <= dataset.N:
         return ""
-    return f"a covariance matrix of {D:,} columns needs {2 * D:,} rows at least to be tried; here are {dataset.N:,}"
+    return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
 
 
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
-    """Why a data set does not allow a model with these options; empty where it does."""
+    """Reason why a data set does not allow a model with these options; empty if it does."""
     try:
         build_model(model.with_options(**options), dataset)
     except ConfigError as error:
@@ -411,44 +425,47 @@ def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def format_readings(what: str, table: pd.DataFrame) -> str:
-    """Say which of `compare_readings` was taken, and why."""
-    how, taken = f"data.types={{NAME:{'|'.join(READINGS[what].values())}}} reads a column otherwise", table[what][0]
-    named, why = f"{what} ", _describe_choice(table, what, "probability")
-    if taken in of_given_totals():
+def format_readings(option: str, table: pd.DataFrame) -> str:
+    """Describe the choice of `compare_readings` and its reason."""
+    how, chosen = (
+        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
+        table[option][0],
+    )
+    named, why = f"{option} ", _describe_choice(table, option, "probability")
+    if chosen in of_given_totals():
         named, how = "model=", "the totals of rows have one negative binomial distribution"
-    return f"{named}{taken}, {why}\n{how}"
+    return f"{named}{chosen}, {why}\n{how}"
 
 
-def _describe_choice(table: pd.DataFrame, what: str, measure: str) -> str:
-    """Why the first row is taken, and how far the others are from it."""
+def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
+    """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
     if (table["behind"] < 0).any():
         why = f"the simplest within {table.attrs['errors']:g} s.e. of the best {measure}"
     others = [
         f"{name} {abs(behind):.3f} {'ahead' if behind < 0 else 'behind'} (s.e. {error:.3f})"
-        for name, behind, error in zip(table[what][1:], table["behind"][1:], table["error"][1:], strict=True)
+        for name, behind, error in zip(table[option][1:], table["behind"][1:], table["error"][1:], strict=True)
     ]
     why = f"{why}: {', '.join(others)}" if others else why
     # the largest share of rows whose density is not reliable asks for more than one error
     if table.attrs["errors"] == 1.0:
         return why
-    return f"{why}; the densities of up to {table.attrs['few_draws']:.0%} of the rows rest on few draws"
+    return f"{why}; up to {table.attrs['few_draws']:.0%} of the densities rest on few draws"
 
 
 def format_covariances(table: pd.DataFrame) -> str:
-    """Say which of `covariances` was chosen, why, and which were left out."""
+    """Describe the choice of `covariances`, its reason, and the ones left out."""
     problems = dict(zip(table["covariance"], table["problem"], strict=True))
     lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
-    why = "the only one that is left" if lines else "since one column has one variance"
+    why = "the only one left" if lines else "because one column has one variance"
     if len(compared):
         why = _describe_choice(compared, "covariance", "density")
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 
 def choose_reading(
-    what: str,
+    option: str,
     options: Mapping[str, Any],
     readings: Mapping[str, Dataset],
     fits: Fits,
@@ -456,8 +473,8 @@ def choose_reading(
     vectors: Dataset | None = None,
 ) -> list[dict[str, Any]]:
     """Records of `compare_readings`, which `say` receives as text."""
-    table = compare_readings(what, options, readings, fits, vectors)
-    say(format_readings(what, table))
+    table = compare_readings(option, options, readings, fits, vectors)
+    say(format_readings(option, table))
     return as_records(table)
 
 

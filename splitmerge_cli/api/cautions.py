@@ -1,4 +1,4 @@
-"""Warnings of the library, at the line of the program that called it."""
+"""Warnings of the library, shown at the line of the program that called it."""
 
 import sys
 import warnings
@@ -9,31 +9,31 @@ from splitmerge_cli.data.tables.notes import ROUTINE
 
 
 class NotConverged(UserWarning):
-    """Results of a posterior that may be wrong, because its chains have not converged, or cannot show it.
+    """Results may be wrong, because the chains have not converged, or cannot show that they have.
 
     Beside scikit-learn it is a ``sklearn.exceptions.ConvergenceWarning``, too.
     """
 
 
 class UnseenWords(UserWarning):
-    """New documents have words that the data do not have; they are left out."""
+    """New documents have words that the data do not have. These words are left out."""
 
 
 class DataNote(UserWarning):
-    """Columns, directions or weights that were left out of the data, or are read in another way than they are written.
+    """Columns, directions or weights were left out of the data, or are not read as they are written.
 
-    The words are those of ``smcmc run``.
+    The text is the same as in ``smcmc run``.
     """
 
 
 def warn_of_data(dataset: Dataset) -> None:
-    """Warn of what was left out of a data set or converted; what its columns are read as is in `Dataset.notes`."""
-    if told := [note for note in dataset.notes if not any(routine in note for routine in ROUTINE)]:
-        warn("\n".join(told), DataNote)
+    """Warn if parts of a data set were left out or converted. How columns are read is in `Dataset.notes`."""
+    if notes := [note for note in dataset.notes if not any(routine in note for routine in ROUTINE)]:
+        warn("\n".join(notes), DataNote)
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Issue a warning of the line that called the package, however deep in it this is, through scikit-learn or not.
+    """Issue a warning at the line that called the package, from any depth, through scikit-learn or not.
 
     It is shown each time that the line is run, unless the program filters it.
     """

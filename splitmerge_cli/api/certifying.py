@@ -1,4 +1,4 @@
-"""Certificates in Python: how far a chain is from its posterior, by pairs of coupled chains.
+"""Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
 
 >>> import smcmc
 >>> print(smcmc.certify("gaussian", table))
@@ -63,10 +63,10 @@ def certify(
     pairs : int
         Pairs of chains, at least 2. The limit of the bound cannot fall below some 3 / `pairs`.
     iterations : int, optional
-        Most iterations of a pair; by default those of the command line.
+        Most iterations of a pair; by default as on the command line.
     lag, k, m : int, optional
-        Iterations by which a chain is ahead of the other, and those over which the estimates are taken; by default a
-        pilot chooses.
+        Iterations by which one chain of a pair is ahead of the other, and those over which the estimates are taken; by
+        default a pilot chooses.
     seconds : float, optional
         After so many no further pair is begun, and of the pilot none after a fifth of them; those that were begun are
         finished.
@@ -82,10 +82,10 @@ def certify(
     Returns
     -------
     Certificate
-        `lines()` says it in words, `bound` holds the bound or None, `wasserstein` that of the share of pairs of items
+        `lines()` describes it in words, `bound` is the bound or None, `wasserstein` bounds the share of pairs of items
         that differ, `lacks` why there is none, `starts` how many partitions the chains started from, `not_sampled` what
-        never changed; `estimates()` the posterior means, `co_clustering()` and `log_predictive()` those of pairs of
-        items and of new items, `meetings()` what every pair did.
+        never changed; `estimates()` has the posterior means, `co_clustering()` and `log_predictive()` the means for
+        pairs of items and of new items, `meetings()` what every pair did.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def certify(
     keys: dict[str, Any] = {"seed": read_seed(seed, rng), "iterations": iterations, "workers": workers}
     keys["progress"] = choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
-    given = {"init": coupled_pairs.MIXTURE} | dict(options or {})
-    settled, _ = specify_sample(model, data, sampler, keys, None, given)
+    further_keys = {"init": coupled_pairs.MIXTURE} | dict(options or {})
+    settled, _ = specify_sample(model, data, sampler, keys, None, further_keys)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = coupled_pairs.check_coupling(settled.spec.with_(out=str(folder)))
-    found = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
-    return make_certificate(plan, pairs, lag, k, m, seconds, coupling, found)
+    new_items = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
+    return make_certificate(plan, pairs, lag, k, m, seconds, coupling, new_items)
 
 
 def make_certificate(
@@ -127,25 +127,25 @@ def make_certificate(
     coupling: str = coupled_pairs.COUPLING,
     new: Dataset | None = None,
 ) -> Certificate:
-    """Make a certificate, write its tables and its picture; parameters as of `coupled_pairs.certify`."""
+    """Make a certificate, and write its tables and picture; parameters as in `coupled_pairs.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:
             raise ConfigError(f"{name}={value}: expected at least {least}")
     if seconds is not None and not seconds > 0:
         raise ConfigError(f"seconds={seconds:g}: expected a positive number")
-    at, began = SweepState(0, 0.0), time.monotonic()
+    state, began = SweepState(0, 0.0), time.monotonic()
 
-    def on_pair(done: int, of: int) -> None:
-        at.complete, at.share = done, done
-        at.left = (time.monotonic() - began) / done * (of - done) if done else math.inf
+    def on_pair(done: int, n_pairs: int) -> None:
+        state.complete, state.share = done, done
+        state.left = (time.monotonic() - began) / done * (n_pairs - done) if done else math.inf
 
-    with SweepProgress(plan.spec.progress, pairs, lambda: at, "pairs"):
-        most = math.inf if seconds is None else seconds
-        found = coupled_pairs.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
-    found.write()
+    with SweepProgress(plan.spec.progress, pairs, lambda: state, "pairs"):
+        time_limit = math.inf if seconds is None else seconds
+        result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
+    result.write()
     from splitmerge_cli.analysis.plots import certificate as plots
     from splitmerge_cli.analysis.plots.style import save, use_style
 
     with use_style():
-        save(plots.meetings(found), found.path / FIGURE)
-    return found
+        save(plots.meetings(result), result.path / FIGURE)
+    return result

@@ -1,4 +1,4 @@
-"""Documents under a posterior over topics: those of the data, and new ones."""
+"""Documents under a posterior over topics: documents of the data, and new ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,15 +33,15 @@ def encode_documents(dataset: Dataset, new: Any) -> Tokens:
     """
     if isinstance(new, Tokens):
         return new
-    found = known_words(dataset, new)
-    if found.unseen:
-        total = found.unseen + len(found.tokens.words)
+    words_known = known_words(dataset, new)
+    if words_known.unseen:
+        total = words_known.unseen + len(words_known.tokens.words)
         warn(
-            f"{found.unseen:,} of {total:,} tokens of the new documents are left out: their words, such as "
-            f"'{found.examples[0]}', are none of the data's",
+            f"{words_known.unseen:,} of {total:,} tokens of the new documents are left out: the data do not have "
+            f"their words, such as '{words_known.examples[0]}'",
             UnseenWords,
         )
-    return found.tokens
+    return words_known.tokens
 
 
 def predict(
@@ -53,7 +53,7 @@ def predict(
     labels: NDArray[np.int32],
     wanted: str,
 ) -> Prediction:
-    """Predict new documents, each by itself; `wanted`: ``density`` or ``probability``, the other is NaN."""
+    """Predict new documents, each alone; `wanted` is ``density`` or ``probability``, the other is NaN."""
     particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
     tokens = encode_documents(dataset, new)
     seed = int(run.config["seed"])
@@ -66,7 +66,7 @@ def eta_of(config: Mapping[str, Any]) -> float:
 
 
 def largest(dataset: Dataset, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The topic that most tokens of each document have, int32 ``[J]``; -1 of an empty document."""
+    """The topic that most tokens of each document have, int32 ``[J]``; -1 for an empty document."""
     share = mixtures(dataset, labels)
     empty = np.isnan(share[:, 0])
     return np.where(empty, -1, np.where(empty[:, None], 0, share).argmax(axis=1)).astype(np.int32)

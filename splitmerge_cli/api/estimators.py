@@ -25,7 +25,7 @@ _MOST_SEED = 2**31 - 1
 
 
 def _constructor(usual: str) -> Callable[..., None]:
-    """The constructor of an estimator whose model is `usual` by default; scikit-learn reads its signature."""
+    """Make the constructor of an estimator whose default model is `usual`; scikit-learn reads its signature."""
 
     def __init__(
         self: "_Sampled",
@@ -151,8 +151,8 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     model : str or mapping
         ``auto``: what reads the table as it is, words and gaps among its columns, with the covariance that predicts
         rows best, as ``model=auto`` of the command line (see `splitmerge_cli.api.selection`). Or ``gaussian``,
-        ``bernoulli``, ``mixed`` or another that reads tables. A mapping gives options beside its `name`, such as
-        ``{"name": "gaussian", "covariance": "full"}``.
+        ``bernoulli``, ``mixed`` or another that reads tables. A mapping gives options in addition to its `name`, such
+        as ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
         See ``smcmc list samplers``; None: what races found the fastest.
     chains : int
@@ -169,7 +169,8 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     Attributes
     ----------
     labels_ : ndarray of int32, ``[N]``
-        Partition of least expected variation of information; the best state where the chains have not converged.
+        Partition of least expected variation of information; the best state where the chains have not converged. From
+        0, as scikit-learn requires: frames, pictures and files number the clusters from 1.
     n_clusters_ : int
     similarity_ : ndarray of float64, ``[N, N]``
         Share of the draws in which two rows are in one cluster.
@@ -229,7 +230,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     def transform(self, X: Any) -> NDArray[np.float64]:
         """float64 ``[n, n_clusters_]``: probability that each row joins each cluster, as features of a pipeline.
 
-        They are those of `predict_proba` without the last column, of a cluster of its own.
+        `predict_proba` without its last column, which stands for a new cluster.
         """
         return self.predict_proba(X)[:, :-1]
 
@@ -322,11 +323,11 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     vocabulary_ : ndarray of str, ``[n_words]``
         The words, where the documents name them.
     labels_ : ndarray of int32, ``[n_docs]``
-        The topic that most tokens of each document have; -1: a document without a token. That of every token is
+        The topic that most tokens of each document have; -1 for a document without a token. The topic of every token is
         ``posterior_.labels``.
     converged_, model_, posterior_
-        As of `SplitMergeClustering`. Topics are those of ``posterior_.labels``: of the best state where the chains have
-        not converged.
+        As in `SplitMergeClustering`. Topics are numbered as in ``posterior_.labels``: topics of the best state if the
+        chains have not converged.
     n_features_in_ : int
         Words, where counts were fitted.
     feature_names_in_ : ndarray of str, ``[n_words]``
@@ -378,7 +379,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     def transform(self, X: Any) -> NDArray[np.float64]:
         """float64 ``[n_docs, n_topics_]``: expected proportions of the topics in each document; rows sum to 1.
 
-        They are those of `predict_proba` without the last column, of topics that no fitted token has.
+        `predict_proba` without its last column, which stands for topics that no fitted token has.
         """
         proportions = self.predict_proba(X)[:, :-1]
         return proportions / proportions.sum(axis=1, keepdims=True)
@@ -392,10 +393,10 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
             The documents have no token.
         """
         X = self._new(X)
-        found = documents.encode_documents(self.posterior_.dataset, X)
-        if not len(found.words):
-            raise ValueError("X: documents without a token; expected one at least")
-        return float(self.posterior_.log_predictive(found).sum() / len(found.words))
+        encoded = documents.encode_documents(self.posterior_.dataset, X)
+        if not len(encoded.words):
+            raise ValueError("X: no document has a token; expected at least one")
+        return float(self.posterior_.log_predictive(encoded).sum() / len(encoded.words))
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)): the smaller, the better; as many equally probable words would be as hard to predict."""
@@ -414,5 +415,5 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
 
 
 def _whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
-    """A table itself, where its whole numbers lose digits as the `numbers` that were made of it; else these."""
+    """Return a table itself if its whole numbers lose digits when converted to `numbers`; otherwise `numbers`."""
     return as_pandas(data) if holds_long_digits(data) else numbers

@@ -1,4 +1,4 @@
-"""A run of the library: settled, planned and driven, in a folder that is named or temporary."""
+"""Make a run of the library: settle, plan and drive it, in a named or temporary folder."""
 
 import shutil
 import tempfile
@@ -21,7 +21,7 @@ Made = tuple[Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
-    """A run without ``auto``, and how covariance and power were chosen, for its summary; None where nobody asked for
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None without a request for
     that."""
 
     spec: RunSpecification
@@ -52,7 +52,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     try:
         settled, dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = runs.prepare(choose_start(settled.spec, lambda said: None))
+        plan = runs.prepare(choose_start(settled.spec, lambda line: None))
         warn_of_data(plan.dataset)
         run = runs.make(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:

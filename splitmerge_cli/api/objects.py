@@ -1,4 +1,4 @@
-"""Objects of a program, read as the data of a run."""
+"""Read objects of a program as the data of a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,12 +32,12 @@ def columns_read(data: Any, table: Dataset | None = None) -> Any:
 
 
 def default_words(kind: Kind) -> dict[str, Any]:
-    """Options that leave words of an object out, as data=corpus does."""
+    """Options that leave out words of an object, as in data=corpus."""
     return {"stop_words": WORDS_LEFT_OUT} if kind.has_topics else {}
 
 
 def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
-    """The data set of a run from the object that it was given as.
+    """Read the data set of a run again from its object.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     if kind.has_topics:
         words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
 
-    def read(given: Any, **options: Any) -> Dataset | None:
-        found = from_object(given, kind.name, truth, **options, **scales)
-        return found if wanted is None or hold(found) == wanted else None
+    def read(obj: Any, **options: Any) -> Dataset | None:
+        dataset = from_object(obj, kind.name, truth, **options, **scales)
+        return dataset if wanted is None or hold(dataset) == wanted else None
 
     try:
         dataset = read(data, **words)
@@ -67,7 +67,7 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     if dataset is None and kind.has_columns:
         dataset = read(data, repeated="once")
     if dataset is None:
-        raise ConfigError(f"data: expected those of {run.path}, true labels included (digest {wanted[:12]})")
+        raise ConfigError(f"data: expected the data of {run.path}, including true labels (digest {wanted[:12]})")
     return dataset
 
 
@@ -87,7 +87,7 @@ def held_keys(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) ->
     kind = get_kind("mixed" if model == "auto" else class_of("model", model).kind)
     if isinstance(data, str | Path):
         if truth is not None:
-            raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")
+            raise ConfigError("truth: expected None if data is a name; for a file use options={'data.truth': COLUMN}")
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}

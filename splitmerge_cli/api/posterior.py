@@ -1,4 +1,4 @@
-"""A sample from the posterior over partitions, and what it says."""
+"""A sample from the posterior over partitions, and its estimates."""
 
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,11 @@ from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity, topic_summary
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, span
 from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
+from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
@@ -63,7 +65,7 @@ class Posterior(StoredDraws):
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
         config, run = self.run.config, self.run
-        what = "topics" if self._of_documents else "clusters"
+        unit = "topics" if self._of_documents else "clusters"
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
@@ -73,17 +75,17 @@ class Posterior(StoredDraws):
             number, verdict = "the best state", f"not converged ({judged.description})"
         else:
             low, high = self.n_clusters_interval
-            number = f"95 %: {low:,} to {high:,}{'' if low <= K <= high else '; the estimate lies outside'}"
+            number = f"95 %: {span(low, high)}{'' if low <= K <= high else '; the estimate lies outside'}"
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
-        made, iterations = config["chains"], min(run.summary["iterations"])
+        n_chains, iterations = config["chains"], min(run.summary["iterations"])
         unlike = find_unlike(run.summary)
         return [
-            (what, f"{K:,} {what if K != 1 else what[:-1]} ({number})"),
+            (unit, f"{K:,} {unit if K != 1 else unit[:-1]} ({number})"),
             ("verdict", verdict),
             *([("fit", name_unlike(unlike))] if unlike else []),
             *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
             ("sampler", how),
-            ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
+            ("chains", f"{n_chains} chain{'s' * (n_chains != 1)} of {iterations:,} iterations"),
             ("draws", f"{len(self._recorded_partitions):,} draws"),
         ]
 
@@ -94,7 +96,8 @@ class Posterior(StoredDraws):
 
     @property
     def misfit(self) -> Table:
-        """pandas.DataFrame: what the model does not describe, the farthest first, as the last lines of a run name it.
+        """pandas.DataFrame: quantities that the model does not describe, the worst first, as in the last lines of a
+        run.
 
         Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
         two. No rows where nothing was found, where nothing was checked (``run.summary["fit"]["unchecked"]`` says why),
@@ -106,17 +109,20 @@ class Posterior(StoredDraws):
         >>> len(sample("gaussian", points, iterations=200, chains=2, progress="none").misfit)
         0
         """
-        found = find_unlike(self.run.summary) if self.complete else []
-        return Table(found, columns=["subject", "quantity", "observed", "low", "high"])
+        unlike = find_unlike(self.run.summary) if self.complete else []
+        return Table(unlike, columns=["subject", "quantity", "observed", "low", "high"])
 
     # -- the partition
     @property
     def labels(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[N]``: the clusters that the run gives, as ``clusters.csv`` lists them.
+        """ndarray of int32, ``[N]``: the cluster of each item, counted from 0, as places in arrays are: column k of
+        `predict_proba` and row k of `topic_word` are cluster k. Tables, files and pictures number clusters from 1, as
+        rows are: ``labels + 1``.
 
         The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
         not finished, the state of highest log joint density: chains that keep apart have no partition in common.
-        Documents: the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
+        Documents: the topics of the tokens; with more than 100,000 tokens the topics of the last state of the best
+        chain.
         """
         self._warn()
         return self._labels
@@ -124,10 +130,10 @@ class Posterior(StoredDraws):
     @cached_property
     def _labels(self) -> NDArray[np.int32]:
         if not self.complete:
-            return self.run.best_state()
+            return by_size(self.run.best_state())
         labels = self.run.summary["point_estimate"].get("labels")
         if labels is None:  # long documents, whose topics are in a table alone
-            labels = self.run.tokens(["topic"])["topic"]
+            labels = self.run.tokens(["topic"])["topic"] - self.run.first_cluster
         return np.asarray(labels, dtype=np.int32)
 
     @property
@@ -178,8 +184,8 @@ class Posterior(StoredDraws):
         Parameters
         ----------
         clusters : int
-            How many are left, from 1 to those of `labels`. Where there are fewer than the posterior has, which `levels`
-            says, the level is coarser than the posterior, and no estimate of it.
+            How many are left, from 1 to the number in `labels`. Where there are fewer than the posterior has, which
+            `levels` says, the level is coarser than the posterior, and no estimate of it.
 
         Returns
         -------
@@ -207,12 +213,12 @@ class Posterior(StoredDraws):
         self._warn()
         low, high = self.n_clusters_interval
         numbers = np.arange(self._dendrogram.n_clusters, 0, -1)
-        beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
-        found = Table({"clusters": numbers, "expected_vi": self._dendrogram.expected_loss, "posterior": beside})
+        position = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
+        table = Table({"clusters": numbers, "expected_vi": self._dendrogram.expected_loss, "posterior": position})
         if density:
             of_levels = predictive_densities(self.run, [self._dendrogram.cut(int(k)) for k in numbers], self.dataset)
-            found["log_density"] = np.nan if of_levels is None else of_levels
-        return found
+            table["log_density"] = np.nan if of_levels is None else of_levels
+        return table
 
     @property
     def groups(self) -> NDArray[np.int32]:
@@ -231,16 +237,16 @@ class Posterior(StoredDraws):
         summary = self.run.summary if self.run.is_done else {}
         if (summary.get(schema.JOINED_BY) or {"why_not": ""})["why_not"] is None:
             return self.labels
-        if (found := summary.get(schema.GROUPS)) is None:
+        if (summary_groups := summary.get(schema.GROUPS)) is None:
             raise ConfigError(
-                f"{self.run.path}: groups of clusters were not looked for; expected a finished run on dense real "
+                f"{self.run.path}: no groups of clusters were computed; expected a finished run on dense real "
                 "columns, none of them a sum of others, with several clusters, but not many"
             )
         self._warn()
-        return np.asarray(found["labels"], dtype=np.int32)
+        return np.asarray(summary_groups["labels"], dtype=np.int32)
 
     def representatives(self, answers: int) -> list[Representative]:
-        """Several partitions that stand for the posterior, with weights, that of the largest weight first.
+        """Several partitions that represent the posterior, with weights, the largest weight first.
 
         Each draw belongs to the nearest of them by variation of information, and each has the least expected distance
         from its draws. See `splitmerge_cli.diagnostics.representatives`.
@@ -285,14 +291,14 @@ class Posterior(StoredDraws):
         return credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
 
     def membership(self) -> Table:
-        """How sure it is where each item belongs.
+        """How certain the cluster of each item is.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster (as in `labels`), certainty (probability of being
+            One row for each item, by name where it has one: cluster (numbered from 1), certainty (probability of being
             in one cluster with a random other member; of one alone the probability of being alone), second (the other
-            cluster that it is most likely in instead; -1 where it is in none) and second_probability (of being with a
+            cluster that it is most likely in instead; missing: in none) and second_probability (of being with a
             random member of `second` and not with one of its own cluster). certainty and second_probability add up to 1
             at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
         """
@@ -301,13 +307,14 @@ class Posterior(StoredDraws):
 
     def _membership(self) -> Table:
         labels = self._labels
-        found = similarity.membership(self.partitions, labels)
+        memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
+        second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
         return Table(
             {
-                "cluster": labels,
-                "certainty": found.certainty,
-                "second": found.second,
-                "second_probability": found.second_probability,
+                "cluster": number_clusters(labels, first),
+                "certainty": memberships.certainty,
+                "second": second,
+                "second_probability": memberships.second_probability,
             },
             index=pd.Index(self.dataset.names, name="item")
             if self.dataset.names
@@ -323,14 +330,16 @@ class Posterior(StoredDraws):
         partitions.
         """
         self._warn()
+        first = self.run.first_cluster
         if self._of_documents:
             eta = documents.eta_of(self.run.config)
-            found = Table(topic_summary.summary(self.dataset, self._labels, eta))
+            table = Table(topic_summary.summary(self.dataset, self._labels, eta, first_cluster=first))
             if len(self._recorded_partitions):
                 sure = self._membership()["certainty"].groupby(self._labels).mean()
-                found.insert(3, "certainty", sure[found["cluster"]].to_numpy())
-            return found
-        return Table(cluster_summary.clusters(self.dataset, self._labels, self._membership()["certainty"]))
+                table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
+            return table
+        sure = self._membership()["certainty"]
+        return Table(cluster_summary.clusters(self.dataset, self._labels, sure, first_cluster=first))
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.
@@ -346,7 +355,7 @@ class Posterior(StoredDraws):
             The model is another than ``hdp``.
         """
         if not self._of_documents:
-            raise ConfigError(f"model={self.run.config['model']['name']}: has no topics; expected model=hdp")
+            raise ConfigError(f"model={self.run.config['model']['name']} has no topics; expected model=hdp")
         self._warn()
         return topic_summary.topic_word(self.dataset, self._labels, documents.eta_of(self.run.config))
 
@@ -361,9 +370,9 @@ class Posterior(StoredDraws):
             The data are no table of columns.
         """
         if not self.dataset.kind.has_columns:
-            raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
+            raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()
-        return Table(cluster_summary.columns(self.dataset, self._labels))
+        return Table(cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster))
 
     # -- new items
     def predict_proba(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:
@@ -372,8 +381,8 @@ class Posterior(StoredDraws):
         Parameters
         ----------
         new : object
-            n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``. Documents:
-            texts, lists of words or counts; words that the data do not have are left out, with a warning.
+            n items, in the form of the data; a network: ties of new nodes to the nodes of the data, ``[n, N]``.
+            Documents: texts, lists of words or counts; words that the data do not have are left out, with a warning.
         states : int, optional
             Draws that are averaged, at most. By default 200 (documents: 50), then twice as many again and again, up to
             4,000 (800), until the standard error is at most 0.01 for 99 % of the items.
@@ -387,8 +396,8 @@ class Posterior(StoredDraws):
             of the topics, the last column being all topics that no token of the data has. With `standard_error` a pair:
             these, and their standard errors of the same shape, by the spread of batches of successive draws.
         """
-        found = self._predict(new, "probability", states)
-        return (found.probability, found.probability_error) if standard_error else found.probability
+        probability = self._predict(new, "probability", states)
+        return (probability.probability, probability.probability_error) if standard_error else probability.probability
 
     def predict(self, new: Any, *, states: int | None = None) -> NDArray[np.int32]:
         """The most probable cluster of `labels` for new items; -1: a cluster of its own. Documents: the largest topic.
@@ -401,15 +410,15 @@ class Posterior(StoredDraws):
         return best
 
     def log_predictive(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:
-        """Log predictive density of new items, each by itself, averaged over the draws.
+        """Log predictive density of new items, each alone, averaged over the draws.
 
         Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data, with
         `standard_error` a pair with their Monte Carlo standard errors (nats), float64 ``[n]``. Documents: the
         probability of all words together, in their order, 0 of an empty document; a particle filter estimates it, so
         that the logarithm is a little low.
         """
-        found = self._predict(new, "density", states)
-        return (found.log_density, found.log_density_error) if standard_error else found.log_density
+        density = self._predict(new, "density", states)
+        return (density.log_density, density.log_density_error) if standard_error else density.log_density
 
     def _predict(self, new: Any, wanted: Literal["density", "probability"], states: int | None) -> Prediction:
         self._warn()
@@ -420,8 +429,8 @@ class Posterior(StoredDraws):
             draws = draws_of(self.run, states, self._recorded_partitions, *limits)
             return documents.predict(self.run, self._model, self.dataset, new, draws, self._labels, wanted)
         draws = draws_of(self.run, states, self._recorded_partitions)
-        found = self.dataset.kind.new_items(self.dataset, new)
-        return predict(self._model, self.dataset, found, draws, self._labels, wanted)
+        new_items = self.dataset.kind.new_items(self.dataset, new)
+        return predict(self._model, self.dataset, new_items, draws, self._labels, wanted)
 
     def update(
         self,
@@ -434,7 +443,7 @@ class Posterior(StoredDraws):
     ) -> "Posterior":
         """Sample from the posterior of the data and new items, starting from the recorded states.
 
-        The settings are those of this run. Each chain starts from the last recorded partition of the same chain, in
+        The settings stay the same. Each chain starts from the last recorded partition of the same chain, in
         which each new item joins a cluster drawn from its predictive probabilities, or founds one of its own.
 
         Parameters
@@ -444,15 +453,15 @@ class Posterior(StoredDraws):
         iterations : int, optional
             Of each chain; by default as many as this run has.
         seed : int, optional
-            By default one more than that of this run.
+            By default one more than the seed of this run.
         store, progress
             See `splitmerge_cli.sample`.
 
         Returns
         -------
         Posterior
-            Of all items, the new ones last. Its chains start as far apart as those of this run ended: R-hat compares
-            them, but does not show what all of these have missed.
+            The posterior of all items, the new ones last. Its chains start as far apart as the chains of this run
+            ended: R-hat compares them, but does not show what all of these have missed.
 
         Raises
         ------

@@ -3,12 +3,12 @@
 Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives others, held out,
 a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
 rows. Where the model is right both level off together; where clusters are not of the model's shape the number of
-clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster
+clusters goes on to rise while the fit hardly does. The chosen power is at the point where fit less a price per cluster
 is largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that
 of the highest power; 1 where that saves no cluster.
 
-The power that is taken on some rows is that of all rows. The prior of the partition, which has no power, and the
-powered likelihood both grow in proportion to the rows, so that their balance is that of the power: with alpha / (alpha
+The power chosen on some rows holds for all rows. The prior of the partition, which has no power, and the
+powered likelihood both grow in proportion to the rows, so that the power alone sets their balance: with alpha / (alpha
 + N) in its place the prior would leave one cluster of enough rows.
 """
 
@@ -28,7 +28,7 @@ from splitmerge_cli.runs.draws import FIRST_STATES
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 MOST_ROWS = 1_000
 SHARE = 0.02
-"""Clusters with less of the rows are not counted: the prior has them under any power."""
+"""Clusters with a smaller share of the rows are not counted: the prior makes them under any power."""
 PRICE = 0.25
 NEAR = 0.25
 LEAST_SAVED = 0.5
@@ -38,7 +38,7 @@ Sample = Callable[[Mapping[str, Any]], Callable[[Dataset], Any]]
 
 
 class Calibration(NamedTuple):
-    """A calibration curve and what is taken.
+    """A calibration curve and the power chosen on it.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> Calibration:
-    """Draw up the calibration curve of a model on a data set, and take a power.
+    """Compute the calibration curve of a model on a data set, and choose a power.
 
     Parameters
     ----------
@@ -74,32 +74,32 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
         Fewer than ten rows.
     """
     if dataset.N < 10:
-        raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")
+        raise ConfigError(f"model.power=auto: {dataset.N} rows; expected at least ten, or a number in model.power")
     together = keep_together(dataset, np.random.default_rng(seed).permutation(dataset.N)[: 2 * MOST_ROWS])
     within = np.cumsum([len(rows) for rows in together]) <= min(dataset.N // 3, MOST_ROWS)
     parts = [[rows for rows, here in zip(together, within, strict=True) if here == held] for held in (True, False)]
     if not parts[0]:
         raise ConfigError("model.power=auto: two thirds of the rows repeat one row; expected data.repeated=once")
-    held, kept = (np.concatenate(part)[:MOST_ROWS] for part in parts)
+    held, rows_used = (np.concatenate(part)[:MOST_ROWS] for part in parts)
     clusters, fit = [], []
     for power in POWERS:
-        posterior = sample({**options, "power": power})(_rows(dataset, kept))
+        posterior = sample({**options, "power": power})(_rows(dataset, rows_used))
         clusters.append(_mean_clusters(posterior.partitions))
         fit.append(float(posterior.log_predictive(_rows(dataset, held), states=FIRST_STATES).mean()))
-    found = take(np.array(clusters), np.array(fit))
+    chosen = take(np.array(clusters), np.array(fit))
     table = pd.DataFrame(
         {
             "power": POWERS,
             "clusters": clusters,
             "fit": fit,
-            "taken": np.arange(len(POWERS)) == found,
+            "taken": np.arange(len(POWERS)) == chosen,
         }
     )
-    return Calibration(table, POWERS[found], len(kept))
+    return Calibration(table, POWERS[chosen], len(rows_used))
 
 
 def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
-    """Return the number of the point that is taken of a curve whose first point has the power 1.
+    """Return the number of the chosen point on a curve whose first point has power 1.
 
     Examples
     --------
@@ -114,25 +114,25 @@ def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
     price = PRICE * (fit[best] - fit[fewest]) / wide if wide >= LEAST_SAVED else 0.0
     value = fit - price * clusters
     # powers fall along the curve
-    found = int((value >= value.max() - NEAR * price).argmax())
-    return found if clusters[0] - clusters[found] >= LEAST_SAVED else 0
+    chosen = int((value >= value.max() - NEAR * price).argmax())
+    return chosen if clusters[0] - clusters[chosen] >= LEAST_SAVED else 0
 
 
-def format_calibration(found: Calibration) -> str:
-    """Return the curve, and what was taken, as text."""
-    text = found.table.assign(taken=np.where(found.table["taken"], "<", ""))
+def format_calibration(calibration: Calibration) -> str:
+    """Format the curve and the chosen power as text."""
+    text = calibration.table.assign(taken=np.where(calibration.table["taken"], "<", ""))
     lines = [text.to_string(index=False, float_format=lambda value: f"{value:.3f}")]
-    if found.power == 1.0:
-        why = "no lower power saves clusters at so little fit"
-        return "\n".join([*lines, f"model.power=auto: 1, the likelihood as it is, since {why}"])
-    at, first = found.table[found.table["taken"]].iloc[0], found.table.iloc[0]
+    if calibration.power == 1.0:
+        why = "no lower power saves clusters for so little fit"
+        return "\n".join([*lines, f"model.power=auto: 1 (the likelihood unchanged), because {why}"])
+    chosen, first = calibration.table[calibration.table["taken"]].iloc[0], calibration.table.iloc[0]
     why = (
-        f"the calibration curve of {found.rows} rows levels off: {at['clusters']:.1f} clusters where power 1 has "
-        f"{first['clusters']:.1f}, held-out density {at['fit'] - first['fit']:+.3f} nats a row"
+        f"the calibration curve of {calibration.rows} rows levels off: {chosen['clusters']:.1f} clusters where power "
+        f"1 has {first['clusters']:.1f}, held-out density {chosen['fit'] - first['fit']:+.3f} nats a row"
     )
-    said = f"model.power=auto: {found.power:g}, where {why}"
+    described = f"model.power=auto: {calibration.power:g}, where {why}"
     return "\n".join(
-        [*lines, said, "model.power=1 takes the likelihood as it is, another number that power in place of this one"]
+        [*lines, described, "model.power=1 keeps the likelihood unchanged; another number sets that power"]
     )
 
 

@@ -1,4 +1,4 @@
-"""Races: samplers compared on one posterior, their table, figure and, where asked for, certificates."""
+"""Races: compare samplers on one posterior in a table and a figure, on request with certificates."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ FIGURE = "race"
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
     """Certify every sampler of a race by so many `pairs` of coupled chains, `jobs` being its runs, and say what its
     estimates cost: the variance of the estimate of one pair times the processor seconds of a pair."""
-    own = {key: main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
-    own |= {} if workers is None else {"workers": workers}
-    asked: list[RunSpecification] = []
+    changed = {key: main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
+    changed |= {} if workers is None else {"workers": workers}
+    jobs_to_certify: list[RunSpecification] = []
     for job in jobs:
-        config = job.with_(own)
-        if config in asked:
+        config = job.with_(changed)
+        if config in jobs_to_certify:
             continue
-        asked.append(config)
+        jobs_to_certify.append(config)
         try:
-            found = certifying.make_certificate(check_coupling(config), pairs)
+            certificate = certifying.make_certificate(check_coupling(config), pairs)
         except ConfigError as error:
             yield f"{config.sampler_name}: {error}"
             continue
-        estimates, sampler = found.estimates(), found.config["sampler"]["name"]
+        estimates, sampler = certificate.estimates(), certificate.config["sampler"]["name"]
         if not len(estimates):
-            yield f"{sampler}: {'; '.join(found.lacks)}"
+            yield f"{sampler}: {'; '.join(certificate.lacks)}"
             continue
-        of = estimates.set_index("quantity")
-        seconds = float(np.mean([pair.seconds for pair in found.pairs]))
-        cost = of["standard_error"] ** 2 * of["pairs"] * seconds
+        by_quantity = estimates.set_index("quantity")
+        seconds = float(np.mean([pair.seconds for pair in certificate.pairs]))
+        cost = by_quantity["standard_error"] ** 2 * by_quantity["pairs"] * seconds
         yield (
-            f"{sampler}: variance x seconds of an estimate without bias {cost['n_clusters']:.3g} (n_clusters), "
+            f"{sampler}: variance x seconds of an unbiased estimate {cost['n_clusters']:.3g} (n_clusters), "
             f"{cost['log_joint']:.3g} (log joint)"
         )
 

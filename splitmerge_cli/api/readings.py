@@ -13,13 +13,13 @@ READINGS: Mapping[str, Mapping[str, str]] = {
 }
 """The readings of ratings and counts, the simplest first, and the type that stands for each in ``data.types``."""
 AS_READ = {"ratings": CATEGORIES, "counts": COUNTS}
-"""How a table is read without being asked."""
+"""How a table is read by default."""
 FEWEST_LEVELS = 4
-"""Levels of a rating, at least: of three an ordinal column has as many parameters as a categorical one."""
+"""Fewest levels of a rating. With three levels an ordinal column has as many parameters as a categorical one."""
 LARGEST_RATING = 10
 
 
-def columns_of(what: str, dataset: Dataset) -> list[str | int]:
+def columns_of(reading: str, dataset: Dataset) -> list[str | int]:
     """The columns of a mixed table that are ratings or counts: their names, else their numbers, which are no text,
     since a cell of the first row that is the same would make that a row of names.
 
@@ -30,7 +30,7 @@ def columns_of(what: str, dataset: Dataset) -> list[str | int]:
     named: Sequence[str | int] = dataset.columns or []
     if len(set(named)) < dataset.values.shape[1]:
         named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
-    is_one = {"ratings": _is_rating, "counts": lambda column: column.type == "count"}[what]
+    is_one = {"ratings": _is_rating, "counts": lambda column: column.type == "count"}[reading]
     return [key for key, column in zip(named, dataset.types or (), strict=True) if is_one(column)]
 
 
@@ -42,7 +42,7 @@ def _is_rating(column: ColumnType) -> bool:
     return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
 
 
-def add_types(typed: Mapping[Any, str], what: str, dataset: Dataset) -> dict[str, dict[Any, str]]:
-    """Types with those of the ratings or counts that have none, by the name of a reading; empty without any."""
-    named = [key for key in columns_of(what, dataset) if str(key) not in map(str, typed)]
-    return {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[what].items()} if named else {}
+def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[str, dict[Any, str]]:
+    """Types of the ratings or counts that have none yet, by the name of a reading; empty without any."""
+    named = [key for key in columns_of(reading, dataset) if str(key) not in map(str, typed)]
+    return {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}

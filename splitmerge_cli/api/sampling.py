@@ -1,4 +1,4 @@
-"""Sample from a posterior over partitions in Python, and ask what the sample says.
+"""Sample from a posterior over partitions in Python.
 
 >>> import smcmc
 >>> posterior = smcmc.sample("gaussian", table, iterations=2000)
@@ -27,8 +27,8 @@ from splitmerge_cli.api.selection import (
     read_scales,
     read_whole_numbers,
     settle,
-    short_fits,
 )
+from splitmerge_cli.api.short_fits import short_fits
 from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
@@ -83,8 +83,8 @@ def sample(
         End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400, "mcse": 0.01}``, R-hat of all that is
         recorded at most, bulk and tail effective sample size at least, and the Monte Carlo standard error of
         certainties, of the expected loss and, as a share, of the number of clusters at most so much. Chains are looked
-        at after 1,000 iterations and each time half as many more. A number is that of R-hat. `iterations`, by default a
-        hundred times the usual, and `budget` are the most.
+        at after 1,000 iterations and each time half as many more. A single number is the target for R-hat.
+        `iterations`, by default a hundred times the usual, and `budget` are the most.
     seed : int
         Of the chains.
     rng : int or numpy.random.Generator, optional
@@ -109,7 +109,7 @@ def sample(
     Returns
     -------
     Posterior
-        After Ctrl-C what there is so far: its `complete` and `converged` are then False, its `caution` says what is
+        After Ctrl-C the draws so far: `complete` and `converged` are then False, and `caution` says what is
         missing, and whatever summarises it warns.
 
     Raises
@@ -146,7 +146,7 @@ def sample_silently(
     options: Mapping[str, Any] | None,
     **keys: Any,
 ) -> Posterior:
-    """`sample` with the other keys of the command line, which prints nothing of what ``auto`` chooses."""
+    """`sample` with the other keys of the command line; it does not print the choices of ``auto``."""
     keys["progress"] = choose_progress(keys["progress"])
 
     def settle_in(out: str) -> tuple[Settled, Dataset | None]:
@@ -177,25 +177,25 @@ def specify_sample(
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
         keys["model"] = MODELS.get(recognise(data).data, AUTO)
-    with short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"]) as fits:
-        if keys["model"] == AUTO and not isinstance(data, str | Path):
-            keys["model"], data = model_for_object(data)
-            if keys["model"] == MIXED and not isinstance(data, Dataset):
-                of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
-                taken = ((chosen or {}).get("counts") or [{}])[0].get("counts")
-                keys["model"] = taken if taken in of_given_totals() else MIXED
-            if keys["model"] in OF_REALS:
-                kind = kind_of_model(keys["model"]).name
-                read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
-                keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
-                if not isinstance(data, Dataset):
-                    of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
-        if asks_scale and keys["model"] in OF_REALS:
-            of_table, of_scale = read_scales(data, of_table, keys, fits, say)
-            chosen = chosen if of_scale is None else (chosen or {}) | of_scale
-        dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
-        keys |= of_data | of_run
-        settled = settle(specify_keys(keys), say, fits)
+    fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
+    if keys["model"] == AUTO and not isinstance(data, str | Path):
+        keys["model"], data = model_for_object(data)
+        if keys["model"] == MIXED and not isinstance(data, Dataset):
+            of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
+            counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
+            keys["model"] = counts if counts in of_given_totals() else MIXED
+        if keys["model"] in OF_REALS:
+            kind = kind_of_model(keys["model"]).name
+            read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
+            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+            if not isinstance(data, Dataset):
+                of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
+    if asks_scale and keys["model"] in OF_REALS:
+        of_table, of_scale = read_scales(data, of_table, keys, fits, say)
+        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
+    dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
+    keys |= of_data | of_run
+    settled = settle(specify_keys(keys), say, fits)
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
@@ -207,4 +207,4 @@ MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure")
 OF_OBJECTS = (*OF_TABLES, "stop_words", "min_documents", "max_share", "min_length")
-"""Options of data that hold for an object, too."""
+"""Options of data that also apply to an object."""

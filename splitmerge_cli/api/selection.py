@@ -25,17 +25,14 @@ Counts among the columns
     By a calibration curve: `splitmerge_cli.api.power`.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from splitmerge_cli import runs
 from splitmerge_cli.api import candidates
 from splitmerge_cli.api.candidates import (
     AS_THEY_ARE,
@@ -43,7 +40,6 @@ from splitmerge_cli.api.candidates import (
     RESCALED,
     SCALES,
     Fits,
-    Sample,
     as_records,
     as_vectors,
     choose_reading,
@@ -55,15 +51,14 @@ from splitmerge_cli.api.candidates import (
     model_of,
     of_given_totals,
 )
-from splitmerge_cli.api.cautions import NotConverged
 from splitmerge_cli.api.making import Settled
-from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
-from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
+from splitmerge_cli.api.short_fits import CHAINS, short_fits
 from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
-from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
+from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
@@ -74,17 +69,12 @@ from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
-from splitmerge_cli.runs.scratch import scratch_folder
-from splitmerge_cli.runs.stages import choose_start
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.support import has_steps
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
-ITERATIONS = 500
-"""Iterations of each chain in a fold, which has `CHAINS`."""
-CHAINS = 2
 OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power", "model.tails", "data.scale"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
@@ -141,7 +131,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
-    """Whether two readings of a table found the same cells."""
+    """Whether two readings of a table give the same cells."""
     return not issparse(read.values) and np.array_equal(read.values, table.values)
 
 
@@ -166,18 +156,18 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
 
 @read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell) -> Settled:
-    """`settle` of a run for which nothing is stored."""
+    """`settle` for a run without a stored choice."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec, tell))
         said = [override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
-    with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
-        of_ratings: dict[str, Any] = {}
-        if "model" in asked and spec.model.name == MIXED:
-            spec, of_ratings = _settle_ratings(spec, say, fits)
-        settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
+    fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
+    of_ratings: dict[str, Any] = {}
+    if "model" in asked and spec.model.name == MIXED:
+        spec, of_ratings = _settle_ratings(spec, say, fits)
+    settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
     return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
 
 
@@ -310,17 +300,6 @@ def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
     return dataset
 
 
-@contextmanager
-def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> Iterator[Fits]:
-    """Context with short runs in a folder that is removed at its end.
-
-    They warn of nothing: chains too short to converge tell models apart.
-    """
-    with warnings.catch_warnings(), scratch_folder() as folder:
-        warnings.simplefilter("ignore", NotConverged)
-        yield Fits(_short(sampler, seed, folder), seed, (lambda line: None) if progress == "none" else say)
-
-
 def _describe_comparison() -> dict[str, int]:
     """How candidates are compared."""
     iterations = sum(candidates.ROUNDS)
@@ -335,7 +314,7 @@ def read_whole_numbers(
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its ratings and counts; and how these were found. `keys` are those of the run."""
+    finds of its ratings and counts; and how these were found. `keys` are the keys of the run."""
     of_table, options, chosen = dict(of_table), _options_of(keys), dict[str, Any]()
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
@@ -357,7 +336,7 @@ def read_scales(
     data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
-    ``data.scale=auto``; and how these were found. `keys` are those of the run."""
+    ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = from_object(data, kind, **of_table)
     options = _options_of(keys)
@@ -475,26 +454,3 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
 def _sampler_of(spec: RunSpecification) -> dict[str, Any]:
     """The sampler of a configuration, with its options."""
     return {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
-
-
-def _short(sampler: Any, seed: int, folder: Path) -> Sample:
-    keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
-    keys |= {"out": str(folder), "trace.partitions": 5} | ({} if sampler is None else choice_keys("sampler", sampler))
-
-    base = specify_keys(keys)
-
-    def short(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Posterior]:
-        length = {} if iterations is None else {"iterations": iterations, "trace.partitions": 1}
-        spec = base.with_(length | choice_keys("model", model))
-
-        def sample(dataset: Dataset) -> Posterior:
-            held, of_data = held_keys(dataset, str(model["name"]), None, {})
-            plan = replace(runs.prepare(choose_start(spec.with_(of_data), lambda said: None)), describes=False)
-            try:
-                return Posterior(runs.make(plan), held, None, plan.spec.model)
-            except runs.Interrupted as error:
-                raise KeyboardInterrupt from error
-
-        return sample
-
-    return short

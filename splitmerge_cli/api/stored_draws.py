@@ -1,4 +1,4 @@
-"""The draws of a run with its data: where they are, and whether to believe them."""
+"""The draws of a run with its data, and whether to trust them."""
 
 import io
 import shutil
@@ -44,7 +44,7 @@ class StoredDraws:
     temporary : str, optional
         A folder that is removed when nobody holds the run any more.
     model : Component, optional
-        That of the run; it is read from its folder where it is not given.
+        The specification of the run. Read from its folder if it is not given.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class StoredDraws:
     def __getstate__(self) -> dict[str, Any]:
         """The run's folder and the data, for a pickle.
 
-        A pickle is for your own processes. Reading one runs whatever code it names, so that of a stranger can do
+        A pickle is for your own processes. Reading one runs whatever code it names, so a stranger's pickle can do
         anything: pass on the folder `path` (`load` checks all of it), or ``traces.to_netcdf(FILE)``.
         """
         packed = io.BytesIO()
@@ -111,7 +111,7 @@ class StoredDraws:
 
     @property
     def complete(self) -> bool:
-        """bool: whether all chains made what was asked for; False after Ctrl-C."""
+        """bool: whether all chains made all of their iterations; False after Ctrl-C."""
         return self.run.is_done
 
     @property
@@ -187,7 +187,7 @@ class StoredDraws:
     @cached_property
     def rhat(self) -> float:
         """float: the largest R-hat of all quantities that were recorded, as ``smcmc diagnose`` lists them; of an
-        unfinished run that of the chains so far. inf where it is infinite because chains keep apart, nan where it is
+        unfinished run the largest so far. inf if it is infinite because chains keep apart, nan if it is
         undefined: of one chain, of few draws, and where nothing changes."""
         judged = self._convergence
         if judged.rhat is None:

@@ -6,11 +6,11 @@ import sys
 import pandas as pd
 
 NUMBERED = 8
-"""Letters for the number of a row, beside a column as wide as the terminal."""
+"""Letters for the number of a row, next to a column as wide as the terminal."""
 
 
 class Table(pd.DataFrame):
-    """A data frame of which a narrow terminal hides no column: those that find no room stand below the others."""
+    """A data frame that hides no column in a narrow terminal: columns that do not fit follow below."""
 
     @property
     def _constructor(self) -> type["Table"]:

@@ -19,13 +19,13 @@ TAILS = ("normal", "t")
 def compare_tails(
     model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Leave-one-out log predictive density of rows with normal tails and with those of Student's t; `later` as of
+    """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in
     `covariances`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each, first the one that is taken, that of the higher density (`candidates.rank`): tails,
+        A row for each, first the chosen one with the higher density (`candidates.rank`): tails,
         log_density, behind, error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone
         there are no numbers.
 
@@ -38,14 +38,14 @@ def compare_tails(
     is_coarse = model.values.get("resolution") == "auto" and not issparse(dataset.values) and has_steps(dataset)
     if dataset.N > 1 and not is_coarse and not find_problem(model, dataset, tails="t", **(later or {})):
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    found, facts = compare("tails", compared, fits, {})
-    return rank("tails", found, facts, TAILS, 0.0)
+    density_by_tails, facts = compare("tails", compared, fits, {})
+    return rank("tails", density_by_tails, facts, TAILS, 0.0)
 
 
 def format_tails(table: pd.DataFrame) -> str:
-    """Say which tails are taken, and how far the others are ahead or behind."""
-    taken, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
+    """Describe the chosen tails, and how far the others are ahead or behind."""
+    chosen, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
     if np.isnan(behind):
-        return f"model.tails=auto: {taken} (t takes no gaps, no power and no columns in coarse steps)"
+        return f"model.tails=auto: {chosen} (t allows no missing cells, no power and no columns in coarse steps)"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
-    return f"model.tails=auto: {taken}; {side} (s.e. {error:.3f})"
+    return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"

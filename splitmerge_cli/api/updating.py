@@ -1,4 +1,4 @@
-"""New items: a posterior is continued with them, its chains starting where those of the old one ended."""
+"""New items: continue a posterior with them. Its chains start where the old ones ended."""
 
 import hashlib
 import io
@@ -22,11 +22,11 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 STARTS = "starts"
-"""The folder, within that of the results, of the states that chains start from."""
+"""Folder, within the folder of the results, of the states that chains start from."""
 
 
 def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
-    """The data with new items behind them, and the new items; names where both have them.
+    """Append new items to the data; return both, with names if both have them.
 
     Raises
     ------
@@ -37,11 +37,11 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     """
     kind = dataset.kind
     if kind.has_topics:
-        raise ConfigError("update: documents have no such continuation; expected sample() of all documents")
-    found = kind.new_items(dataset, new)
-    whole = kind.stack(dataset, found)
-    names = [*dataset.names, *found.names] if dataset.names and found.names else None
-    return replace(whole, names=names, meta={k: v for k, v in dataset.meta.items() if k != "notes"}), found
+        raise ConfigError("update: documents cannot be added to a posterior; expected sample() of all documents")
+    new_items = kind.new_items(dataset, new)
+    whole = kind.stack(dataset, new_items)
+    names = [*dataset.names, *new_items.names] if dataset.names and new_items.names else None
+    return replace(whole, names=names, meta={k: v for k, v in dataset.meta.items() if k != "notes"}), new_items
 
 
 def start_states(
@@ -50,7 +50,7 @@ def start_states(
     """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
 
     Each new item joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds
-    one of its own, as long as model and prior allow one. Hyper-parameters that are resampled begin as those of any
+    one of its own, as long as model and prior allow one. Resampled hyper-parameters begin as in any
     chain.
     """
     starts, largest_K = [], build_model(model, dataset.kind.stack(dataset, new)).largest_K
@@ -80,17 +80,17 @@ def update(
     """See `Posterior.update`."""
     if (missing := run.missing) is not None:
         raise ConfigError(f"update: the run is not finished: {missing}")
-    whole, found = stack_items(dataset, new)
+    whole, new_items = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
-    starts = start_states(run, specification_of(run).model, dataset, found, np.random.default_rng(seed))
+    starts = start_states(run, specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
-        kept = differences(specification_of(run), data=data)
+        settings = differences(specification_of(run), data=data)
         held = _write(starts, Path(out) / STARTS)
-        named = {key: value for key, value in kept.items() if key not in ("K0", "warmup")}
+        named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed
         return Settled(specify_keys(named, run.config_dir), None), whole
 

@@ -1,4 +1,4 @@
-"""The application, what its commands share, and how errors that are the user's to mend are answered."""
+"""The application, the parts that its commands share, and the answers to errors that a user can mend."""
 
 import functools
 import inspect
@@ -26,28 +26,44 @@ if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
 
 
+HELP_WIDTH = 78
+"""Letters in a line of help, in a terminal of 80."""
+
+
 class LazyGroup(TyperGroup):
-    """The commands of `COMMANDS`, each a line of help until it is called: then its module is imported."""
+    """The commands of `COMMANDS`. A command is one line of help until it is called; then its module is imported."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         lines: dict[str, Any] = {
-            name: TyperCommand(name, help=of.help, hidden=of.hidden) for name, of in COMMANDS.items()
+            name: TyperCommand(name, help=command.help, hidden=command.hidden) for name, command in COMMANDS.items()
         }
         self.commands = lines | dict(self.commands)
+        for name, command in self.commands.items():
+            command.rich_help_panel = COMMANDS[name].group
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, rest
         _import_module_of(name)
-        return name, typer.main.get_group(app).commands[name], rest
+        command = typer.main.get_group(app).commands[name]
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.help = _join_lines(each.help or "")
+        return name, command, rest
+
+
+def _join_lines(text: str) -> str:
+    """Help whose paragraphs a terminal wraps: each is one line, except for tables, which begin with a backspace."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(each if each.startswith("\b") else " ".join(each.split()) for each in paragraphs)
 
 
 app = typer.Typer(
     name="smcmc",
     cls=LazyGroup,
-    help="The reference laboratory for split-merge MCMC.",
+    help="Cluster a table, a network or documents, the number of clusters included: smcmc run FILE. The reference "
+    "laboratory for split-merge MCMC.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -75,7 +91,7 @@ _F = TypeVar("_F", bound=Callable[..., None])
 
 
 def explain_errors(command: _F) -> _F:
-    """Turn the errors that are the user's to mend into one message and an exit status."""
+    """Turn an error that a user can mend into one message and an exit status."""
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> None:
@@ -117,9 +133,7 @@ def _reject_options(command: Callable[..., None], words: Sequence[object]) -> No
         option = options.get(key.replace("_", "-"))
         if option is not None and key not in keys:
             expected = option[0] if option[1] else f"{option[0]} {value}"
-            raise ConfigError(
-                f"{key}={value}: no key, but an option of smcmc {command.__name__}; expected {expected} in its place"
-            )
+            raise ConfigError(f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}")
 
 
 def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
@@ -138,10 +152,10 @@ def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
 
 
 def _answer(error: BaseException) -> tuple[str, int] | None:
-    """Message and exit status of an error that is the user's to mend; None for any other."""
+    """Message and exit status of an error that a user can mend; None for any other."""
     if isinstance(error, ModuleNotFoundError):
-        said = extras.explain(error)
-        return None if said is None else (said, 2)
+        explanation = extras.explain(error)
+        return None if explanation is None else (explanation, 2)
     if isinstance(error, ImportError) and "failed to map segment" in str(error):  # the linker's word for it
         return f"not enough memory: {' '.join(str(error).split())}", 1
     if isinstance(error, ValueError | RuntimeError):
@@ -178,7 +192,7 @@ def fail(message: str, status: int) -> NoReturn:
 
 
 def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
-    """Say what is wrong with a column of a `RejectedColumns`, and the commands that read the table, in short lines."""
+    """Print, in short lines, what is wrong with a column and the commands that read the table."""
     from splitmerge_cli.overrides import shell_word
 
     for part in f"smcmc: {error.problem}".split("; "):
@@ -190,20 +204,20 @@ def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
 
 
 def complain(message: str) -> None:
-    """One line on stderr; a line break that the message quotes is shown as such."""
+    """Print one line on stderr. A line break within the message is shown as such."""
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
 def note(message: str) -> None:
-    """A note on stderr, in lines of a terminal."""
+    """Print a note on stderr, folded to the width of the terminal."""
     typer.echo(terminal.fold(f"smcmc: note: {terminal.one_line(message)}"), err=True)
 
 
 @contextmanager
 def choosing(words: str = "") -> Iterator[None]:
-    """Context in which such short runs are made: interrupted, they leave nothing, and one line says that.
+    """Context for short runs that store nothing; one line reports an interruption.
 
-    By default it names the command as it was typed.
+    By default the line repeats the command as it was typed.
     """
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])
@@ -214,8 +228,8 @@ def choosing(words: str = "") -> Iterator[None]:
     except (KeyboardInterrupt, Exception) as error:
         if not isinstance(error, KeyboardInterrupt) and not interrupts.is_interrupted():
             raise
-        said, _, advice = words.partition("\n")
-        complain(said)
+        message, _, advice = words.partition("\n")
+        complain(message)
         typer.echo(terminal.printable(advice), err=True, nl=bool(advice))
         interrupts.say("")  # the message stands already
         raise typer.Exit(interrupts.STATUS) from None
@@ -224,8 +238,10 @@ def choosing(words: str = "") -> Iterator[None]:
 def settle_run(
     spec: "RunSpecification", tell: "Callable[[Dataset], None] | None" = None
 ) -> "tuple[RunSpecification, dict[str, Any] | None]":
-    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. `tell` receives a
-    table as it is read before. Returns the run, and how it was chosen."""
+    """Choose what a run leaves to the data, and the initial state of large tables, and print the choice.
+
+    `tell` receives a table as soon as it is read. Returns the run and how it was chosen.
+    """
     from splitmerge_cli.runs.stages import choose_start
 
     chosen = None
@@ -233,7 +249,7 @@ def settle_run(
         from splitmerge_cli.api.selection import settle
 
         with choosing():
-            spec, chosen = settle(spec, lambda said: typer.echo(terminal.fold(said), err=True), tell=tell)
+            spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
 
@@ -242,8 +258,10 @@ def settle_run(
 
 
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":
-    """Jobs with what ``auto`` stands for, and with the start of large tables; says what was chosen. Where that is
-    interrupted `words` are printed, as by `choosing`."""
+    """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices.
+
+    If that is interrupted, `words` are printed, as by `choosing`.
+    """
     from splitmerge_cli.config.commands import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.stages import choose_start
@@ -253,15 +271,15 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
         with choosing(words):
             jobs = selection.settle_jobs(jobs, functools.partial(typer.echo, err=True))
-    said: dict[str, None] = {}
+    lines: dict[str, None] = {}
     settled = []
     for job in jobs:
         try:
-            made = choose_start(job, said.setdefault)
+            with_start = choose_start(job, lines.setdefault)
         except (ConfigError, DataError):  # whoever makes it says what is wrong
-            made = job
-        settled.append(job if made is job else name_beside(made, job))
-    for line in said:
+            with_start = job
+        settled.append(job if with_start is job else name_beside(with_start, job))
+    for line in lines:
         complain(f"note: {line}")
     return settled
 
@@ -291,48 +309,48 @@ Overrides = Annotated[
         metavar="[KEY=VALUE]...",
         autocompletion=_complete_override,
         show_default=False,
-        help="Keys of smcmc run, with their values.",
+        help="Keys of smcmc run and their values.",
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="What runs at the same time; by default as many as there are processors."),
+    typer.Option(min=1, metavar="N", help="Number of runs at the same time. Default: one per processor."),
 ]
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
-Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
-Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
+Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg, resolve interpolations.")]
+Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg, show only this part.")]
 Info = Annotated[
-    str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")
+    str | None, typer.Option("--info", help="Show what Hydra reports: all, config, defaults, plugins or searchpath.")
 ]
 ConfigDir = Annotated[
-    str | None, typer.Option("--config-dir", help="A folder of your own: configuration groups, perhaps a paper.")
+    str | None, typer.Option("--config-dir", help="A folder with your own configuration groups or paper.")
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
-Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
+Scale = Annotated[str, typer.Option("--scale", help="Size of the runs: quick (minutes) or paper (the paper's sizes).")]
 Edition = Annotated[
     int,
     typer.Option(
-        "--edition", min=1, metavar="N", help="Seeds of edition N: each seed of the files plus N - 1 million."
+        "--edition", min=1, metavar="N", help="Seeds of edition N: each seed of the files plus (N - 1) million."
     ),
 ]
 Figures = Annotated[
     list[str],
     typer.Argument(
-        metavar="ID|PAPER|all ...", autocompletion=complete_figure, help="As smcmc list figures names them; or all."
+        metavar="ID|PAPER|all ...", autocompletion=complete_figure, help="Names from smcmc list figures, or all."
     ),
 ]
 
 
 def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
-    """Overrides of one run with what ``--workers`` says, which its key `workers` says too."""
+    """Add ``--workers`` to the overrides of one run as its key `workers`."""
     from splitmerge_cli.config import ConfigError
 
     if workers is None:
         return list(overrides)
-    for given in overrides:
-        if given.startswith("workers=") and given != f"workers={workers}":
-            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
-    return [*(given for given in overrides if not given.startswith("workers=")), f"workers={workers}"]
+    for override in overrides:
+        if override.startswith("workers=") and override != f"workers={workers}":
+            raise ConfigError(f"--workers {workers} and {override}: expected one of the two")
+    return [*(override for override in overrides if not override.startswith("workers=")), f"workers={workers}"]
 
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
@@ -342,5 +360,5 @@ def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
 
 
 def console(width: int = 160) -> "Console":
-    """Where tables go: a terminal, of its own width, or a pipe."""
+    """Console for tables: a terminal with its own width, or a pipe."""
     return terminal.console(width)

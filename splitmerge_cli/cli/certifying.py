@@ -28,38 +28,43 @@ def certify(
     overrides: Overrides = None,
     pairs: Annotated[int, typer.Option(help="Pairs of coupled chains.")] = 100,
     lag: Annotated[
-        int | None, typer.Option(help="Iterations by which a chain is ahead of the other.", show_default="by a pilot")
+        int | None, typer.Option(help="Iterations by which one chain of a pair is ahead.", show_default="by a pilot")
     ] = None,
     k: Annotated[int | None, typer.Option("-k", help="First iteration of the means.", show_default="the lag")] = None,
     m: Annotated[int | None, typer.Option("-m", help="Last iteration of the means.", show_default="5 k")] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="After so many no further pair is begun, and of the pilot none after a fifth of them; those that were "
-            "begun are finished.",
+            help="Begin no pair after this many seconds (the pilot: after a fifth of them). Pairs that were begun are "
+            "finished.",
             show_default="no limit",
         ),
     ] = None,
     coupling: Annotated[
-        str, typer.Option(help="How draws of a cluster are coupled: maximal, common (uniform numbers) or transport.")
+        str, typer.Option(help="Coupling of the draws of a cluster: maximal, common (uniform numbers) or transport.")
     ] = "maximal",
     new: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Rows like those of data.path, whose predictive densities are estimated."),
+        typer.Option(
+            metavar="FILE",
+            help="Estimate the predictive densities of the rows of this file. Its columns are as in data.path.",
+        ),
     ] = None,
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
+    """Bound the distance of a chain from its posterior.
 
-    Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated
-    bound of how far a chain's distribution after t iterations is from the posterior, and posterior means follow that
-    need no burn-in. `iterations` is the most that a pair may take. Chains start from a mixture of one cluster,
-    singletons and draws from the prior, unless `init` is named. A pair that has not met leaves the bound unknown, with
-    a note; so does a hyper-parameter that no sampler updates.
+    smcmc certify sampler=sams data=csv data.path=FILE
 
-    The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
-    --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
+    Keys are as in smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated bound
+    on the distance between a chain's distribution after t iterations and the posterior, and posterior means that need
+    no burn-in. `iterations` is the most that a pair may take. Chains start from a mixture of one cluster, singletons
+    and draws from the prior, unless `init` is named. If a pair has not met, or no sampler updates a hyper-parameter,
+    the bound is unknown, and a note says why.
+
+    The same command continues an interrupted certificate, and finishes the pairs that were begun before it reports.
+    With more --pairs it adds the missing ones. The last line on stdout is the folder of the certificate.
     """
     spec = specify(with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
     if "init" not in spec.given_keys.keys:
@@ -68,6 +73,6 @@ def certify(
     items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")
-    found = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
-    show_certificate(found)
-    typer.echo(found.path)
+    certificate = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    show_certificate(certificate)
+    typer.echo(certificate.path)

@@ -1,4 +1,4 @@
-"""``smcmc columns``: how a file of the user's own is read."""
+"""``smcmc columns``: show how a user's file is read."""
 
 import numpy as np
 import typer
@@ -24,13 +24,13 @@ from splitmerge_cli.terminal import WIDTH
 def columns(overrides: Overrides = None, config_dir: ConfigDir = None) -> None:
     """Show how a file is read, column by column: smcmc columns FILE
 
-    Nothing is run or changed. Keys as for smcmc run: data.types={NAME:TYPE} reads a column otherwise, data.drop=[NAME]
-    leaves one out, data.truth=NAME keeps true labels apart.
+    Nothing is run or changed. Keys are as in smcmc run: data.types={NAME:TYPE} changes how a column is read,
+    data.drop=[NAME] leaves a column out, data.truth=NAME keeps true labels apart.
     """
     typed = overrides or []
     spec = specify(with_file(typed), config_dir, leave_to_data=True)
     if spec.data.values.get("path") is None:
-        raise ConfigError(f"data={spec.data.name}: is not read from a file; expected smcmc columns FILE")
+        raise ConfigError(f"data={spec.data.name}: these data are not read from a file; expected smcmc columns FILE")
     dropped: list[str | int] = []
     try:
         dataset = _load(spec)
@@ -44,15 +44,15 @@ def columns(overrides: Overrides = None, config_dir: ConfigDir = None) -> None:
     typer.echo(f"{place}: {dataset.N:,} {dataset.kind.item}s")
     if dataset.types is not None:
         console(WIDTH).print(_table(dataset.original))
-    for said in dataset.notes:
-        if READ_AS not in said:
-            note(said)
+    for line in dataset.notes:
+        if READ_AS not in line:
+            note(line)
     words = [*typed, *([f"data.drop=[{','.join(map(str, dropped))}]"] if dropped else [])]
     typer.echo(" ".join(["next: smcmc run", *map(shell_word, words)]))
 
 
 def _load(spec: RunSpecification) -> Dataset:
-    """The data as a table of any columns, or as the model that is named reads them."""
+    """Load the data as a table of any columns, or as the named model reads them."""
     kind = get_kind(MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
     data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
     data.check()

@@ -17,32 +17,34 @@ from splitmerge_cli.runs import open_run
 @app.command()
 @explain_errors
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or folders above.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or folders above them.")
+    ],
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare finished runs: clusters, convergence, cost, and how far apart their partitions are.
+    """Compare finished runs: clusters, convergence, cost, and their distances.
 
-    A row shows the settings in which a run differs from the others, the clusters K of its estimate with the 95 %
-    interval of their number (an estimate outside of it is marked), the largest R-hat, the smallest effective sample
-    size (also a second), seconds of sampling over all chains, and the adjusted Rand index to the true clusters, where
-    these are known. Of runs that cluster the same items follow the variation of information (nats; 0: the same
-    partition) and the adjusted Rand index (1: the same) between their estimates.
+    Each run has a row: the settings that differ from other runs, the number of clusters K of its estimate, the 95 %
+    interval of K (an estimate outside it is marked), the largest R-hat, the smallest effective sample size (also per
+    second), seconds of sampling over all chains, and the adjusted Rand index with the true clusters, if they are known.
+    If the runs cluster the same items, a second table shows the variation of information (nats; 0: the same partition)
+    and the adjusted Rand index (1: the same) between their estimates.
     """
     # folders may hold one another
-    found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
-    opened = [open_run(one.path, config_dir) for one in found.values()]
+    run_by_path = {one.path.resolve(): one for path in runs for one in runs_in(path)}
+    opened = [open_run(one.path, config_dir) for one in run_by_path.values()]
     table = comparison.compare(opened)
     print_table(table, "differs in", numbered=True)
     if len(opened) < 2:
         return
     if len(opened) > comparison.MOST_RUNS:
-        typer.echo(f"distances between the estimates: of {comparison.MOST_RUNS} runs at most; name fewer")
+        typer.echo(f"distances between estimates: at most {comparison.MOST_RUNS} runs can be compared; name fewer")
         return
     distances, apart = comparison.measure_distances(opened)
     if distances["vi"].notna().any():
         _print_distances(distances, len(opened))
     if apart:
-        typer.echo("no distance between runs of other items:")
+        typer.echo("no distance, because the items differ:")
         for line in apart:
             typer.echo(f"  {line}")
 
@@ -69,7 +71,7 @@ def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None
 def _print_distances(distances: pd.DataFrame, number: int) -> None:
     """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
     typer.echo(
-        "between the estimates: below the diagonal variation of information (nats), above it adjusted Rand index"
+        "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
     )
     out = Table(box=None)
     for head in ["", *(str(k + 1) for k in range(number))]:

@@ -1,4 +1,4 @@
-"""``smcmc model`` and ``smcmc sampler``: their options, and which go together."""
+"""``smcmc model`` and ``smcmc sampler``: options, and which models and samplers go together."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -18,7 +18,7 @@ for _app, _name in ((model_app, "model"), (sampler_app, "sampler")):
     app.add_typer(_app, name=_name)
     app.add_typer(_app, name=f"{_name}s", hidden=True)
 
-Named = Annotated[str, typer.Argument(metavar="NAME", help="As smcmc list shows it.")]
+Named = Annotated[str, typer.Argument(metavar="NAME", help="A name from smcmc list.")]
 
 
 @model_app.command("list")
@@ -38,22 +38,22 @@ def sampler_list() -> None:
 @model_app.command("info")
 @explain_errors
 def model_info(name: Named) -> None:
-    """Show what a model is, its options with their defaults, and which samplers support it."""
+    """Describe a model: its options with defaults, and the samplers that support it."""
     _show_options("model", name)
     model = example(name)
-    found = {sampler: support(sampler, model) for sampler in usable_choices("sampler")}
-    _show_facts([("reads", component("model", name).kind.name)], "samplers that support it", found)
+    support_by_sampler = {sampler: support(sampler, model) for sampler in usable_choices("sampler")}
+    _show_facts([("reads", component("model", name).kind.name)], "samplers that support it", support_by_sampler)
 
 
 @sampler_app.command("info")
 @explain_errors
 def sampler_info(name: Named) -> None:
-    """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
+    """Describe a sampler: its moves, its options with defaults, and the models that it supports."""
     _show_options("sampler", name)
     cls = component("sampler", name).target
-    found = {model: support(name, example(model)) for model in usable_choices("model")}
+    support_by_model = {model: support(name, example(model)) for model in usable_choices("model")}
     facts = [("moves", ", ".join(cls.MOVES)), ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ())))]
-    _show_facts(facts, "models that it supports", found)
+    _show_facts(facts, "models that it supports", support_by_model)
 
 
 def _show_options(group: str, name: str) -> None:
@@ -66,11 +66,11 @@ def _show_options(group: str, name: str) -> None:
     console().print(table)
 
 
-def _show_facts(facts: list[tuple[str, str]], what: str, found: Mapping[str, tuple[bool, str]]) -> None:
-    """Print facts, and which samplers or models go with a choice; of the others why not."""
+def _show_facts(facts: list[tuple[str, str]], heading: str, support_by_name: Mapping[str, tuple[bool, str]]) -> None:
+    """Print facts, the samplers or models that go with a choice, and why the others do not."""
     table = Table(box=None, show_header=False)
-    fits = (what, ", ".join(one for one, (supported, _) in found.items() if supported))
-    others = ((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported)
+    fits = (heading, ", ".join(one for one, (supported, _) in support_by_name.items() if supported))
+    others = ((f"not {one}", reason) for one, (supported, reason) in support_by_name.items() if not supported)
     for key, value in [*facts, fits, *others]:
         if value:
             table.add_row(Text(key), Text(value))

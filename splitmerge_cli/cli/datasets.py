@@ -29,8 +29,8 @@ def data_list(config_dir: ConfigDir = None) -> None:
 def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
     if name in sets.SETS:
-        of = sets.SETS[name]
-        return of.kind, of.N, sets.describe_place(name)
+        published = sets.SETS[name]
+        return published.kind, published.N, sets.describe_place(name)
     options = choice("data", name, places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
@@ -41,14 +41,14 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     generated = data.options.get("N") is not None
     if generated:
         data = data.with_options(N=min(data.options["N"], 100))  # enough to tell the kind
-    made = data.function(**data.options)
-    return (made.kind.name, "any", "generated") if generated else (made.kind.name, str(made.N), "here")
+    dataset = data.function(**data.options)
+    return (dataset.kind.name, "any", "generated") if generated else (dataset.kind.name, str(dataset.N), "here")
 
 
 @data_app.command("info")
 @explain_errors
 def data_info(name: Named, config_dir: ConfigDir = None) -> None:
-    """Show what a data set is, where a published one comes from, and its options with their defaults."""
+    """Describe a data set: its source if it was published, and its options with defaults."""
     beside = places(config_dir)
     import_beside(beside)
     options = choice("data", name, beside) | shared_options("data")
@@ -65,7 +65,7 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
 @data_app.command("fetch")
 @explain_errors
 def data_fetch(name: Named) -> None:
-    """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
+    """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
     options = choice("data", name)
     if name in sets.SETS:
         with show_progress() as report:
@@ -74,6 +74,6 @@ def data_fetch(name: Named) -> None:
             complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:
-        typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
+        typer.echo(f"{name} reads your own file (data.path=FILE); there is nothing to fetch")
     else:
-        typer.echo(f"{name}: is here or generated; there is nothing to fetch")
+        typer.echo(f"{name} comes with the package or is generated; there is nothing to fetch")

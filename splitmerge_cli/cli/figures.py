@@ -32,15 +32,21 @@ def reproduce(
     ids: Figures,
     scale: Annotated[
         str | None,
-        typer.Option("--scale", help="quick (minutes; the default) or paper (the paper's sizes); --check: as kept."),
+        typer.Option(
+            "--scale",
+            help="Size of the runs: quick (minutes, the default) or paper (the paper's sizes). With --check: as kept.",
+        ),
     ] = None,
     out: Out = Path("results"),
     workers: Workers = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with what was kept.")
+        bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with the kept claims.")
     ] = False,
     kept: Annotated[
-        Path, typer.Option("--kept", metavar="FOLDER", help="With --check: a folder that smcmc keep wrote.")
+        Path,
+        typer.Option(
+            "--kept", metavar="FOLDER", help="With --check, compare with this folder, which smcmc keep wrote."
+        ),
     ] = Path("docs/reproduction"),
     edition: Edition = 1,
     overrides: Annotated[
@@ -48,21 +54,24 @@ def reproduce(
         typer.Option(
             "--with",
             metavar="KEY=VALUE",
-            help="In place of a chosen setting, in all runs that have the key; again for each other key.",
+            help="Replace a chosen setting in all runs that have the key. May be repeated.",
         ),
     ] = None,
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Run what figures need (skipping what is done), draw them, check their claims."""
+    """Make the runs of figures, draw the figures, check their claims.
+
+    Runs that are done already are not made again.
+    """
     if check:
         if overrides:
-            raise ConfigError(f"--with {overrides[0]}: does not go with --check, whose settings are the kept ones")
+            raise ConfigError(f"--with {overrides[0]}: --check repeats the kept settings; expected one of the two")
 
         chosen = None if scale is None else checked_scale(scale)
         raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
-    at = checked_scale(scale or "quick")
-    raise typer.Exit(papers.reproduce(ids, at, out, workers, config_dir, edition, overrides or (), everything))
+    checked = checked_scale(scale or "quick")
+    raise typer.Exit(papers.reproduce(ids, checked, out, workers, config_dir, edition, overrides or (), everything))
 
 
 @app.command()
@@ -73,23 +82,34 @@ def plot(
         typer.Argument(
             metavar="ID|PAPER|all|RUN ...",
             autocompletion=complete_figure,
-            help="Figures, as smcmc list figures names them, or folders of runs.",
+            help="Names from smcmc list figures, or folders of runs.",
         ),
     ],
     scale: Scale = "quick",
     out: Out = Path("results"),
-    show: Annotated[bool, typer.Option("--list", help="Say what can be drawn of the runs; draw nothing.")] = False,
+    show: Annotated[
+        bool, typer.Option("--list", help="List the pictures that can be drawn of the runs; draw nothing.")
+    ] = False,
     only: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Which pictures of the runs, such as pairs,projection.")
+        str | None,
+        typer.Option(metavar="NAME,...", help="Draw only these pictures of the runs, such as pairs,projection."),
     ] = None,
     width: Annotated[
-        str, typer.Option("--width", help="page (183 mm at most), or column (89 mm; of runs, what can be read so).")
+        str,
+        typer.Option(
+            "--width",
+            help="Width: page (at most 183 mm) or column (89 mm; only pictures of runs that are readable at that "
+            "width).",
+        ),
     ] = "page",
     edition: Edition = 1,
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
+    """Draw the pictures of runs, or figures of the papers, from stored results.
+
+    The data of a run are read again; nothing is sampled.
+    """
     if show:
         papers.show_pictures(targets, config_dir)
         return

@@ -1,4 +1,4 @@
-"""A file in place of ``data=csv data.path=FILE model=auto``."""
+"""Read FILE on the command line as ``data=csv data.path=FILE model=auto``."""
 
 import os
 from collections.abc import Sequence
@@ -13,34 +13,34 @@ _READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 
 
 def with_file(words: Sequence[str]) -> list[str]:
-    """Overrides with the keys that a file among them stands for; says what a file is read as that is no table.
+    """Replace a file among the overrides by the keys that it stands for; print how it is read unless it is a table.
 
     Raises
     ------
     DataError
         There is no such file.
     """
-    found: list[str] = []
+    overrides: list[str] = []
     for word in words:
         if (path := _find_file(word)) is None:
-            found.append(word)
+            overrides.append(word)
             continue
         from splitmerge_cli.data.recognition import TABLE, recognise
 
         recognised = recognise(path)
-        found += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
-        if recognised.data == TABLE and not any(given.startswith(("model=", "experiment=")) for given in words):
-            found.append("model=auto")
+        overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
+        if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
+            overrides.append("model=auto")
         if recognised.why:
             others = ", ".join(
                 f"data={data} {path_word(path)} as {read}" for data, read in _READ_AS.items() if data != recognised.data
             )
             note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
-    return found
+    return overrides
 
 
 def _find_file(word: str) -> str | None:
-    """The file that a word names; None of a key."""
+    """The file that a word names; None if the word is a key."""
     key, equals, value = word.partition("=")
     if not equals:
         return word if is_file_name(word) or os.path.exists(word) else None

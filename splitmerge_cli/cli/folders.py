@@ -1,4 +1,4 @@
-"""The runs and certificates in folders that a user names."""
+"""Find runs and certificates in the folders that a user names."""
 
 from pathlib import Path
 
@@ -12,17 +12,19 @@ from splitmerge_cli.runs.store.read import Run, find_runs
 
 
 def runs_in(path: Path) -> list[Run]:
-    """Find the run of a folder, those below it, or those of its sweep or race; raises `ConfigError` without one."""
-    found = find_runs(path)
-    if not found and certificates_in(path):
+    """Find the run of a folder, the runs below it, or the runs of its sweep or race; raise `ConfigError` without
+    one."""
+    runs = find_runs(path)
+    if not runs and certificates_in(path):
         raise ConfigError(
-            f"{path}: a certificate, whose coupled chains are no runs; expected runs (smcmc diagnose {path} shows it)"
+            f"{path}: this is a certificate, not a run; expected runs (smcmc diagnose {path} shows the certificate)"
         )
-    if not found:
+    if not runs:
         raise ConfigError(
-            f"{path}: no run here; expected a folder that smcmc run, sweep, race or certify printed, or one above"
+            f"{path}: no run here; expected a folder that smcmc run, sweep, race or certify printed, or a folder "
+            "above it"
         )
-    return found
+    return runs
 
 
 def certificates_in(path: Path) -> list[Path]:
@@ -34,20 +36,20 @@ def show_certificates(paths: list[Path]) -> list[Path]:
     """Print the certificates among some folders, and return the other folders."""
     others = []
     for path in paths:
-        found = certificates_in(path)
-        for each in found:
+        certificates = certificates_in(path)
+        for each in certificates:
             typer.echo(f"{each} (certificate)")
             show_certificate(open_certificate(each))
-        if not found:
+        if not certificates:
             others.append(path)
     return others
 
 
-def show_certificate(found: Certificate) -> None:
+def show_certificate(certificate: Certificate) -> None:
     """Print the lines of a certificate, and the posterior means."""
-    for line in found.lines():
+    for line in certificate.lines():
         typer.echo(line)
-    shown = found.shown_estimates()
+    shown = certificate.shown_estimates()
     if len(shown):
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)
         for row in shown:

@@ -37,13 +37,15 @@ def keep(
     ids: Figures,
     scale: Scale = "quick",
     out: Out = Path("results"),
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to keep them.")] = Path("docs/reproduction"),
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder to keep them in.")] = Path(
+        "docs/reproduction"
+    ),
     edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Keep pictures, numbers, claims and origin of figures from stored runs, small enough for a repository.
+    """Keep pictures, numbers and claims of figures, small enough for a repository.
 
-    Edition N, from 2 on, is kept in the folder edition-N within the other.
+    Edition N (from 2 on) is kept in the subfolder edition-N.
     """
 
     to, done, missing = kept.keep_edition(ids, checked_scale(scale), out, to, config_dir, edition)
@@ -65,10 +67,10 @@ def check_kept(
     config_dir: str | None,
     edition: int = 1,
 ) -> int:
-    """Make figures again and compare them with what was kept; the exit status, 1 where something differs."""
+    """Make figures again and compare them with the kept ones; return the exit status, 1 if something differs."""
     folder = kept_folder(folder, edition)
     read = kept.read_index(folder)
-    # of the whole folder: what lies beside a figure, its numbers and pictures, is read together with it
+    # the whole folder is checked, because a figure is read together with its numbers and pictures
     damage = list(kept.find_damage(folder, read, whole=True))
     for line in damage:
         complain(f"{folder}: {line}")
@@ -76,20 +78,23 @@ def check_kept(
         return 1
     index = read["figures"]
     names = [name for name in select(ids, config_dir) if name in ids or name in index]
-    found = {name: kept.claims_of(folder, name) for name in names}
-    for name in found:
+    kept_claims = {name: kept.claims_of(folder, name) for name in names}
+    for name in kept_claims:
         if "rules" not in index[name]:
-            complain(f"{name}: kept without its rules: whether they have changed cannot be told")
-    changed = kept.rule_changes(read, list(found), config_dir)
+            complain(f"{name}: no rules were kept, so a change of the rules would not be noticed")
+    changed = kept.rule_changes(read, list(kept_claims), config_dir)
     for line in changed:
         complain(f"{folder}: rules: {line}")
-    if not found:
-        complain(f"{folder}: none of {', '.join(ids)} is kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
+    if not kept_claims:
+        complain(f"{folder}: {', '.join(ids)}: not kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
         return 2
-    for name, (_, at) in found.items():
-        if scale not in (None, at):
-            complain(f"{name}: kept at {at} scale, made again at {scale}: runs differ, so intervals may not agree")
-    figures = {name: (claims, scale or at) for name, (claims, at) in found.items()}
+    for name, (_, kept_scale) in kept_claims.items():
+        if scale not in (None, kept_scale):
+            complain(
+                f"{name}: kept at {kept_scale} scale, made again at {scale} scale; the runs differ, so intervals may "
+                "not agree"
+            )
+    figures = {name: (claims, scale or kept_scale) for name, (claims, kept_scale) in kept_claims.items()}
     return max(_check_again(figures, out, workers, config_dir, edition), int(bool(changed)))
 
 
@@ -100,12 +105,12 @@ def _check_again(
     config_dir: str | None,
     edition: int = 1,
 ) -> int:
-    """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
+    """Make figures in a new folder of `out`, and compare them with their kept claims."""
     new = out / f"check-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     status, lines = 0, []
-    for at in dict.fromkeys(at for _, at in figures.values()):
-        names = [name for name, (_, of) in figures.items() if of == at]
-        failed, claims = reproduce_again(names, at, new, workers, config_dir, edition)
+    for scale in dict.fromkeys(scale for _, scale in figures.values()):
+        names = [name for name, (_, kept_scale) in figures.items() if kept_scale == scale]
+        failed, claims = reproduce_again(names, scale, new, workers, config_dir, edition)
         if failed:
             return failed
         for name in names:
@@ -122,51 +127,56 @@ def _check_again(
 @explain_errors
 def archive(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False, help="What to pack.")
+        list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False, help="Figures to pack.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.zip", help="The archive to write.")] = None,
     check: Annotated[
         Path | None,
-        typer.Option("--check", metavar="FILE.zip", help="Verify an archive, and make a figure of it again."),
+        typer.Option("--check", metavar="FILE.zip", help="Verify an archive, and make one of its figures again."),
     ] = None,
     figure: Annotated[
-        str | None, typer.Option("--figure", metavar="ID", help="With --check: which one; by default the cheapest.")
+        str | None,
+        typer.Option("--figure", metavar="ID", help="With --check, make this figure again. Default: the cheapest."),
     ] = None,
     scale: Scale = "quick",
     results: Annotated[Path, typer.Option("--results", help="The folder of the results.")] = Path("results"),
-    workers: Annotated[int | None, typer.Option(min=1, help="With --check: runs at the same time.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="With --check, number of runs at the same time.")] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Pack figures with their runs, claims and environment (RO-Crate), or verify such an archive."""
+    """Pack figures with their runs and claims (RO-Crate), or verify an archive."""
     if (check is None) == (out is None):
         example = "smcmc archive sdds --out sdds.zip writes one, smcmc archive --check sdds.zip verifies it"
         raise ConfigError(f"expected --out FILE.zip or --check FILE.zip: {example}")
     if check is not None:
         if ids:
-            raise ConfigError(f"{ids[0]}: --check takes one figure, as --figure {ids[0]}")
+            raise ConfigError(f"{ids[0]}: expected --figure {ids[0]}, because --check takes one figure")
         raise typer.Exit(_check_archive(check, figure, results, workers, config_dir))
 
     assert out is not None
     if figure is not None:
-        raise ConfigError(f"--figure {figure}: goes with --check; smcmc archive {figure} --out {out} packs it")
+        raise ConfigError(
+            f"--figure {figure}: expected --check with it (smcmc archive {figure} --out {out} packs the figure)"
+        )
     names, digest = archives.write(ids or ["all"], checked_scale(scale), results, out, config_dir)
     typer.echo(f"{out}: {', '.join(names)}; {out.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
 
 
 def _check_archive(file: Path, figure: str | None, results: Path, workers: int | None, config_dir: str | None) -> int:
-    """Verify an archive; make one of its figures again where nothing is damaged."""
-    found = archives.check(file)
-    for line in found.damage:
+    """Verify an archive; make one of its figures again if nothing is damaged."""
+    contents = archives.check(file)
+    for line in contents.damage:
         complain(f"{file}: {line}")
-    if found.damage:
+    if contents.damage:
         return 1
-    typer.echo(f"{file}: {found.files} files are what was written; figures: {', '.join(found.figures)}")
-    known = {name: told for name, told in found.figures.items() if name in figures(config_dir)}
+    typer.echo(f"{file}: all {contents.files} files are unchanged; figures: {', '.join(contents.figures)}")
+    known = {name: facts for name, facts in contents.figures.items() if name in figures(config_dir)}
     name = figure or (archives.cheapest(known) if known else "")
-    if name not in known or name not in found.claims:
-        raise ConfigError(f"{file}: {name or 'figures'}: expected one of {', '.join(known) or 'those of smcmc list'}")
+    if name not in known or name not in contents.claims:
+        raise ConfigError(
+            f"{file}: {name or 'figures'}: expected one of {', '.join(known) or 'the names of smcmc list'}"
+        )
     try:
-        claims = parsed_claims(BytesIO(found.claims[name]))
+        claims = parsed_claims(BytesIO(contents.claims[name]))
     except Exception as error:  # digests that fit what is no table
         reject_machine_error(error, file)
         raise ConfigError(f"{file}: {name}-claims.csv: expected the claims of a figure") from error

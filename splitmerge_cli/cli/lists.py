@@ -22,12 +22,15 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[samplers|models|priors|data|schedules|figures]", help="Which list; all of them by default."
+            metavar="[samplers|models|priors|data|schedules|figures]", help="The list to show. Default: all."
         ),
     ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """List samplers, models, priors, data sets, schedules or figures; without a name, all of them."""
+    """List samplers, models, priors, data sets, schedules or figures.
+
+    Without a name, all of them.
+    """
     if what is None:
         for name in _ALL:
             typer.echo(f"{name}\n{'-' * len(name)}")
@@ -39,40 +42,40 @@ def list_(
     if what not in _ALL:
         raise ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
     if config_dir is not None and what != "figures":
-        raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists are those of the package")
+        raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists show only the package")
     print_entries(_entries(what, config_dir))
 
 
-def _entries(what: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
-    """Name and meaning of all that there is of a kind; of figures also the paper."""
-    if what == "figures":
+def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
+    """Read the entries of a list, each with its meaning; figures also have their paper."""
+    if kind == "figures":
         from splitmerge_cli.papers import discovery
         from splitmerge_cli.papers.experiments import list_figures
 
         names = discovery.paper_names(config_dir)
-        found = [(name, names[name], title) for name, title in list_figures(config_dir)]
-        return [*found, *((name, "", why) for name, why in discovery.unusable().items())]
-    if what == "priors":
+        listed = [(name, names[name], title) for name, title in list_figures(config_dir)]
+        return [*listed, *((name, "", why) for name, why in discovery.unusable().items())]
+    if kind == "priors":
         return _priors()
 
-    return describe(_LISTED[what])
+    return describe(_LISTED[kind])
 
 
 def _priors() -> list[tuple[str, ...]]:
-    """How a prior is written, and the first line of its module."""
+    """Notation of each prior, and the first line of its module."""
     from splitmerge_cli.priors import priors, unusable
 
     entries: list[tuple[str, ...]] = []
     for name, cls in sorted(priors().items()):
         options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
-        said = inspect.getdoc(sys.modules[cls.__module__]) or ""
-        entries.append((f"{name}({options})" if options else name, said.splitlines()[0].rstrip(".:")))
+        doc = inspect.getdoc(sys.modules[cls.__module__]) or ""
+        entries.append((f"{name}({options})" if options else name, doc.splitlines()[0].rstrip(".:")))
     return [*entries, *unusable().items()]
 
 
 @app.command("sys-info")
 @explain_errors
 def sys_info() -> None:
-    """Show versions, commit and machine: what a report of a problem should contain."""
+    """Show versions, commit and machine, for a report of a problem."""
     info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
     typer.echo(json.dumps(info, indent=2))

@@ -1,4 +1,4 @@
-"""Enumerated posteriors for other programs, and samples of theirs held against one."""
+"""``smcmc posteriors``: enumerated posteriors for other programs, and checks of their samples."""
 
 import difflib
 from io import BytesIO
@@ -21,7 +21,9 @@ from splitmerge_cli.received import DataError, reject_machine_error
 from splitmerge_cli.verify import posteriors as verify
 from splitmerge_cli.verify.export import export as write
 
-posteriors_app = typer.Typer(help="Posteriors over partitions, to test any program against.", no_args_is_help=True)
+posteriors_app = typer.Typer(
+    help="Posteriors over partitions, to test any program against: list, export, check.", no_args_is_help=True
+)
 app.add_typer(posteriors_app, name="posteriors")
 MOST_BYTES = 1 << 30
 """Most bytes that unpacked samples may have: ten million draws of ten items."""
@@ -30,12 +32,12 @@ MOST_BYTES = 1 << 30
 @posteriors_app.command("export")
 @explain_errors
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder that they are written to; made where it is not there.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write to. It is made if needed.")],
 ) -> None:
-    """Write posteriors as data of their own: enumerated ones state by state, large ones by means and standard errors.
+    """Write posteriors as data: enumerated ones state by state, large ones as means with standard errors.
 
-    Each with its data, model, hyper-parameters and provenance, and a reader that needs NumPy alone. The README.md of
-    the folder describes the files.
+    Each has its data, model, hyper-parameters and provenance, and a reader that needs only NumPy. README.md in the
+    folder describes the files.
     """
     entries = write(folder)
     large = sum(entry["kind"] == "certified" for entry in entries)
@@ -60,14 +62,16 @@ def list_() -> None:
 @posteriors_app.command("check")
 @explain_errors
 def check(
-    samples: Annotated[Path, typer.Argument(help="Labels of successive draws, a row each: .csv, .npy or .parquet.")],
-    of: Annotated[str, typer.Option(metavar="ID", help="The posterior; see smcmc posteriors list.")],
+    samples: Annotated[
+        Path, typer.Argument(help="Labels of successive draws, one row per draw: .csv, .npy or .parquet.")
+    ],
+    of: Annotated[str, typer.Option(metavar="ID", help="The posterior, named as in smcmc posteriors list.")],
 ) -> None:
     """Compare the samples of any program with an enumerated posterior.
 
-    The file has a row for each draw and a column for each item, the cluster of the item, by any numbers. A column
-    headed K gives the number of clusters where empty ones count (emm). Exit status 1 when they differ by more than an
-    exact sample of this length does once in a thousand times.
+    The file has a row for each draw and a column for each item, which holds any number of its cluster. A column headed
+    K gives the number of clusters if empty ones count (emm). The exit status is 1 if the samples differ by more than an
+    exact sample of this length would once in a thousand times.
     """
     known = {case.id: case for case in verify.cases()}
     if of not in known:
@@ -75,32 +79,33 @@ def check(
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them.{hint}")
     with limit_bytes(MOST_BYTES, "of samples"):
-        found = verify.check(known[of], *_read(samples))
-    labels, frequency, probability = found.worst
-    verdict = "agrees with" if found.agrees else "differs from"
+        comparison = verify.check(known[of], *_read(samples))
+    labels, frequency, probability = comparison.worst
+    verdict = "agrees with" if comparison.agrees else "differs from"
     typer.echo(
-        f"{samples} {verdict} {of}: total variation {found.total_variation:.4f}, "
-        f"{found.total_variation / found.noise:.1f} times the {found.noise:.4f} that is expected of {found.draws:,} "
-        "exact draws of their autocorrelation\n"
-        f"E[K]: {found.mean_K:.4f} +- {found.error_mean_K:.4f}; exact {found.exact_mean_K:.4f}\n"
+        f"{samples} {verdict} {of}: total variation {comparison.total_variation:.4f}, "
+        f"{comparison.total_variation / comparison.noise:.1f} times the {comparison.noise:.4f} expected from "
+        f"{comparison.draws:,} exact "
+        "draws with this autocorrelation\n"
+        f"E[K]: {comparison.mean_K:.4f} +- {comparison.error_mean_K:.4f}; exact {comparison.exact_mean_K:.4f}\n"
         f"furthest off: {list(labels)}, visited {frequency:.4f}, probability {probability:.4f}"
     )
-    raise typer.Exit(0 if found.agrees else 1)
+    raise typer.Exit(0 if comparison.agrees else 1)
 
 
 def _read(path: Path) -> tuple[NDArray, NDArray | None]:
-    """Labels ``[draws, N]`` and, where the file has it, K ``[draws]``."""
+    """Read labels ``[draws, N]`` and, if the file has it, K ``[draws]``."""
     path = require_file(path, "a file of labels: .csv, .npy or .parquet")
     try:
         if path.suffix == ".npy":
-            found = load_npy(path)
-            frame = pd.DataFrame(found) if found.ndim == 2 else None
+            labels = load_npy(path)
+            frame = pd.DataFrame(labels) if labels.ndim == 2 else None
         elif path.suffix == ".parquet":
             # what its pages hold is known when they are unpacked
             table = read_parquet(path, MOST_COLUMNS)
             frame = pa.Table.from_arrays(table.columns, names=table.names).to_pandas()
             if not frame.columns.is_unique:
-                raise ConfigError(f"{path}: two columns of one name; expected a column for each item")
+                raise ConfigError(f"{path}: two columns have one name; expected a column for each item")
             if "labels" in frame:
                 spread = pd.DataFrame(np.stack(frame["labels"].to_list()))
                 frame = spread.assign(K=frame["K"].to_numpy()) if "K" in frame else spread
@@ -111,9 +116,9 @@ def _read(path: Path) -> tuple[NDArray, NDArray | None]:
                 file.seek(0)
                 frame = pd.read_csv(file)
         else:
-            raise ConfigError(f"{path}: expected a name that ends in .csv, .npy or .parquet")
+            raise ConfigError(f"{path}: expected a file name that ends in .csv, .npy or .parquet")
         if frame is None:
-            raise ConfigError(f"{path}: array of shape {found.shape}; expected [draws, items]")
+            raise ConfigError(f"{path}: array of shape {labels.shape}; expected [draws, items]")
     except (ConfigError, DataError):
         raise
     except Exception as error:  # whatever the reader makes of the content
@@ -121,12 +126,12 @@ def _read(path: Path) -> tuple[NDArray, NDArray | None]:
         raise ConfigError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     K = frame.pop("K").to_numpy() if "K" in frame else None
     values = frame.to_numpy()
-    for what, x in (("labels", values), ("K", K)):
+    for part, x in (("labels", values), ("K", K)):
         if x is None:
             continue
         numbers = pd.DataFrame(x).apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
         wrong = np.argwhere(~np.isfinite(numbers) | (numbers != np.round(numbers)))
         if len(wrong):
             row, column = wrong[0]
-            raise ConfigError(f"{path}: row {row + 1}, column {column + 1} of the {what}: expected a whole number")
+            raise ConfigError(f"{path}: row {row + 1}, column {column + 1} of the {part}: expected a whole number")
     return values.astype(np.int64), None if K is None else K.astype(np.int64)

@@ -29,38 +29,41 @@ from splitmerge_cli.runs.sweeps import sweep as sweeps
 @app.command()
 @explain_errors
 def race(
-    given: Annotated[
+    words: Annotated[
         list[str], typer.Argument(metavar="KEY=VALUE...|RUN...", help="Keys of smcmc run, or folders of finished runs.")
     ],
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of each start, where seed is not named.")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds per initial state, unless seed is named.")] = 10,
     seconds: Annotated[
-        float, typer.Option(min=0.01, help="Of each chain, where neither iterations nor budget is named.")
+        float, typer.Option(min=0.01, help="Seconds of each chain, unless iterations or budget is named.")
     ] = 5.0,
     certify: Annotated[
-        int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for variances without bias; 0: none.")
+        int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for unbiased variances. 0: none.")
     ] = 0,
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare samplers on one posterior: smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
+    """Compare samplers on one posterior: which reaches it first.
+
+    smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
 
     Every sampler runs from one cluster and from singletons (unless init is named) with every seed, all for the same
-    time. The target is the log joint density that all but 5 % of the draws of the best chains have, and a distance to
-    their partitions that all but 5 % of these keep. Shown are the time to the target, effective draws and accepted
-    moves a second; and which sampler is first, with an interval over starts and seeds, or that it is not decided.
+    time. The target is a log joint density and a distance to the partitions of the best chains; 95 % of the draws of
+    these chains reach it. The table shows the time to the target, effective draws and accepted moves per second. The
+    last line names the fastest sampler, with an interval over initial states and seeds, or says that the race is
+    undecided.
 
-    Of finished runs of one posterior: smcmc race RUN RUN ... Runs are stored and not made twice. The folder of the
-    table and the figure is the last line on stdout.
+    Finished runs of one posterior are compared by: smcmc race RUN RUN ... Runs are stored and not made twice. The last
+    line on stdout is the folder of the table and the figure.
     """
-    keys = with_file([each for each in given if "=" in each or Path(each).is_file()])
-    folders = [each for each in given if "=" not in each and not Path(each).is_file()]
+    keys = with_file([each for each in words if "=" in each or Path(each).is_file()])
+    folders = [each for each in words if "=" not in each and not Path(each).is_file()]
     if keys and folders:
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[RunSpecification] = []
     if folders:
         runs = [run for folder in folders for run in runs_in(Path(folder))]
         if certify:
-            raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
+            raise ConfigError("--certify makes pairs of chains; expected keys of smcmc run, not folders")
     else:
         keys, launcher = sweeps.split_hydra(keys)
         sweeps.check_workers(workers, launcher)
@@ -75,20 +78,20 @@ def race(
         if any(not outcome.complete for outcome in outcomes):
             raise typer.Exit(1)
         runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
-    found = race_of(runs)
+    comparison = race_of(runs)
     table = Table(box=None)
     for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "accepted/s"):
         table.add_column(name, justify="left" if name in ("sampler", "from") else "right")
-    for row in found.table().itertuples(index=False):
+    for row in comparison.table().itertuples(index=False):
         median = f"{row.seconds:.3g}" if row.seconds < float("inf") else f"> {row.end:.3g}"
         counted = (row.ess_n_clusters, row.ess_log_joint, row.ess_partition, row.accepted)
         cells = ["–" if value != value else f"{value:,.4g}" for value in counted]
         table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
     console().print(table)
-    for line in found.lines():
+    for line in comparison.lines():
         typer.echo(line)
     if certify:
         for each in races.efficiencies(jobs, certify, workers):
             typer.echo(each)
-    # beside the runs: results/SAMPLER-DATA/ID
-    typer.echo(races.write_race(found, runs[0].path.parents[1]))
+    # next to the runs: results/SAMPLER-DATA/ID
+    typer.echo(races.write_race(comparison, runs[0].path.parents[1]))

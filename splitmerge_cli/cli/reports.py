@@ -26,16 +26,16 @@ def report(
     out: Out = Path("results"),
     config_dir: ConfigDir = None,
 ) -> None:
-    """Write one page of HTML about runs, or, without runs, about the reproduction of the papers.
+    """Write one page of HTML about runs; without runs, about the papers.
 
     The page of a run, RUN/report.html, has its clusters, their number and certainty, with pictures; whether the model
     fits; how the answer moves with prior, model and start; what to do next; the chains; and how to repeat it. The page
     of several runs, OUT/reports/ID.html, begins with a table that compares them. Pages load nothing from elsewhere.
 
-    The folder of a sweep or race stands for its runs; that of a certificate has a page of its own, report.html.
+    The folder of a sweep or race stands for its runs. A certificate has its own page, report.html.
 
-    Without RUN: all finished runs of the present folder, or of OUT. Where figures of papers are drawn in OUT, or there
-    is no run: results/report.html, every figure, the papers' numbers beside ours, verdicts.
+    Without RUN, the page is about all finished runs of the present folder, or of OUT. If OUT holds figures of papers,
+    or no run, it is results/report.html: every figure, the papers' numbers next to ours, and the verdicts.
     """
     named = runs or []
     if not named:
@@ -47,14 +47,13 @@ def report(
     certificates = [each for path in named for each in certificates_in(path)]
     for each in dict.fromkeys(certificates):
         typer.echo(pages_of_certificates.write_report(open_certificate(each)))
-    found = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
-    if found:
-        typer.echo(pages_of_runs.write_report([open_run(one.path, config_dir) for one in found.values()]))
+    run_by_path = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
+    if run_by_path:
+        typer.echo(pages_of_runs.write_report([open_run(one.path, config_dir) for one in run_by_path.values()]))
 
 
 def _runs_here(out: Path) -> list[Run]:
-    """The finished runs of the present folder where it is that of a run, of results or of a sweep; else those of
-    `out`."""
+    """Finished runs of the present folder if it is a folder of a run, of results or of a sweep; otherwise of `out`."""
     here = Path()
     if not any(next(here.glob(place), None) for place in (STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}")):
         here = out

@@ -1,4 +1,4 @@
-"""``smcmc diagnose`` and ``smcmc summary``: what a run found."""
+"""``smcmc diagnose`` and ``smcmc summary``: convergence and clusters of runs."""
 
 import sys
 from pathlib import Path
@@ -21,10 +21,7 @@ from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
-_LEARNT = (
-    "These chains learn from each other: that they agree says less than it does of others. Compare restarts, runs with "
-    "other seeds."
-)
+_LEARNT = "These chains learn from each other, so their agreement is weaker evidence. Compare runs with other seeds."
 
 
 @app.command()
@@ -32,13 +29,13 @@ _LEARNT = (
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
     everything: Annotated[
-        bool, typer.Option("--all", help="Every quantity of every chain, and why a value is missing.")
+        bool, typer.Option("--all", help="Show every quantity of every chain, and why a value is missing.")
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Say whether chains have converged and what to do next; show R-hat, effective sample size, acceptance, scores.
+    """Show whether chains have converged, with R-hat and ESS, and what to do next.
 
-    Of several runs of topics also how far their topics agree.
+    Several runs of topics are also compared with each other.
     """
     shown = console(200)
     status, of_topics = 0, []
@@ -75,49 +72,52 @@ def diagnose(
 def summary(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="RUN|KEY=VALUE...", help="Folders of runs, or folders above them; what is shown."),
+        typer.Argument(metavar="RUN|KEY=VALUE...", help="Folders of runs, or folders above them, and what to show."),
     ],
     columns: Annotated[
-        bool, typer.Option("--columns", help="Also the columns of every cluster: mean or share, interval, divergence.")
+        bool,
+        typer.Option("--columns", help="Also show the columns of every cluster: mean or share, interval, divergence."),
     ] = False,
     levels: Annotated[
-        bool, typer.Option("--levels", help="The clusters merged pair by pair: expected distance, held-out density.")
+        bool,
+        typer.Option(
+            "--levels", help="Merge the clusters pair by pair, and show expected distance and held-out density."
+        ),
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Show the clusters of runs: size, certainty, where each differs most.
+    """Show the clusters of runs: sizes, certainty, and what each differs most in.
 
-    clusters=5 shows the level of 5 clusters, to which those of the run are merged where that costs least; answers=3
-    three partitions that stand for the posterior, with weights; core=0.95 the items that are together as listed, all at
+    clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
+    partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
     once, with that probability.
 
-    What is shown stands in cluster_summary.csv and column_summary.csv; where a run has no such files, its data are
-    loaded again.
+    The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """
     width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     runs, shown = _read_words(words)
     if columns and (levels or shown):
-        raise ConfigError("--columns: expected by itself, without --levels, clusters=, answers= and core=")
+        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers= or core=")
     status = 0
     for path in runs if levels or columns or shown else show_certificates(runs):
-        found = runs_in(path)
-        for one in found:
+        runs_below = runs_in(path)
+        for one in runs_below:
             try:
                 one = open_run(one.path, config_dir)
                 if not one.is_done:
                     raise ConfigError(f"{one.path}: expected a finished run, got one that is {one.missing}")
-                if len(runs) > 1 or len(found) > 1:
+                if len(runs) > 1 or len(runs_below) > 1:
                     typer.echo(one.path)
                 if not (levels or shown):
                     for line in summaries.lines(one, width=width, columns=columns):
                         typer.echo(line)
                     continue
 
-                made = [alternatives.dendrogram_lines(one)] if levels else []
-                made += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
-                made += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
-                made += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
-                for lines in made:
+                answers = [alternatives.dendrogram_lines(one)] if levels else []
+                answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
+                answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
+                answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
+                for lines in answers:
                     for line in lines:
                         typer.echo(line)
             except (ConfigError, DataError, DamagedRun) as error:
@@ -127,8 +127,7 @@ def summary(
 
 
 def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
-    """The folders among the words of `summary`, and the values of its keys; raises `ConfigError` for another key or
-    value."""
+    """Separate folders of runs from keys such as ``clusters=5``; raise `ConfigError` for another key or value."""
     keys = {"clusters": int, "answers": int, "core": float}
     runs: list[Path] = []
     shown: dict[str, list[float]] = {}
@@ -145,7 +144,7 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
             kind = "a number from 0 to 1" if key == "core" else "a whole number"
             raise ConfigError(f"{word}: expected {kind}, such as {key}={'0.95' if key == 'core' else '5'}") from None
     if not runs:
-        raise ConfigError(f"{' '.join(words)}: expected the folder of a run beside it")
+        raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
     return runs, shown
 
 

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli.base import (
+    HELP_WIDTH,
     Cfg,
     ConfigDir,
     Info,
@@ -39,50 +41,67 @@ if TYPE_CHECKING:
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
-A table is clustered by model=auto, a list of edges by model=irm, documents by model=hdp; smcmc columns FILE shows how a
-table is read. A data set and a sampler by their names: smcmc run sampler=sdds data=emm N=500
+\b
+FILE                                what clusters it
+a table                             model=auto, which chooses; or a model:
+  numbers                           gaussian, lines (columns x and y)
+  counts                            multinomial, gamma_poisson
+  0 and 1                           bernoulli
+  columns of several types          mixed
+  one column of tokens              emm
+edges: two columns of nodes         irm
+documents: texts, or their words    hdp
 
-Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
-weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=as_printed
-model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
+smcmc columns FILE shows how a table is read; data.columns, data.drop, data.types and data.truth read it differently.
+data=csv, data=edges or data=corpus data.path=FILE says what a file is where smcmc run FILE reads it as something else.
+data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
 
-Other models of your own data: data=csv data.path=FILE with model=lines (columns x, y),
-gaussian (numbers), bernoulli (0/1) or emm (one column of tokens); data.columns, data.drop and data.truth choose the
-columns. data=corpus data.path=FILE (or a folder)
-with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
+\b
+smcmc run penguins.csv
+smcmc run penguins.csv model=mixed chains=8 seed=2
+smcmc run friends.csv data=edges
+smcmc run sampler=sdds data=emm N=500
 
-experiment=ID takes the settings of a figure (smcmc list figures).
+Groups have choices, which smcmc list shows: sampler, model, data and schedule (move_only, single_site, full_scan, or a
+weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). A choice has options, such as sampler.mode=as_printed
+and model.alpha=0.1: smcmc sampler info NAME and smcmc model info NAME explain them. experiment=ID takes the settings of
+a figure (smcmc list figures).
 
-Keys, with their defaults (smcmc run --cfg job shows them all, those of the choices too):
+Keys, with their defaults (smcmc run --cfg job also shows the options of the choices):
 
 \b
 {keys}
 
-The folder of the run is the last line on stdout. A finished run is not repeated; an unfinished one is continued."""
+The last line, on stdout, is the folder of the run. A finished run is not repeated; an unfinished one is continued."""
 
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
-Keys are those of smcmc run; several values make a grid. A value with a comma stands in quotes:
-"data.path='a,b.csv',c.csv". --workers N is the number of jobs at the same time (hydra.launcher.n_jobs=N too).
-hydra/launcher=joblib (processes, the default) or basic (one after another) chooses the engine; dask and submitit_slurm
-run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
-killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
-work."""
+Keys are the keys of smcmc run; several values make a grid. Quote a value that contains a comma:
+"data.path='a,b.csv',c.csv".
+
+--workers N is the number of jobs at the same time (hydra.launcher.n_jobs=N too). hydra/launcher chooses the engine:
+joblib (processes, the default), basic (one after another), dask or submitit_slurm (many machines).
+
+Finished runs are skipped, unfinished ones continued. A job that fails, or whose process is killed, does not stop the
+others. The sweep waits for runs that another process writes, so two sweeps of one grid share the work."""
 
 _MANY = 1000
-"""Jobs above which smcmc prints their number before it composes them."""
+"""Number of jobs above which smcmc prints their number before it composes them."""
 _WIDE = 30
-"""Columns from which on the time of full covariances is worth a note: 208 rows of 60 columns make 164 iterations in 31
-processor seconds, their principal components end within 13."""
+"""Number of columns from which full covariances are worth a note on time.
+
+208 rows of 60 columns make 164 iterations in 31 processor seconds; their principal components end within 13.
+"""
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
 def _with_keys(text: str) -> str:
-    """The help with a line for each key of the configuration."""
+    """Add a line for each key of the configuration to the help."""
     listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
-    width = max(len(key) for key, _ in listed)
-    return text.replace("{keys}", "\n".join(f"{key:<{width}}  {said}" for key, said in listed))
+    width = max(len(key) for key, _ in listed) + 2
+    lines = [fill(f"{key:<{width}}{meaning}", HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed]
+    return text.replace("{keys}", "\n".join(lines))
 
 
 @app.command(help=_with_keys(_RUN_HELP))
@@ -102,15 +121,15 @@ def run(
         return
     from splitmerge_cli.runs import closing
 
-    told: set[str] = set()
+    printed: set[str] = set()
 
     def tell(dataset: "Dataset") -> None:
-        _tell_notes(told, dataset.notes, [column.type for column in dataset.types or ()])
+        _tell_notes(printed, dataset.notes, [column.type for column in dataset.types or ()])
 
     spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), tell)
-    # of a run that was finished before nothing is built
+    # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
-        _tell_notes(told, done.summary.get("notes", []))
+        _tell_notes(printed, done.summary.get("notes", []))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
@@ -118,7 +137,7 @@ def run(
         is_full = spec.model.values.get("covariance") == "full" and "reduce" in spec.data.values
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
-            note(f"full covariances of {D} columns take long; data.reduce=pca is quicker")
+            note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
         try:
             done = runs.make(plan)
         except runs.Interrupted as error:
@@ -136,26 +155,26 @@ def run(
     typer.echo(done.path)
 
 
-def _tell_notes(told: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:
-    """Print notes on the data but those that were `told`; of the one on the types of all columns, how many of each."""
-    for said in notes:
-        path, is_on_types, _ = said.partition(READ_AS)
-        # in brackets stands what else reads a column, which depends on the model
-        what = path if is_on_types else said.rpartition(" (")[0] or said
-        if what not in told and (types or not is_on_types):
-            told.add(what)
+def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:
+    """Print notes on the data that were not `printed` yet; the note on types of columns becomes their counts."""
+    for line in notes:
+        path, is_on_types, _ = line.partition(READ_AS)
+        # the bracket names other ways to read a column, which depend on the model
+        subject = path if is_on_types else line.rpartition(" (")[0] or line
+        if subject not in printed and (types or not is_on_types):
+            printed.add(subject)
             counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
-            note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else said)
+            note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else line)
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
-    """Whether the options ask for the configuration instead of a run; rejects those that make no sense."""
+    """Whether the options ask for the configuration instead of a run; reject options that make no sense."""
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
         if value is not None and value not in known:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
-    for option, given in [("--resolve", resolve), ("--package", package is not None)]:
-        if given and cfg is None:
-            raise ConfigError(f"{option}: says how --cfg shows the configuration; expected --cfg job beside it")
+    for option, is_given in [("--resolve", resolve), ("--package", package is not None)]:
+        if is_given and cfg is None:
+            raise ConfigError(f"{option}: expected --cfg job as well")
     return cfg is not None or info is not None
 
 
@@ -167,7 +186,7 @@ def _show(
 
     from splitmerge_cli.config.hydra_adapter import _search_path, show_config
 
-    composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
+    composed = compose_raw(overrides, config_dir)  # for its messages, which name alternatives; Hydra's do not
     if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
     argv = ["smcmc", *rewrite(overrides, config_dir), *_search_path(places(None))]
@@ -180,9 +199,9 @@ def _show(
 @explain_errors
 def sweep(
     overrides: Overrides = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job; run none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job, but run none.")] = False,
     detach: Annotated[
-        bool, typer.Option("--detach", help="Leave the jobs to the queue of Slurm; the same command collects them.")
+        bool, typer.Option("--detach", help="Leave the jobs to the Slurm queue. The same command collects them later.")
     ] = False,
     workers: Workers = None,
     cfg: Cfg = None,
@@ -193,11 +212,11 @@ def sweep(
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
-    given, own = sweeps.split_hydra(with_file(overrides or []))
-    sweeps.check_workers(workers, own)
-    jobs = sweeps.expand(given, config_dir)
+    job_words, hydra_words = sweeps.split_hydra(with_file(overrides or []))
+    sweeps.check_workers(workers, hydra_words)
+    jobs = sweeps.expand(job_words, config_dir)
     if _shows(cfg, resolve, package, info):
-        _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
+        _show([*jobs[0], *hydra_words], cfg, resolve, package, info, config_dir)
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
@@ -205,14 +224,14 @@ def sweep(
     if wrong:
         # nothing is chosen for jobs that are not made
         order = {tuple(words): number for number, words in enumerate(jobs)}
-        outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], own, detach)]
+        outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], hydra_words, detach)]
         outcomes.sort(key=lambda outcome: order[tuple(outcome.overrides)])
     else:
         read = settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
         if dry_run:
-            outcomes = sweeps.check_jobs(read, own, detach)
+            outcomes = sweeps.check_jobs(read, hydra_words, detach)
         else:
-            outcomes = sweeps.run_jobs(read, workers, read[0].progress, own, detach=detach)
+            outcomes = sweeps.run_jobs(read, workers, read[0].progress, hydra_words, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:
@@ -246,7 +265,7 @@ def _print_outcomes(outcomes: list[Any]) -> None:
 
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
-    """Print what the finished runs of a sweep found, and write it; nothing where it was interrupted."""
+    """Print and write the results of a sweep, unless it was interrupted."""
     from splitmerge_cli.analysis import comparison
     from splitmerge_cli.cli.comparing import print_table
     from splitmerge_cli.runs.store.read import Run

@@ -15,28 +15,32 @@ def shards(
     overrides: Overrides = None,
     address: Annotated[
         str | None,
-        typer.Option(help="Of a Dask scheduler, such as tcp://127.0.0.1:8786; by default processes of this machine."),
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://127.0.0.1:8786. Default: processes of this machine."
+        ),
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--shards", min=1, help="Parts of the table; by default one per worker.")
+        int | None, typer.Option("--shards", min=1, help="Number of parts of the table. Default: one per worker.")
     ] = None,
-    checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between two checkpoints.")] = 60.0,
+    checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
 ) -> None:
-    """Cluster a table too large for one machine: smcmc shards data.path=FILE model=gaussian iterations=100
+    """Cluster a table that is too large for one machine.
 
-    One chain of the sampler subcluster, whose rows stay with the workers of Dask that read them: sums of statistics
-    alone travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a place
-    that all workers see. The chain is the same, byte for byte, whatever the shards. Keys are those of smcmc run:
-    model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, data.types (of
+    smcmc shards data.path=FILE model=gaussian iterations=100
+
+    The run is one chain of the sampler subcluster. Its rows stay with the Dask workers that read them; only sums of
+    statistics travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a
+    place that all workers see. The chain is the same, byte for byte, for any number of shards. Keys are as in smcmc
+    run: model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, data.types (of
     model=mixed), timing, out.
 
-    An unfinished run is continued by the same command, with other workers if need be. The folder of the results is the
-    last line on stdout.
+    The same command continues an unfinished run, also with other workers. The last line on stdout is the folder of the
+    results.
     """
-    given = overrides or []
-    fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
-    spec = compose(["data=csv", *fixed, *given]).with_fixed_length()
-    check(spec, given)
+    words = overrides or []
+    fixed = [] if any(one.startswith("sampler=") for one in words) else ["sampler=subcluster"]
+    spec = compose(["data=csv", *fixed, *words]).with_fixed_length()
+    check(spec, words)
     source = source_of(spec)
     with console().status("") as status:
         path = run_on_shards(
@@ -52,7 +56,7 @@ def shards(
     low, high = summary["n_clusters_95"]
     iterations, K = summary["iterations"], summary["n_clusters"]
     console().print(
-        f"{K} clusters after {iterations:,} iterations, {low} to {high} in 95 % of the second half. One chain cannot "
+        f"{K} clusters after {iterations:,} iterations; {low} to {high} in 95 % of the second half. One chain cannot "
         "show convergence: compare another seed.",
         soft_wrap=True,
     )

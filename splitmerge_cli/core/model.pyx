@@ -527,8 +527,8 @@ cdef class Model(Partition):
 
         Notes
         -----
-        The logarithm of the sum over k of density times weight is log p(x_i | z_-i, x_-i), the normaliser of the Gibbs
-        update of item i. Cost: that of a Gibbs scan, and a likelihood of a lone item for each.
+        The logarithm of the sum over k of density times weight is ``log p(x_i | z_-i, x_-i)``, the normaliser of the
+        Gibbs update of item i. Cost: a Gibbs scan, and a likelihood of a lone item for each.
         """
         cdef Py_ssize_t i, k
         cdef double[:, ::1] log_weight = np.full((self.N, self.K + 1), -INFINITY)

@@ -42,18 +42,18 @@ def _entropy(sizes: NDArray[np.int64]) -> float:
 
 def nmi(truth: ArrayLike, labels: ArrayLike) -> float:
     """Normalised mutual information, by the arithmetic mean of the two entropies; of one cluster each 1."""
-    both, true, found = map(_entropy, _sizes(_table(truth, labels)))
+    both, true, entropy_of_labels = map(_entropy, _sizes(_table(truth, labels)))
     # rounding leaves independent ones, and one cluster, a little above or below zero
-    mutual = max(0.0, true + found - both)
-    return min(1.0, 2 * mutual / (true + found)) if true + found > 0 else 1.0
+    mutual = max(0.0, true + entropy_of_labels - both)
+    return min(1.0, 2 * mutual / (true + entropy_of_labels)) if true + entropy_of_labels > 0 else 1.0
 
 
 def ari(truth: ArrayLike, labels: ArrayLike) -> float:
     """Adjusted Rand index: 0 on average for a random clustering."""
-    both, true, found, every = _pairs(truth, labels)
-    expected = true * found / every if every else 0.0
-    most = (true + found) / 2
-    return (both - expected) / (most - expected) if true != both or found != both else 1.0
+    both, true, pairs_of_labels, every = _pairs(truth, labels)
+    expected = true * pairs_of_labels / every if every else 0.0
+    largest = (true + pairs_of_labels) / 2
+    return (both - expected) / (largest - expected) if true != both or pairs_of_labels != both else 1.0
 
 
 def purity(truth: ArrayLike, labels: ArrayLike) -> float:
@@ -65,8 +65,8 @@ def purity(truth: ArrayLike, labels: ArrayLike) -> float:
 
 def rand(truth: ArrayLike, labels: ArrayLike) -> float:
     """Rand index: share of pairs on which the two agree, together or apart; not corrected for chance."""
-    both, true, found, every = _pairs(truth, labels)
-    return (every + 2 * both - true - found) / every if every else 1.0
+    both, true, pairs_of_labels, every = _pairs(truth, labels)
+    return (every + 2 * both - true - pairs_of_labels) / every if every else 1.0
 
 
 def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
@@ -89,9 +89,9 @@ def _drop_uncontested(table: NDArray[np.int64]) -> NDArray[np.int64]:
     # the items of a single cell alone, and of every row the last is the largest
     order = np.lexsort((items * single, rows))
     largest = np.diff(rows[order], append=-1) != 0
-    kept = ~single
-    kept[order[largest]] = True
-    return table[:, kept]
+    is_kept = ~single
+    is_kept[order[largest]] = True
+    return table[:, is_kept]
 
 
 SCORES = {"nmi": nmi, "ari": ari, "purity": purity, "rand": rand, "accuracy": accuracy}

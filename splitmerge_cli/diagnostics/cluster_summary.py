@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special  # scipy.stats takes a second to import
 
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 from splitmerge_cli.diagnostics.column_descriptions import describe, median_level
 from splitmerge_cli.diagnostics.column_pairs import describe_pairs
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
@@ -29,6 +30,7 @@ def clusters(
     certainty: ArrayLike | None = None,
     first: int = 0,
     described: Statistics | None = None,
+    first_cluster: int = FIRST,
 ) -> pd.DataFrame:
     """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
@@ -40,30 +42,38 @@ def clusters(
         Number of the first item, for items without names.
     described : Statistics, optional
         `statistics` of a table, where they are known.
+    first_cluster : int
+        Number of the cluster with label 0.
 
     Returns
     -------
     pandas.DataFrame
         Columns cluster, size, share (of the items); certainty (mean over its items) and prototype (name or number of
         the item of highest certainty), where `certainty` is given; of a table: telling, the columns of most divergence
-        (see `columns`), each as `describe` says; of other data those of `Kind.describe`.
+        (see `columns`), each as in `describe`; other data use `Kind.describe`.
     """
-    own = np.asarray(labels)
-    sizes = np.bincount(own)
+    cluster_labels = np.asarray(labels)
+    sizes = np.bincount(cluster_labels)
     order = np.argsort(-sizes, kind="stable")
-    frame = pd.DataFrame({"cluster": order, "size": sizes[order], "share": sizes[order] / len(own)})
+    frame = pd.DataFrame(
+        {
+            "cluster": number_clusters(order, first_cluster),
+            "size": sizes[order],
+            "share": sizes[order] / len(cluster_labels),
+        }
+    )
     if certainty is not None:
         sure = np.asarray(certainty, dtype=np.float64)
-        frame["certainty"] = (np.bincount(own, sure) / sizes)[order]
-        best = [int(np.flatnonzero(own == k)[np.argmax(sure[own == k])]) for k in order]
+        frame["certainty"] = (np.bincount(cluster_labels, sure) / sizes)[order]
+        best = [int(np.flatnonzero(cluster_labels == k)[np.argmax(sure[cluster_labels == k])]) for k in order]
         frame["prototype"] = [i + first if dataset.names is None else dataset.names[i] for i in best]
     kind = dataset.kind
     if kind.has_columns:
-        known = statistics(dataset, own) if described is None else described
-        pairs = describe_pairs(dataset, own, known)
+        known = statistics(dataset, cluster_labels) if described is None else described
+        pairs = describe_pairs(dataset, cluster_labels, known)
         frame["telling"] = ["; ".join(_describe_telling(known, int(k), pairs.get(int(k)))) for k in order]
     else:
-        descriptions = [kind.describe(dataset, own == k, first) for k in order]
+        descriptions = [kind.describe(dataset, cluster_labels == k, first) for k in order]
         for column in descriptions[0]:
             frame[column] = [description[column] for description in descriptions]
     return frame
@@ -78,8 +88,8 @@ def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
 
 def _telling(known: Statistics, k: int) -> list[int]:
     """The columns in which a cluster differs most from the others, the most different first."""
-    told = np.nan_to_num(known.divergence[k], nan=-1.0)
-    return [int(j) for j in np.argsort(-told, kind="stable")[:TELLING] if told[j] > 0]
+    divergences = np.nan_to_num(known.divergence[k], nan=-1.0)
+    return [int(j) for j in np.argsort(-divergences, kind="stable")[:TELLING] if divergences[j] > 0]
 
 
 def _describe_telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:
@@ -102,7 +112,9 @@ def _feature(known: Statistics, k: int, j: int) -> int:
     return int(of_column.start + np.argmax(np.nan_to_num(known.mean[k, of_column])))
 
 
-def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
+def columns(
+    dataset: Any, labels: ArrayLike, described: Statistics | None = None, first_cluster: int = FIRST
+) -> pd.DataFrame:
     """A row for each cluster and column of a table.
 
     Columns: cluster, column, level (the commonest level of a categorical column, the median of an ordinal one, the
@@ -117,10 +129,10 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     """
     known = statistics(dataset, labels) if described is None else described
     K, D = known.divergence.shape
-    at = np.array([[_feature(known, k, j) for k in range(K)] for j in range(D)]).ravel()
+    order = np.array([[_feature(known, k, j) for k in range(K)] for j in range(D)]).ravel()
     cluster, column = np.tile(np.arange(K), D), np.repeat(np.arange(D), K)
-    n, mean, variance = (values[cluster, at] for values in (known.n, known.mean, known.variance))
-    level = [known.level[f] for f in at]
+    n, mean, variance = (values[cluster, order] for values in (known.n, known.mean, known.variance))
+    level = [known.level[f] for f in order]
     share = np.array([value is not None for value in level], dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):
         half = special.stdtrit(n - 1, 0.5 + LEVEL / 2) * np.sqrt(variance / (n - 1))
@@ -132,13 +144,15 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     on_scale = np.zeros(len(column), dtype=bool)
     for j, scale in enumerate(known.scales):
         if scale is not None:
-            own = column == j
-            on_scale |= own
-            mean[own], low[own], high[own] = (scale.undo(values[own]) for values in (mean, low, high))
+            of_column = column == j
+            on_scale |= of_column
+            mean[of_column], low[of_column], high[of_column] = (
+                scale.undo(values[of_column]) for values in (mean, low, high)
+            )
     of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
     return pd.DataFrame(
         {
-            "cluster": cluster,
+            "cluster": number_clusters(cluster, first_cluster),
             "column": [known.columns[j] for j in column],
             "level": pd.Series(level, dtype=object),
             "mean": mean,

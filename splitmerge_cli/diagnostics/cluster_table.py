@@ -14,25 +14,40 @@ MOST_DECIMALS = 6
 """Decimals of a number, at most; smaller numbers have an exponent."""
 NARROWEST = 21
 """Letters in the name of a column, at least."""
+FIRST = 1
+"""Number of the first cluster, or topic, wherever a person reads it. Labels in arrays count from 0."""
 
 Row = Mapping[str, Any]
 
 
-def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
-    r"""The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
-
-    With `most` so many rows are shown, and one line of the columns in which each differs most; by default all.
+def number_clusters(labels: Any, first: int = FIRST) -> Any:
+    """Return the numbers that people read for labels from 0, the first cluster having the number `first`.
 
     Examples
     --------
-    >>> row = {"cluster": "0", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
+    >>> number_clusters(0)
+    1
+    """
+    return labels + first
+
+
+def cluster_lines(
+    rows: Sequence[Row], heading: str, most_clusters: int | None = None, width: int = WIDTH
+) -> Iterator[str]:
+    r"""The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
+
+    With `most_clusters` so many rows are shown, and one line of the columns in which each differs most; by default all.
+
+    Examples
+    --------
+    >>> row = {"cluster": "1", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
     >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\n")
     1 cluster of 100 items
     cluster  size  share  certainty  prototype  differs most in
-          0    50    50%       0.98  7          x = 1
+          1    50    50%       0.98  7          x = 1
     """
     yield heading
-    shown = rows[:most]
+    shown = rows[:most_clusters]
     columns = [("cluster", [str(row["cluster"]) for row in shown], True)]
     columns += [("size", [f"{int(row['size']):,}" for row in shown], True)]
     columns += [("share", [f"{float(row['share']):.0%}" for row in shown], True)]
@@ -44,17 +59,21 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
         columns += [("outward", [_percent(row["density_outside"]) for row in shown], True)]
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
-    left = sum(widths) + 2 * len(widths)
-    # beside the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
-    beside = all(len(entry) <= width - left for told in entries for entry in told[: None if most is None else 1])
-    indent = left if beside else INDENT
+    table_width = sum(widths) + 2 * len(widths)
+    # next to the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
+    fits = all(
+        len(entry) <= width - table_width
+        for texts in entries
+        for entry in texts[: None if most_clusters is None else 1]
+    )
+    indent = table_width if fits else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
     named = "nodes of most ties" if any(row.get("density") for row in shown) else "differs most in"
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
-    for k, told in enumerate(entries):
+    for k, texts in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
-        lines = _wrap(told, width - indent)[: None if most is None else 1]
-        if beside and lines:
+        lines = _wrap(texts, width - indent)[: None if most_clusters is None else 1]
+        if fits and lines:
             cells.append(lines.pop(0))
         yield "  ".join(cells).rstrip()
         for line in lines:
@@ -62,7 +81,7 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
 
 
 def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
-    """The rows of one cluster of ``column_summary.csv``, those of largest divergence first."""
+    """The rows of one cluster of ``column_summary.csv``, the largest divergence first."""
     ranked = sorted(rows, key=lambda row: -float(row["divergence"] or "-inf"))
     room = max(NARROWEST, width - 59)
     yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  {'deviation':>9}  divergence"
@@ -70,11 +89,11 @@ def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
         name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
         name += f" ({row['scale']} scale)" if row.get("scale") else ""
         length = float(row["high"]) - float(row["low"]) if row["high"] not in ("", None) else 0.0
-        said = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
-        interval = f"{said[1]} to {said[2]}" if said[1] else ""
+        values = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
+        interval = f"{values[1]} to {values[2]}" if values[1] else ""
         spread = number(float(row["deviation"])) if row.get("deviation") else ""
         divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""
-        yield f"  {shorten(name, room):{room}}  {said[0]:>13}  {interval:>17}  {spread:>9}  {divergence:>10}".rstrip()
+        yield f"  {shorten(name, room):{room}}  {values[0]:>13}  {interval:>17}  {spread:>9}  {divergence:>10}".rstrip()
 
 
 def number(value: float, spread: float = 0.0) -> str:
@@ -87,12 +106,23 @@ def number(value: float, spread: float = 0.0) -> str:
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def shorten(text: str, most: int) -> str:
+def span(low: int, high: int) -> str:
+    """An interval of whole numbers in words.
+
+    Examples
+    --------
+    >>> span(3, 5), span(2, 2)
+    ('3 to 5', '2')
+    """
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def shorten(text: str, length: int) -> str:
     """Text of at most so many letters; what is cut out of its middle is an ellipsis."""
-    if len(text) <= most:
+    if len(text) <= length:
         return text
-    end = (most - 1) // 3
-    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+    end = (length - 1) // 3
+    return f"{text[: length - 1 - end]}…{text[len(text) - end :]}"
 
 
 def _value(text: Any, share: bool, length: float) -> str:

@@ -9,6 +9,9 @@ import numpy as np
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics
 
+ROUNDING = 1e-9
+"""Standard deviations below this share of that in all other clusters are rounding errors."""
+
 
 def describe(known: Statistics, k: int, j: int) -> str:
     """In what column `j` of cluster `k` differs from the same column in all other clusters.
@@ -23,8 +26,8 @@ def describe(known: Statistics, k: int, j: int) -> str:
 def _describe_count(known: Statistics, k: int, j: int) -> str:
     f = int(np.searchsorted(known.column, j))
     mean, deviation = _moments(known, k, f)
-    own, others = format_two(*mean, min(filter(None, deviation), default=0.0))
-    return f"{known.columns[j]} = {own} (others {others})"
+    cluster_mean, others = format_two(*mean, min(filter(None, deviation), default=0.0))
+    return f"{known.columns[j]} = {cluster_mean} (others {others})"
 
 
 def _describe_real(known: Statistics, k: int, j: int) -> str:
@@ -36,16 +39,16 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         ends = [[float(scale.undo(m + side * s)) for side in (-1, 1)] for m, s in ((mean, deviation), (others, spread))]
         width = min(high - low for low, high in ends) / 2
         if by_spread:
-            own, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
-            return f"{name} from {own} (others from {rest})"
-        own, rest = format_two(float(scale.undo(mean)), float(scale.undo(others)), width)
-        return f"{name} = {own} (others {rest}, medians)"
+            own_range, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
+            return f"{name} from {own_range} (others from {rest})"
+        own_range, rest = format_two(float(scale.undo(mean)), float(scale.undo(others)), width)
+        return f"{name} = {own_range} (others {rest}, medians)"
     digits = min(filter(None, (deviation, spread)), default=0.0)
     if by_spread:
         texts = [number(value, digits) for value in (mean, deviation, others, spread)]
         return "{} = {} ± {} (others {} ± {})".format(name, *texts)
-    own, rest = format_two(mean, others, digits)
-    return f"{name} = {own} (others {rest})"
+    own_range, rest = format_two(mean, others, digits)
+    return f"{name} = {own_range} (others {rest})"
 
 
 def _gain(ratio: float) -> float:
@@ -56,21 +59,21 @@ def _gain(ratio: float) -> float:
 def _describe_level(known: Statistics, k: int, j: int) -> str:
     start, stop = np.searchsorted(known.column, [j, j + 1])
     shares = [_moments(known, k, f)[0] for f in range(start, stop)]
-    most = int(np.argmax([abs(own - others) for own, others in shares]))
-    own, rest = shares[most]
+    farthest = int(np.argmax([abs(cluster_share - others) for cluster_share, others in shares]))
+    cluster_share, rest = shares[farthest]
     # as many decimals as it takes to differ
-    texts = [(f"{own:.{d}%}", f"{rest:.{d}%}") for d in range(3)]
+    texts = [(f"{cluster_share:.{d}%}", f"{rest:.{d}%}") for d in range(3)]
     own_text, rest_text = next((pair for pair in texts if pair[0] != pair[1]), texts[0])
-    return f"{known.columns[j]}={known.level[start + most]}: {own_text} (others {rest_text})"
+    return f"{known.columns[j]}={known.level[start + farthest]}: {own_text} (others {rest_text})"
 
 
 def _describe_ordinal(known: Statistics, k: int, j: int) -> str:
     start, stop = np.searchsorted(known.column, [j, j + 1])
     shares = np.array([_moments(known, k, f)[0] for f in range(start, stop)]).T
-    own, rest = (known.level[start + median_level(of)] for of in shares)
-    if own == rest:
+    own_level, rest = (known.level[start + median_level(level_shares)] for level_shares in shares)
+    if own_level == rest:
         return _describe_level(known, k, j)
-    return f"{known.columns[j]} = {own} (others {rest}, medians)"
+    return f"{known.columns[j]} = {own_level} (others {rest}, medians)"
 
 
 def median_level(shares: Any) -> int:
@@ -95,10 +98,12 @@ def _moments(known: Statistics, k: int, f: int) -> tuple[tuple[float, float], tu
     rest = np.where(np.arange(len(n)) == k, 0.0, n)
     others = float((rest * mean).sum() / rest.sum())
     spread = float((rest * (variance + (mean - others) ** 2)).sum() / rest.sum())
-    return (float(mean[k]), others), (math.sqrt(variance[k]), math.sqrt(spread))
+    deviation = math.sqrt(variance[k])
+    # equal cells have a spread of rounding errors
+    return (float(mean[k]), others), (deviation if deviation > ROUNDING * math.sqrt(spread) else 0.0, math.sqrt(spread))
 
 
-def format_two(own: float, others: float, spread: float) -> tuple[str, str]:
+def format_two(cluster_value: float, others: float, spread: float) -> tuple[str, str]:
     """Two numbers as text, with the digits that differ in view of the spread.
 
     Examples
@@ -106,5 +111,5 @@ def format_two(own: float, others: float, spread: float) -> tuple[str, str]:
     >>> format_two(120.2, 119.8, 1.3), format_two(9.3e-15, 2.0, 0.4), format_two(90928.1, 43968.2, 8e3)
     (('120.2', '119.8'), ('0.0', '2.0'), ('90928', '43968'))
     """
-    pairs = [(number(own, spread / by), number(others, spread / by)) for by in (1.0, 10.0, 100.0)]
+    pairs = [(number(cluster_value, spread / by), number(others, spread / by)) for by in (1.0, 10.0, 100.0)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])

@@ -46,13 +46,13 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
     within = (x - means[labels]).T @ (x - means[labels])
     slopes = within / np.maximum(np.diag(within), 1e-300)
     spread = _variances(np.cov(x.T, bias=True), slopes)
-    found = {}
+    descriptions = {}
     alone = np.nan_to_num(known.divergence).max(axis=1)
     for k in np.flatnonzero((sizes >= FEWEST) & (sizes < len(labels) - 1) & (alone < CLEAR)):
-        own, rest = (np.cov(part.T, bias=True) for part in (x[labels == k], x[labels != k]))
+        own_covariance, rest = (np.cov(part.T, bias=True) for part in (x[labels == k], x[labels != k]))
         away = means[k] - x[labels != k].mean(axis=0)
         # of column i less a multiple of column j; one observation more is spread as all are, as in `statistics`
-        parts = ((own, sizes[k]), (rest, len(x) - sizes[k]))
+        parts = ((own_covariance, sizes[k]), (rest, len(x) - sizes[k]))
         v, w = ((n * _variances(covariance, slopes) + spread) / (n + 1) for covariance, n in parts)
         shift = away[:, None] - slopes * away
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -61,8 +61,8 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
         divergence = np.where(np.isfinite(divergence), divergence, 0.0)
         i, j = map(int, np.unravel_index(np.argmax(divergence), divergence.shape))
         if divergence[i, j] > max(LEAST, CLEARER * alone[k]):
-            found[int(k)] = _describe(dataset, known, reals[i], reals[j], float(slopes[i, j]), labels == k)
-    return found
+            descriptions[int(k)] = _describe(dataset, known, reals[i], reals[j], float(slopes[i, j]), labels == k)
+    return descriptions
 
 
 def _variances(covariance: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,12 +71,12 @@ def _variances(covariance: NDArray[np.float64], slopes: NDArray[np.float64]) -> 
     return np.asarray(variance[:, None] - 2 * slopes * covariance + slopes**2 * variance)
 
 
-def _describe(dataset: Any, known: Statistics, i: int, j: int, slope: float, own: NDArray[np.bool_]) -> str:
+def _describe(dataset: Any, known: Statistics, i: int, j: int, slope: float, in_cluster: NDArray[np.bool_]) -> str:
     values = dataset.original.values
     # the multiple as it is printed
     multiple = f"{abs(slope):.3g}"
     difference = values[:, i] - np.sign(slope) * float(multiple) * values[:, j]
-    parts = difference[own], difference[~own]
+    parts = difference[in_cluster], difference[~in_cluster]
     texts = format_two(float(parts[0].mean()), float(parts[1].mean()), float(min(part.std() for part in parts)))
     sign = "-" if slope > 0 else "+"
     return f"{known.columns[i]} {sign} {multiple} {known.columns[j]} = {texts[0]} (others {texts[1]})"

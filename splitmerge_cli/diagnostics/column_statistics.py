@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from splitmerge_cli.data.scales import Scales, titles
 
 MOST_CELLS = 20_000_000
-"""Clusters times columns that are described; of more columns those of largest variance."""
+"""Most clusters times columns that are described: the columns of largest variance."""
 BY_LEVEL = ("categorical", "ordinal")
 """Types of columns with a feature for each level."""
 RESOLUTION = 1e-12
@@ -60,7 +60,8 @@ class Statistics:
 
     @property
     def standardised_means(self) -> Numbers:
-        """float64 ``[K, F]``: means less that of all items, in standard deviations of all; 0 of a constant column."""
+        """float64 ``[K, F]``: means less the mean of all items, in standard deviations of all; 0 for a constant
+        column."""
         scale = np.where(self.deviation > 0, self.deviation, np.inf)
         return (self.mean - self.overall) / scale
 
@@ -75,20 +76,20 @@ class Statistics:
 def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     """Describe the columns of a table by cluster, `labels` ``[N]`` from 0.
 
-    Divergences are those of distributions with one observation more, spread as those of all items: a cluster of one
+    Divergences are computed with one observation more, spread like all items: a cluster of one
     item has no variance, a level that does not occur no logarithm.
     """
-    own, dataset = np.asarray(labels, dtype=np.int64), dataset.original
+    cluster_labels, dataset = np.asarray(labels, dtype=np.int64), dataset.original
     x, D = dataset.values, dataset.values.shape[1]
     names = dataset.column_names
     columns, scales = dataset.kind.types_of(dataset), dataset.scales or ()
-    K = int(own.max()) + 1
-    order = np.argsort(own, kind="stable")
-    clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
+    K = int(cluster_labels.max()) + 1
+    order = np.argsort(cluster_labels, kind="stable")
+    clusters = np.split(order, np.cumsum(np.bincount(cluster_labels, minlength=K))[:-1])
     if K * D > MOST_CELLS and dataset.types is None:
-        kept = np.sort(np.argsort(-_moments(x)[2], kind="stable")[: max(1, MOST_CELLS // K)])
-        x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
-        scales = tuple(scales[j] for j in kept) if scales else ()
+        chosen = np.sort(np.argsort(-_moments(x)[2], kind="stable")[: max(1, MOST_CELLS // K)])
+        x, names, columns = x[:, chosen], [names[j] for j in chosen], tuple(columns[j] for j in chosen)
+        scales = tuple(scales[j] for j in chosen) if scales else ()
     types = [column.type for column in columns]
     parts = [j for j, type in enumerate(types) if type not in BY_LEVEL]
     whole = len(parts) == len(types)
@@ -98,13 +99,13 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     if whole:
         levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described, scales=scales)
-    found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
+    by_column = {j: tuple(value[..., [position]] for value in described) for position, j in enumerate(parts)}
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
         if column.type in BY_LEVEL:
-            found[j] = _levels(x[:, j], own, K, len(column.levels))
+            by_column[j] = _levels(x[:, j], cluster_labels, K, len(column.levels))
         levels_of.append(list(column.levels) if column.type in BY_LEVEL else [_second(column)])
-    stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
+    stacked = [np.concatenate([by_column[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
     levels = [level for levels in levels_of for level in levels]
     return Statistics(names, types, of_feature, levels, *stacked, scales=scales)
@@ -152,10 +153,10 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
         return n, mean, np.where(n > 0, squares / n, np.nan), overall, np.sqrt(spread), divergence
 
 
-def _levels(codes: Numbers, own: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
+def _levels(codes: Numbers, cluster_labels: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
     """Describe a categorical column as `_numbers` does others, a feature for each level."""
     present = ~np.isnan(codes)
-    cells = own[present] * L + codes[present].astype(np.int64)
+    cells = cluster_labels[present] * L + codes[present].astype(np.int64)
     counts = np.bincount(cells, minlength=K * L).reshape(K, L).astype(np.float64)
     n, total = counts.sum(axis=1, keepdims=True), counts.sum()
     outside = counts.sum(axis=0) - counts

@@ -16,10 +16,10 @@ OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest")
 WHOLE = ("components", "informative")
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
-"""Chains that reached one state each by itself, at least, where no draw differs."""
+"""Fewest chains that reached one state independently, if no draw differs."""
 COARSE = {"expected_loss": 2.5, "interval_low": 5.0, "interval_high": 5.0}
-"""Times as large as that of certainties these Monte Carlo errors may be."""
-ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
+"""Factor by which these Monte Carlo errors may exceed the errors of certainties."""
+ONE_CHAIN = "one chain cannot show it, because R-hat compares chains"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Convergence:
     """Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may."""
     is_one_sided: bool = False
     """Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
-    from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are taken to
-    be apart."""
+    from fewer: nothing then shows that those numbers are less probable. Starts that each chain searches on its own are
+    taken to be apart."""
     never_accepted: tuple[str, ...] = ()
     """Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half."""
     is_constant: bool = False
@@ -92,7 +92,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been;
     of one chain, and of chains too short for R-hat, nothing is known.
 
-    Where no draw of the second halves differs there is no R-hat. Chains that reached one state each by itself
+    If no draw of the second halves differs, there is no R-hat. Chains that reached one state independently
     (`summary.count_found`) then agree as far as anything shows. Chains that all keep one number of clusters show that
     it is more probable than others only if some came from fewer and some from more (`summary.count_arrivals`): chains
     between two of which no move is accepted have an R-hat near 1 wherever they are.
@@ -119,7 +119,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     )
     not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + WHOLE)
     if named := tuple(name for name in not_sampled if not name.startswith("largest")):
-        return replace(judged, converged=False, note="one value in the second half of every chain", not_sampled=named)
+        return replace(judged, converged=False, note="constant in the second half of every chain", not_sampled=named)
     for name, _, note in rows:
         if note in INFINITE:
             return replace(judged, converged=False, quantity=name, rhat=None, note=note)
@@ -133,13 +133,13 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         return replace(judged, note=one_sided)
     if worst is not None:
         return replace(judged, converged=True)
-    found = {name: value for name, value, _ in _overall(diagnosis, FOUND)}
-    if found.get("chains", 0) >= MOVED:
-        n = found["draws"]
+    counts = {name: value for name, value, _ in _overall(diagnosis, FOUND)}
+    if counts.get("chains", 0) >= MOVED:
+        n = counts["draws"]
         note = (
-            f"nothing recorded differs among the {n:,.0f} draws of the second halves, which {found['chains']:.0f} "
-            f"chains reached each by itself; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of the "
-            "posterior elsewhere (level 0.95)"
+            f"all {n:,.0f} draws of the second halves have equal records, and {counts['chains']:.0f} "
+            f"chains reached them independently; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of "
+            "the posterior elsewhere (level 0.95)"
         )
         return replace(judged, converged=True, note=note)
     # every quantity is one number in all chains, or there are too few draws
@@ -160,7 +160,7 @@ def _describe_side(arrivals: Mapping[str, int]) -> str | None:
 def _overall(diagnosis: Sequence[Row], kind: str) -> list[tuple[str, float, str | None]]:
     """Quantity, value and note in the rows of one kind over all chains."""
     each = [(*quantity.partition("/"), value, note) for quantity, chain, value, note in diagnosis if chain is None]
-    return [(name, value, note) for found, _, name, value, note in each if found == kind]
+    return [(name, value, note) for kind_of_row, _, name, value, note in each if kind_of_row == kind]
 
 
 def _finite_values(rows: list[tuple[str, float, str | None]]) -> list[tuple[float, str]]:

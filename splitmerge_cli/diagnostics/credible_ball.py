@@ -74,20 +74,20 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
     if not 0 < level <= 1:
         raise ValueError(f"level={level}: expected above 0, at most 1")
     rows = check_partitions(partitions)
-    found = distances(labels, rows, loss)
+    distance = distances(labels, rows, loss)
     # 0.95 of 20 is 19, whatever the rounding of the product
     reached = max(1, math.ceil(level * len(rows) - 1e-9))
-    radius = float(np.sort(found)[reached - 1])
-    inside = np.flatnonzero(found <= radius + SAME)
+    radius = float(np.sort(distance)[reached - 1])
+    inside = np.flatnonzero(distance <= radius + SAME)
     K = rows.max(axis=1) + 1
 
     def bound(among: NDArray[np.int64]) -> Bound:
-        furthest = found[among].max()
-        at = among[found[among] >= furthest - SAME]
-        at = at[np.sort(find_distinct(rows[at])[0])]
-        return Bound(rows[at], int(at[0]), int(K[at[0]]), float(furthest))
+        furthest = distance[among].max()
+        candidates = among[distance[among] >= furthest - SAME]
+        candidates = candidates[np.sort(find_distinct(rows[candidates])[0])]
+        return Bound(rows[candidates], int(candidates[0]), int(K[candidates[0]]), float(furthest))
 
-    fewest, most = K[inside].min(), K[inside].max()
+    fewest, largest_K = K[inside].min(), K[inside].max()
     return CredibleBall(
         level,
         loss,
@@ -96,5 +96,5 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
         len(rows),
         bound(inside),
         bound(inside[K[inside] == fewest]),
-        bound(inside[K[inside] == most]),
+        bound(inside[K[inside] == largest_K]),
     )

@@ -6,7 +6,7 @@ clusters k and l changes the expected loss (`partition_losses`, a = 1) by
 
     (f(n_k + n_l) - f(n_k) - f(n_l) - 2 sum_c w_c (f(n_ck + n_cl) - f(n_ck) - f(n_cl))) / scale,
 
-which depends on these two alone, so that after a merge the changes of one cluster are found anew.
+which depends on these two alone, so that after a merge the changes of one cluster are computed again.
 
 Source: Dahl, Johnson and Mueller 2022, section 3 (merging clusters of an estimate); Wade and Ghahramani 2018 (the
 loss).
@@ -65,27 +65,27 @@ def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -
 
     Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
-    own, rows = by_size(labels), thin_partitions(partitions)
-    if own.shape != rows.shape[1:]:
-        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
-    # the partition beside the sampled ones, without weight: its clusters separate no block
+    start, rows = by_size(labels), thin_partitions(partitions)
+    if start.shape != rows.shape[1:]:
+        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {start.shape}")
+    # the partition joins the sampled ones, without weight: its clusters separate no block
     expected = ExpectedLoss(rows, loss, MAX_CELLS)
-    table = np.zeros((len(expected.cluster_weight), int(own.max()) + 1), dtype=np.int32)
-    np.add.at(table, (expected.cluster[expected.block], own[:, None]), 1)
-    sizes, K, f = np.bincount(own), table.shape[1], expected.f
+    table = np.zeros((len(expected.cluster_weight), int(start.max()) + 1), dtype=np.int32)
+    np.add.at(table, (expected.cluster[expected.block], start[:, None]), 1)
+    sizes, K, f = np.bincount(start), table.shape[1], expected.f
 
     def change(k: int) -> NDArray[np.float64]:
-        both = f[np.minimum(sizes + sizes[k], len(own))] - f[sizes] - f[sizes[k]]
+        both = f[np.minimum(sizes + sizes[k], len(start))] - f[sizes] - f[sizes[k]]
         return np.asarray((both - 2 * join_terms(table, expected.cluster_weight, f, k)) / expected.scale)
 
     shared = float(expected.cluster_weight @ f[table].sum(axis=1))
-    found = [max(0.0, (float(f[sizes].sum()) + expected.theirs - 2 * shared) / expected.scale)]
+    losses = [max(0.0, (float(f[sizes].sum()) + expected.theirs - 2 * shared) / expected.scale)]
     changes = np.stack([change(k) for k in range(K)])
     np.fill_diagonal(changes, np.inf)
     node, merges = np.arange(K), np.empty((K - 1, 2), dtype=np.int64)
     for t in range(K - 1):
         k, other = sorted(divmod(int(changes.argmin()), K))
-        found.append(max(0.0, found[-1] + changes[k, other]))
+        losses.append(max(0.0, losses[-1] + changes[k, other]))
         merges[t] = node[[k, other]]
         node[k] = K + t
         table[:, k] += table[:, other]
@@ -97,4 +97,4 @@ def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -
         changes[k, k], changes[k, gone] = np.inf, np.inf
         changes[:, k] = changes[k]
         changes[other], changes[:, other] = np.inf, np.inf
-    return Dendrogram(own, merges, np.array(found), loss)
+    return Dendrogram(start, merges, np.array(losses), loss)

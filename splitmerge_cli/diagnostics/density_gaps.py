@@ -55,13 +55,13 @@ class _Normals:
         # the exponents are quadratic in a point: one product of matrices
         quadratic = -precision[:, one, other] * np.where(one == other, 0.5, 1.0)
         coefficients = np.hstack([constant[:, None], pulled, quadratic])
-        found = np.empty(len(points))
+        log_densities = np.empty(len(points))
         for begin in range(0, len(points), 4096):
             part = points[begin : begin + 4096]
             terms = np.hstack([np.ones((len(part), 1)), part, part[:, one] * part[:, other]]) @ coefficients.T
             highest = terms.max(axis=1)
-            found[begin : begin + 4096] = highest + np.log(np.exp(terms - highest[:, None]).sum(axis=1))
-        return found
+            log_densities[begin : begin + 4096] = highest + np.log(np.exp(terms - highest[:, None]).sum(axis=1))
+        return log_densities
 
 
 def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list[NDArray[np.int32]]:
@@ -116,12 +116,12 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     features = 1 + D + D * (D + 1) // 2
     points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
     work = np.cumsum(points) * (len(density.share) * (8.0 + features) + 4.0 * D**3)
-    kept = int(np.searchsorted(work, MOST_WORK, side="right"))
-    if kept < min(LEAST_DRAWS, len(fits)):
-        most = max(len(fit.share) for fit in fits)
-        raise ValueError(f"{most} clusters in {D} columns are too many")
-    joined = [np.empty((kept, sampled.shape[1]), dtype=np.int32) for _ in gaps]
-    for m in range(kept):
+    n_draws = int(np.searchsorted(work, MOST_WORK, side="right"))
+    if n_draws < min(LEAST_DRAWS, len(fits)):
+        most_components = max(len(fit.share) for fit in fits)
+        raise ValueError(f"{most_components} clusters in {D} columns are too many")
+    joined = [np.empty((n_draws, sampled.shape[1]), dtype=np.int32) for _ in gaps]
+    for m in range(n_draws):
         used, _ = numbered[m]
         peaks, passes, pairs = _find_passes(fits[m], density)
         for labels, gap in zip(joined, gaps, strict=True):

@@ -30,7 +30,7 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     for chain in chains:
         out.add_column(f"chain {chain}", justify="right", overflow="fold")
     out.add_column("note", overflow="fold")
-    subject, said = None, ""
+    subject, shown_note = None, ""
     for quantity in dict.fromkeys(diagnosis["quantity"]):
         rows = diagnosis[diagnosis["quantity"] == quantity]
         over_all = rows[rows["chain"].isna()]
@@ -38,11 +38,11 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
         cells += [_number(rows.loc[rows["chain"] == chain, "value"]) for chain in chains]
         note = next(iter(over_all["note"].dropna()), "") if "note" in rows else ""
         if quantity.partition("/")[2] != subject:
-            subject, said = quantity.partition("/")[2], ""
+            subject, shown_note = quantity.partition("/")[2], ""
             out.add_section()
         # a note that holds for all of a subject is shown once
-        out.add_row(Text(quantity), *cells, Text("" if note == said else note))
-        said = note
+        out.add_row(Text(quantity), *cells, Text("" if note == shown_note else note))
+        shown_note = note
     return out
 
 

@@ -42,7 +42,7 @@ def evaluations(
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Summarise the evaluations of one chain.
 
-    Parameters are those of `second_half`, and the tokens ``[E]`` that were predicted. Returns a frame with columns
+    Parameters as in `second_half`, and the tokens ``[E]`` that were predicted. Returns a frame with columns
     iteration, log_lik, tokens, perplexity (of the state), averaged (of the second half of the states so far,
     probabilities averaged by document), and float64 ``[D]``, the log of the mean probability of each document over the
     second half of all states.

@@ -133,7 +133,7 @@ def ess_per_second(track: Track, target: Target) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One sampler beside the fastest."""
+    """One sampler compared with the fastest."""
 
     sampler: str
     ratio: float
@@ -160,16 +160,16 @@ class Result:
     def __str__(self) -> str:
         if not self.others:
             return f"{self.first} alone"
-        said = ", ".join(
+        ratios = ", ".join(
             f"{one.sampler} takes {one.ratio:.3g} [{one.low:.3g}, {one.high:.3g}] times as long" for one in self.others
         )
         if self.decided:
-            return f"{self.first} is first: {said} ({self.trials} trials)"
+            return f"{self.first} is first: {ratios} ({self.trials} trials)"
         more = ""
         if self.needed is not None:
             some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,}"
             more = f"; {some} would decide it"
-        return f"not decided ({self.trials} trials{more}): {self.first} has the smallest mean, {said}"
+        return f"not decided ({self.trials} trials{more}): {self.first} has the smallest mean, {ratios}"
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:

@@ -61,12 +61,12 @@ def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
     blocks, block, size = find_blocks(rows)
     needed = max(1, math.ceil(level * len(rows) - 1e-9))
     rng = np.random.default_rng(0)
-    best, most = (np.full(len(size), -1), 0), (-1, 0)
+    best, largest = (np.full(len(size), -1), 0), (-1, 0)
     for _ in range(max(2, min(STARTS, MOST_LABELS // blocks.size))):
         labels, agree = _grow(blocks, size, needed, rng)
         reached = int(size[labels >= 0].sum()), agree
-        if reached > most:
-            best, most = (labels, agree), reached
+        if reached > largest:
+            best, largest = (labels, agree), reached
     labels, agree = best
     of_items = labels[block]
     inside = of_items >= 0
@@ -99,9 +99,9 @@ def _grow(
             counts[free] = -1
         if first is None:
             reach = counts.max(axis=1)
-            if (most := int(reach.max())) < needed:
+            if (largest := int(reach.max())) < needed:
                 return labels, len(alive)
-            among = np.flatnonzero(reach == most)
+            among = np.flatnonzero(reach == largest)
             i = int(among[rank[among].argmax()])
         else:
             i, first = first, None

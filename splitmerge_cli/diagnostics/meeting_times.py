@@ -36,7 +36,7 @@ def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
 def distance_terms(distances: NDArray[np.floating], lag: int) -> NDArray[np.float64]:
     """sum over j >= 1 of d(X_{t + j lag}, Y_{t + (j - 1) lag}), whose expectation bounds the Wasserstein distance.
 
-    `distances` are those of X after s and Y after s - `lag`, s = lag, lag + 1, ..., until the chains have met. Returns
+    `distances` lie between X after s and Y after s - `lag`, s = lag, lag + 1, ..., until the chains have met. Returns
     the sums for t = 0, 1, ..., 255; then for the iterations from each of `TIMES` to the next the largest, so that a
     mean over pairs bounds the Wasserstein distance after each of them. What follows the last is 0.
 
@@ -75,19 +75,21 @@ class Bound:
 
     def reaches(self, distances: Sequence[float]) -> str:
         """In words, from which iteration on the limit is at most each of these; empty: at none."""
-        found = {distance: self.first_below(distance) for distance in distances}
-        return ", ".join(f"{distance:g} from iteration {t} on" for distance, t in found.items() if t is not None)
+        first_by_distance = {distance: self.first_below(distance) for distance in distances}
+        return ", ".join(
+            f"{distance:g} from iteration {t} on" for distance, t in first_by_distance.items() if t is not None
+        )
 
 
 def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound:
     """The bound of the total variation distance at iterations t, from the meeting times of all pairs that were made:
-    what is left out makes it too small. `level` is that of the confidence limit.
+    the rest makes it too small. `level` is the level of the confidence limit.
 
     Notes
     -----
-    The expectation is P(b > 0) E(b | b > 0) for the terms b. The limit is that of Clopper and Pearson for P(b > 0),
-    times the mean of the positive terms plus its standard error; or that of Student's t for the mean of all, if larger.
-    Where fewer than `FEW` terms are positive their mean is that of the last t at which so many are, as if the tail of
+    The expectation is P(b > 0) E(b | b > 0) for the terms b. The limit is Clopper and Pearson's for P(b > 0),
+    times the mean of the positive terms plus its standard error; or Student's t limit for the mean of all, if larger.
+    If fewer than `FEW` terms are positive, their mean is taken from the last t at which so many are, as if the tail of
     the meeting times were geometric. So the limit never falls below 1 - (1 - level)^(1/pairs), some 3/pairs. Simulated
     coverage of 0.95 limits: 0.92 to 0.98.
 
@@ -115,8 +117,8 @@ def wasserstein_bound(terms: Sequence[NDArray[np.floating]], level: float = LEVE
         W(pi_t, pi) <= sum over j >= 1 of W(pi_{t + j lag}, pi_{t + (j - 1) lag})
                     <= E sum over j >= 1 of d(X_{t + j lag}, Y_{t + (j - 1) lag})
 
-    where the chain converges in total variation, since W(pi_t, pi) <= TV(pi_t, pi). The sum is at most that of
-    `lag_terms`, 1 for each j at which the chains have not met. The limit is made as that of `bound`; where fewer than
+    where the chain converges in total variation, since W(pi_t, pi) <= TV(pi_t, pi). The sum is at most the sum of
+    `lag_terms`, 1 for each j at which the chains have not met. The limit is made as in `bound`; if fewer than
     `FEW` pairs ever have a sum above 0, such a sum counts as 1 at least. Simulated coverage of 0.95 limits, for sums
     that differ much from pair to pair: 0.91 to 1.
 
@@ -207,7 +209,7 @@ def log_of_mean(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Logarithm of the mean over pairs of value exp(log), and its standard error, shape (n,), from arrays (pairs, n).
 
-    nan where the mean is not positive. The error is that of the mean over the mean (the delta method).
+    nan if the mean is not positive. The error is the error of the mean over the mean (the delta method).
     """
     top = log.max(axis=0)
     terms = value * np.exp(log - top)

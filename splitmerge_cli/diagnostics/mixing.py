@@ -31,12 +31,12 @@ def _chains(draws: ArrayLike) -> NDArray[np.float64]:
 
 def _scale(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale a series down whose squares would be infinite."""
-    most = np.abs(x).max(initial=0.0)
-    return x / most if most > _LARGE else x
+    largest = np.abs(x).max(initial=0.0)
+    return x / largest if largest > _LARGE else x
 
 
 def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
-    """Why R-hat of these draws ``[chains, draws]`` is undefined, that of half chains if `split`; None if defined."""
+    """Reason why R-hat of these draws ``[chains, draws]`` (of half chains if `split`) is undefined; None if defined."""
     x = _chains(draws)
     if x.shape[0] < 2:
         return ONE
@@ -147,9 +147,9 @@ def _ess(x: NDArray[np.float64]) -> float:
     rho[0] = 1.0
     # sums at lags 2 k and 2 k + 1, up to the first that is not positive: of it, or of the last that there may be, the
     # even lag alone counts, once
-    most = max(0, (n - 3) // 2)
-    pairs = rho[: 2 * most + 2].reshape(-1, 2).sum(axis=1)
-    last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else most
+    last_lag = max(0, (n - 3) // 2)
+    pairs = rho[: 2 * last_lag + 2].reshape(-1, 2).sum(axis=1)
+    last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else last_lag
     even = rho[2 * last] if rho[2 * last] > 0 or pairs[last] >= 0 else 0.0
     time = 2 * np.minimum.accumulate(pairs[:last]).sum() + even - 1
     return float(x.size / max(time, 1 / np.log10(x.size)))

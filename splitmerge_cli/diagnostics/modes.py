@@ -19,12 +19,12 @@ EXAMPLES = 2
 """Clusters that are named of a difference."""
 
 
-def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> list[list[int]]:
+def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40) -> list[list[int]]:
     """Chains by the partitions near which they stay: groups, each with its chains in ascending order.
 
     Two chains are of one group where the variation of information between a partition of one and of the other is, in
     the median, at most `APART` times that between two of one chain, or where a third joins them (single linkage).
-    `partitions` are those of the second half of each chain, int32 ``[M, N]``, in their order; at most `most` of a
+    `partitions` has the second half of each chain, int32 ``[M, N]``, in order; at most `most_rows` of a
     chain, evenly spaced, are looked at.
 
     Examples
@@ -35,13 +35,15 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) ->
     few = {}
     for chain, rows in partitions.items():
         each = np.asarray(rows, dtype=np.int32)
-        few[chain] = each[np.unique(np.linspace(0, len(each) - 1, most).astype(int))]
-    own = {chain: float(np.median(_between_different(rows))) for chain, rows in few.items()}
+        few[chain] = each[np.unique(np.linspace(0, len(each) - 1, most_rows).astype(int))]
+    own_distance = {chain: float(np.median(_between_different(rows))) for chain, rows in few.items()}
     groups: list[list[int]] = []
     for chain, rows in few.items():
         joined, others = [chain], []
         for group in groups:
-            apart = [np.median(all_distances(rows, few[c])) / max(own[chain], own[c], 1e-9) for c in group]
+            apart = [
+                np.median(all_distances(rows, few[c])) / max(own_distance[chain], own_distance[c], 1e-9) for c in group
+            ]
             if min(apart) <= APART:
                 joined += group
             else:
@@ -50,7 +52,7 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) ->
     return sorted(groups)
 
 
-def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> dict[int, NDArray[np.intp]] | None:
+def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40) -> dict[int, NDArray[np.intp]] | None:
     """Kinds of partitions between which chains move, where they do so seldom: by chain the kind of each of its
     partitions, those not looked at as the last before them.
 
@@ -70,8 +72,12 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    at = {chain: np.unique(np.linspace(0, len(rows) - 1, most).astype(int)) for chain, rows in partitions.items()}
-    drawn = np.concatenate([np.asarray(partitions[chain], dtype=np.int32)[rows] for chain, rows in at.items()])
+    rows_of_chain = {
+        chain: np.unique(np.linspace(0, len(rows) - 1, most_rows).astype(int)) for chain, rows in partitions.items()
+    }
+    drawn = np.concatenate(
+        [np.asarray(partitions[chain], dtype=np.int32)[rows] for chain, rows in rows_of_chain.items()]
+    )
     apart = all_distances(drawn, drawn)
     apart = (apart + apart.T) / 2
     np.fill_diagonal(apart, 0.0)
@@ -83,17 +89,17 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     best = max(silhouettes)
     if best < APART_DRAWS:
         return None
-    kinds = next(kinds for kinds, found in zip(tried, silhouettes, strict=True) if found >= 0.9 * best)
+    kinds = next(kinds for kinds, silhouette in zip(tried, silhouettes, strict=True) if silhouette >= 0.9 * best)
     if np.bincount(kinds)[1:].min() < len(drawn) / 20:
         return None
     # the largest first
     rank = np.argsort(np.argsort(-np.bincount(kinds)[1:], kind="stable"), kind="stable")
-    found, begin = {}, 0
-    for chain, rows in at.items():
-        own = rank[kinds[begin : begin + len(rows)] - 1]
-        found[chain] = own[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
+    silhouette, begin = {}, 0
+    for chain, rows in rows_of_chain.items():
+        own_kinds = rank[kinds[begin : begin + len(rows)] - 1]
+        silhouette[chain] = own_kinds[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
         begin += len(rows)
-    return found
+    return silhouette
 
 
 def _mean_silhouette(apart: NDArray[np.float64], kinds: NDArray[np.int32]) -> float:
@@ -102,20 +108,20 @@ def _mean_silhouette(apart: NDArray[np.float64], kinds: NDArray[np.int32]) -> fl
         # all are as far from each other
         return 0.0
     sums, sizes = apart @ members.T, members.sum(axis=1)
-    own = members.argmax(axis=0)
+    own_group = members.argmax(axis=0)
     items = np.arange(len(kinds))
-    within = sums[items, own] / np.maximum(sizes[own] - 1, 1)
+    within = sums[items, own_group] / np.maximum(sizes[own_group] - 1, 1)
     mean = sums / sizes
-    mean[items, own] = np.inf
+    mean[items, own_group] = np.inf
     other = mean.min(axis=1)
-    score = np.where(sizes[own] > 1, (other - within) / np.maximum(np.maximum(other, within), 1e-12), 0.0)
+    score = np.where(sizes[own_group] > 1, (other - within) / np.maximum(np.maximum(other, within), 1e-12), 0.0)
     return float(score.mean())
 
 
 def _between_different(rows: NDArray[np.int32]) -> NDArray[np.float64]:
     """Distances between the partitions of a chain and others of it; 0 of one alone."""
-    found = all_distances(rows, rows)
-    return found[~np.eye(len(rows), dtype=bool)] if len(rows) > 1 else np.zeros(1)
+    distances = all_distances(rows, rows)
+    return distances[~np.eye(len(rows), dtype=bool)] if len(rows) > 1 else np.zeros(1)
 
 
 def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
@@ -130,15 +136,15 @@ def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
     a, b = (np.unique(labels, return_inverse=True)[1] for labels in (one, other))
     shared = np.zeros((a.max() + 1, b.max() + 1), dtype=np.int64)
     np.add.at(shared, (a, b), 1)
-    told = []
+    sentences = []
     for table, whose, in_which in ((shared, "first", "second"), (shared.T, "second", "first")):
         parts = _find_joined(table)
         for sizes in parts[:EXAMPLES]:
-            told.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
+            sentences.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
         if len(parts) > EXAMPLES:
-            told.append(f"so are others, {len(parts) - EXAMPLES} times")
+            sentences.append(f"{len(parts) - EXAMPLES} more such unions")
     elsewhere = len(a) - int(shared.max(axis=1).sum())
-    return "; ".join(told) or f"{elsewhere:,} items are in another cluster"
+    return "; ".join(sentences) or f"{elsewhere:,} items are in another cluster"
 
 
 def _find_joined(shared: NDArray[np.int64]) -> list[list[int]]:
@@ -146,14 +152,14 @@ def _find_joined(shared: NDArray[np.int64]) -> list[list[int]]:
 
     They are at least two, each has most of its items in it, and they make most of it.
     """
-    found = []
+    unions = []
     home = shared.argmax(axis=1)
     mostly = shared.max(axis=1) > shared.sum(axis=1) / 2
     for column in range(shared.shape[1]):
         rows = np.flatnonzero((home == column) & mostly & (shared[:, column] >= 2))
         if len(rows) > 1 and shared[rows, column].sum() > shared[:, column].sum() / 2:
-            found.append(sorted(shared[rows, column].tolist(), reverse=True))
-    return sorted(found, key=sum, reverse=True)
+            unions.append(sorted(shared[rows, column].tolist(), reverse=True))
+    return sorted(unions, key=sum, reverse=True)
 
 
 def _list_sizes(sizes: Sequence[int]) -> str:

@@ -1,7 +1,8 @@
 """Monte Carlo standard errors of what a run reports: certainties, the expected loss, and the number of clusters.
 
-The error of a mean is the standard deviation of the draws over the square root of their effective sample size. That of
-a quantile is half the distance between the quantiles of two probabilities, one standard error above and below its own.
+The error of a mean is the standard deviation of the draws over the square root of their effective sample size. The
+error of a quantile is half the distance between the quantiles of two probabilities, one standard error above and below
+its own.
 
 Source: Vehtari et al. 2021, section 4.
 """
@@ -24,10 +25,10 @@ CANDIDATES = 40
 FEWEST = 10
 """Partitions that each chain must have."""
 ENOUGH = 400
-"""Partitions of all chains: where fewer are kept, since there are many items, errors are those of so many."""
+"""Partitions of all chains. If many items leave fewer, errors are reported as for so many."""
 SMALL_K = 5
 """Number of clusters below which errors of the number are shares of this instead."""
-TOO_FEW = f"fewer than {FEWEST} partitions a chain"
+TOO_FEW = f"fewer than {FEWEST} partitions per chain"
 
 
 def mean_error(draws: NDArray[np.float64]) -> float:
@@ -45,8 +46,8 @@ def mean_error(draws: NDArray[np.float64]) -> float:
 def quantile_error(draws: NDArray[np.float64], probability: float) -> float:
     """Return the Monte Carlo standard error for a quantile, a value that occurs, of draws ``[chains, draws]``."""
 
-    def quantiles(at: list[float]) -> NDArray[np.float64]:
-        return np.quantile(draws, np.clip(at, 0, 1), method="inverted_cdf")
+    def quantiles(levels: list[float]) -> NDArray[np.float64]:
+        return np.quantile(draws, np.clip(levels, 0, 1), method="inverted_cdf")
 
     below = (draws <= quantiles([probability])[0]).astype(float)
     share_error = np.sqrt(probability * (1 - probability) / mixing.ess_of_mean(below))
@@ -94,9 +95,9 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     centre = candidates[all_distances(candidates, candidates).mean(axis=1).argmin()]
     losses = distances(centre, whole).reshape(each.shape[:2])
     errors = [mean_error(series) for series in _certainties(centre, each)]
-    kept = most_partitions(each.shape[-1]) * len(each)
-    scale = min(1.0, math.sqrt(kept / ENOUGH))
-    few = f"as of {ENOUGH} partitions: {kept} are kept of so many items" if kept < ENOUGH else None
+    n_kept = most_partitions(each.shape[-1]) * len(each)
+    scale = min(1.0, math.sqrt(n_kept / ENOUGH))
+    few = f"as for {ENOUGH} partitions: {n_kept} are kept with so many items" if n_kept < ENOUGH else None
     values = {"expected_loss": mean_error(losses), "certainty": math.sqrt(np.mean(np.square(errors)))}
     return [*rows, *((f"{MCSE}/{name}", None, scale * value, few) for name, value in values.items())]
 
@@ -104,7 +105,7 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
 def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the share of its cluster with which an item is in each partition ``[chains, M, N]``: float64 ``[items,
     chains, M]``. For an item that is alone: whether it is alone among items, evenly spaced."""
-    found, by_item = [], np.moveaxis(partitions, -1, 0)
+    certainties, by_item = [], np.moveaxis(partitions, -1, 0)
     for item in evenly_spaced(len(labels), ITEMS):
         others = np.flatnonzero(labels == labels[item])
         is_alone = len(others) == 1
@@ -112,5 +113,5 @@ def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> ND
         others = others[others != item]
         others = others[evenly_spaced(len(others), MEMBERS)]
         together = by_item[others] == by_item[item]
-        found.append(~together.any(axis=0) if is_alone else together.mean(axis=0))
-    return np.array(found, dtype=float)
+        certainties.append(~together.any(axis=0) if is_alone else together.mean(axis=0))
+    return np.array(certainties, dtype=float)

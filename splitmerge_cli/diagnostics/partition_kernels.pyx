@@ -5,7 +5,7 @@ Design. A move is judged by counts alone: for each cluster of each sampled parti
 cluster of the estimate (`table`, a row a sampled cluster, uint16 where N allows it, so that it stays in the cache). The
 cost of block i in cluster k reads one row of `table` for each sampled partition; it depends on column k alone, so it is
 kept, with the number of changes that column k had seen, and read again until the column changes. Sums run in one order:
-a cost that is kept is the cost that would be found anew.
+a stored cost equals the cost that would be computed again.
 """
 import numpy as np
 
@@ -194,7 +194,7 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
     weight : float64, shape (M,)
         Share of every sampled partition.
     f, own_f : float64, shape (N + 1,)
-        Of the items that a sampled cluster shares with a column, and of those of a column.
+        Of the items that a sampled cluster shares with a column, and of the items of a column.
     grown : float64, shape (N,)
         f(n + 1) - f(n).
     changes : int64, shape (W,)
@@ -249,7 +249,7 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
                 if old >= 0:
                     shift(table, rows, M, old, -<int32_t> s)
                 if 2 * stale > width:
-                    # all of them, one beside the other
+                    # all of them, next to each other
                     stale = width
                     for k in range(width):
                         columns[k] = k
@@ -319,7 +319,7 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
     Returns
     -------
     numpy.ndarray
-        float64 ``[K]``; that of column k is of no use.
+        float64 ``[K]``; the entry of column k is not used.
     """
     cdef Py_ssize_t C = table.shape[0], K = table.shape[1], c, other
     cdef int32_t n

@@ -42,12 +42,12 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     >>> by_appearance([7, 7, 2, 7]).tolist()
     [0, 0, 1, 0]
     """
-    given = np.asarray(labels)
-    # those of a run are so numbered: no need to sort
-    numbered = given.dtype.kind == "i" and given.size and given[0] == 0 and given.min() == 0
-    if numbered and (given[1:] <= np.maximum.accumulate(given)[:-1] + 1).all():
-        return given.astype(np.int32)
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+    labels_given = np.asarray(labels)
+    # labels of a run are numbered like this: no need to sort
+    numbered = labels_given.dtype.kind == "i" and labels_given.size and labels_given[0] == 0 and labels_given.min() == 0
+    if numbered and (labels_given[1:] <= np.maximum.accumulate(labels_given)[:-1] + 1).all():
+        return labels_given.astype(np.int32)
+    _, first, inverse = np.unique(labels_given, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
@@ -112,7 +112,7 @@ def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
-    # those of a run are so numbered: no need to look at each
+    # labels of a run are numbered like this: no need to look at each
     if rows.dtype.kind == "i" and not rows[:, 0].any() and rows.min() == 0:
         seen = np.maximum.accumulate(rows, axis=1)
         if (rows[:, 1:] <= seen[:, :-1] + 1).all():
@@ -139,10 +139,10 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
     >>> distances([0, 0, 1], [[0, 0, 1], [0, 0, 0]], "binder").round(3).tolist()
     [0.0, 0.667]
     """
-    rows, own = check_partitions(partitions), by_appearance(labels)
-    if own.shape != rows.shape[1:]:
-        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
-    return _cross_distances(own[None, :], rows, loss)[0]
+    rows, reference = check_partitions(partitions), by_appearance(labels)
+    if reference.shape != rows.shape[1:]:
+        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {reference.shape}")
+    return _cross_distances(reference[None, :], rows, loss)[0]
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
@@ -162,9 +162,9 @@ def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") ->
 
 def _cross_distances(rows: NDArray[np.int32], others: NDArray[np.int32], loss: str) -> NDArray[np.float64]:
     f, scale = terms(loss, rows.shape[1])
-    own, theirs = (np.array([f[np.bincount(row)].sum() for row in of]) for of in (rows, others))
-    found = own[:, None] + theirs[None, :] - 2 * cross_terms(rows, others, f)
-    return np.maximum(found / scale, 0.0)
+    own_sums, theirs = (np.array([f[np.bincount(row)].sum() for row in partitions]) for partitions in (rows, others))
+    cross_distances = own_sums[:, None] + theirs[None, :] - 2 * cross_terms(rows, others, f)
+    return np.maximum(cross_distances / scale, 0.0)
 
 
 class ExpectedLoss:
@@ -172,8 +172,8 @@ class ExpectedLoss:
 
     Items that share a cluster in every sampled partition move as one. Nothing is lost by it: in the number of such
     items that lie in one of two clusters, the others in the other, the mean is concave (f'' is 1/n or constant, no
-    intersection is larger than its cluster, and 2 - a, the weight of the clusters, is no larger than 2, that of the
-    intersections), so that an end, where they are together, is best.
+    intersection is larger than its cluster, and 2 - a, the weight of the clusters, is no larger than 2, the weight of
+    the intersections), so that an end, where they are together, is best.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class ExpectedLoss:
     most_cells : int
         Cells that a table of intersections may have.
     a : float
-        Cost of separating what is together, from 0 to 2; 2 - a is that of joining what is apart.
+        Cost of separating what is together, from 0 to 2; joining what is apart costs 2 - a.
     clusters : tuple of int, optional
         Fewest and most clusters of the partitions whose loss is asked for; by default any number.
 
@@ -216,8 +216,8 @@ class ExpectedLoss:
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
-        self.fewest_clusters, most = clusters or (1, len(self.size))
-        self.most_clusters = min(len(self.size), fitting, most)
+        self.fewest_clusters, most_clusters = clusters or (1, len(self.size))
+        self.most_clusters = min(len(self.size), fitting, most_clusters)
         first = np.cumsum(self.widths) - self.widths  # cluster of each partition
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
@@ -251,15 +251,15 @@ class ExpectedLoss:
     def __call__(self, labels: NDArray[np.int64]) -> float:
         """Expected loss of a partition, given the labels of the blocks ``[A]``."""
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
-        most = 4 * max(self.cluster.size, 2**16)
-        if most >= C * K:
+        most_cells = 4 * max(self.cluster.size, 2**16)
+        if most_cells >= C * K:
             each = float(self.cluster_weight @ self.f[self.intersections(labels)].sum(axis=1))
         else:
             from scipy.sparse import csr_array  # takes long to import: a short run has no table as large
 
             A, M = self.cluster.shape
             items, members = np.repeat(self.size, M), np.repeat(np.arange(A), M)
-            own = csr_array((np.ones_like(labels), labels, np.arange(A + 1)), shape=(A, K))
-            shared = csr_array((items, (self.cluster.ravel(), members))) @ own
+            indicators = csr_array((np.ones_like(labels), labels, np.arange(A + 1)), shape=(A, K))
+            shared = csr_array((items, (self.cluster.ravel(), members))) @ indicators
             each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
         return max(0.0, (float(self.own[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)

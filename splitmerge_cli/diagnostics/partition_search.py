@@ -98,11 +98,11 @@ class Search:
     def place(self, order: NDArray[np.int64]) -> bool:
         """Put blocks, in their order, where the expected loss is least, as long as there is work left; whether one was
         elsewhere before."""
-        at, moved = 0, False
-        while at < len(order) and self.work <= self.max_work:
-            at, self.used, work, some = place_blocks(
+        position, moved = 0, False
+        while position < len(order) and self.work <= self.max_work:
+            position, self.used, work, some = place_blocks(
                 order,
-                at,
+                position,
                 self.labels,
                 self.sizes,
                 self.table,
@@ -152,8 +152,8 @@ class Search:
             self.kept, self.kept_at = np.zeros((1, len(self.sizes))), np.zeros((1, len(self.sizes)), dtype=np.int64)
 
 
-def _pack_columns(table: NDArray[Any], kept: NDArray[np.int64], spare: int) -> NDArray[Any]:
+def _pack_columns(table: NDArray[Any], columns: NDArray[np.int64], spare: int) -> NDArray[Any]:
     """Keep some columns of a table, with empty ones behind them; row by row in memory."""
-    packed = np.zeros((len(table), len(kept) + spare), dtype=table.dtype)
-    packed[:, : len(kept)] = table[:, kept]
+    packed = np.zeros((len(table), len(columns) + spare), dtype=table.dtype)
+    packed[:, : len(columns)] = table[:, columns]
     return packed

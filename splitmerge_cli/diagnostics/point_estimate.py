@@ -1,4 +1,4 @@
-"""One clustering for a whole posterior: the partition of least expected loss.
+"""Summarise a posterior by one clustering: the partition of least expected loss.
 
 The mean of the loss over the sampled partitions is computed as it is, not by a bound, and minimised by a greedy search
 (`partition_search`). Of the variation of information it is not the lower bound that puts the mean inside the logarithm.
@@ -31,7 +31,7 @@ MAX_WORK = 2**29
 """Once the search has looked up so many cells, a second's work or so, it tries no further start; after four times as
 many it moves nothing any more."""
 COST = 1.1
-"""Cost of separating what is together, in the estimate of a run; 2 less it is that of joining what is apart."""
+"""Cost of separating what is together, in the estimate of a run; joining what is apart costs 2 less this."""
 LEVEL = 0.95
 """Probability of the interval for K."""
 
@@ -59,10 +59,10 @@ class Estimate:
         return int(self.labels.max()) + 1
 
 
-def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
-    """Numbers of at most `most` of `n` rows, evenly spaced; all of them where they are no more."""
-    kept = min(n, most)
-    return (2 * np.arange(kept, dtype=np.int64) + 1) * n // (2 * max(kept, 1))
+def evenly_spaced(n: int, at_most: int) -> NDArray[np.int64]:
+    """Numbers of at most `at_most` of `n` rows, evenly spaced; all of them where they are no more."""
+    n_kept = min(n, at_most)
+    return (2 * np.arange(n_kept, dtype=np.int64) + 1) * n // (2 * max(n_kept, 1))
 
 
 def most_partitions(N: int) -> int:
@@ -79,7 +79,7 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     widest = int(rows.max()) + 1
     fitting = MAX_CELLS // widest**2
     if fitting < min(MIN_PARTITIONS, len(rows)):
-        raise TooManyClusters(f"{widest} clusters in a partition are too many for the expected distance to be found")
+        raise TooManyClusters(f"{widest} clusters in a partition are too many to compute the expected distance")
     return rows[evenly_spaced(len(rows), fitting)]
 
 
@@ -113,7 +113,7 @@ def minimise_expected_loss(
     loss : {"vi", "binder"}
         Variation of information, or Binder's loss (`partition_losses`).
     a : float
-        Cost of separating what is together, from 0 to 2; 2 - a is that of joining what is apart.
+        Cost of separating what is together, from 0 to 2; joining what is apart costs 2 - a.
     clusters : tuple of int, optional
         Fewest and most clusters that it may have, such as `interval_of_counts`; at least one of the partitions has
         so many. By default any number.
@@ -150,7 +150,7 @@ def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
     interval of K has, the largest first; raises as `minimise_expected_loss`.
 
-    The interval is that of all draws of the run. Without it the partitions give it; they also do where none of those
+    The interval comes from all draws of the run. Without it the partitions give it, and also if none of the partitions
     that are averaged has as many clusters.
     """
     rows = thin_partitions(partitions)

@@ -1,4 +1,4 @@
-"""Several partitions that stand for a posterior, with weights.
+"""Several partitions that represent a posterior, with weights.
 
 L partitions (particles) c_1, ..., c_L with weights w_l approximate the sampled ones best, in the Wasserstein distance
 of the loss d, where the mean of min_l d(c_l, c) over the sampled c is least, w_l being the share of those that are
@@ -30,7 +30,7 @@ ROUNDS = 20
 
 @dataclass(frozen=True)
 class Representative:
-    """One of several partitions that stand for a posterior."""
+    """One of several partitions that represent a posterior."""
 
     labels: NDArray[np.int32]
     """``[N]``, numbered by first appearance."""
@@ -45,11 +45,11 @@ class Representative:
         return int(self.labels.max()) + 1
 
 
-def representatives(partitions: ArrayLike, most: int, loss: str = "vi") -> list[Representative]:
-    """Partitions that stand for a posterior, at most so many, that of the largest weight first; there are fewer where
+def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> list[Representative]:
+    """Partitions that represent a posterior, at most so many, the largest weight first; there are fewer if
     fewer differ. Of the sampled ones ``[M, N]`` those count that the point estimate averages.
 
-    Raises as `minimise_expected_loss`, and a ValueError for `most` below 1.
+    Raises as `minimise_expected_loss`, and a ValueError for `number` below 1.
 
     Examples
     --------
@@ -57,11 +57,11 @@ def representatives(partitions: ArrayLike, most: int, loss: str = "vi") -> list[
     >>> [(one.labels.tolist(), one.weight, one.expected_loss) for one in found]
     [([0, 0, 1], 0.75, 0.0), ([0, 1, 1], 0.25, 0.0)]
     """
-    if most < 1:
-        raise ValueError(f"answers={most}: expected at least 1")
+    if number < 1:
+        raise ValueError(f"answers={number}: expected at least 1")
     rows = thin_partitions(partitions)
     least, best = np.inf, (rows[:1], np.zeros((1, len(rows))))
-    for medoids in _medoids(all_distances(rows, rows, loss), most, max(2, min(TAKEN, MOST_LABELS // rows.size))):
+    for medoids in _medoids(all_distances(rows, rows, loss), number, max(2, min(TAKEN, MOST_LABELS // rows.size))):
         particles, value = rows[list(medoids)], np.inf
         for _ in range(ROUNDS):
             near = all_distances(particles, rows, loss)
@@ -71,38 +71,41 @@ def representatives(partitions: ArrayLike, most: int, loss: str = "vi") -> list[
             value = reached
             if value < least - ROUNDING:
                 least, best = value, (particles, near)
-            of = near.argmin(axis=0)
-            particles = np.stack([_better(rows[of == k], particles[k], loss) for k in np.unique(of)])
+            nearest = near.argmin(axis=0)
+            particles = np.stack([_better(rows[nearest == k], particles[k], loss) for k in np.unique(nearest)])
     particles, near = best
-    of, closest = near.argmin(axis=0), near.min(axis=0)
-    found = [
-        Representative(particles[k], float((of == k).mean()), float(closest[of == k].mean())) for k in np.unique(of)
+    nearest, closest = near.argmin(axis=0), near.min(axis=0)
+    chosen_sets = [
+        Representative(particles[k], float((nearest == k).mean()), float(closest[nearest == k].mean()))
+        for k in np.unique(nearest)
     ]
-    return sorted(found, key=lambda one: -one.weight)
+    return sorted(chosen_sets, key=lambda one: -one.weight)
 
 
 def _better(rows: NDArray[np.int32], present: NDArray[np.int32], loss: str) -> NDArray[np.int32]:
     """The partition of least expected loss of some, or the present one where the search finds none that is better."""
-    found = minimise_expected_loss(rows, loss)
-    return found.labels if found.expected_loss < all_distances([present], rows, loss).mean() - ROUNDING else present
+    estimate = minimise_expected_loss(rows, loss)
+    return (
+        estimate.labels if estimate.expected_loss < all_distances([present], rows, loss).mean() - ROUNDING else present
+    )
 
 
-def _medoids(distance: NDArray[np.float64], most: int, sets: int) -> list[tuple[int, ...]]:
+def _medoids(distance: NDArray[np.float64], number: int, sets: int) -> list[tuple[int, ...]]:
     """The best different sets of medoids, given the distances ``[M, M]``: each set begins with partitions that are
     drawn with probabilities in proportion to their distances from those before."""
     rng = np.random.default_rng(0)
-    found: dict[tuple[int, ...], float] = {}
+    loss_by_set: dict[tuple[int, ...], float] = {}
     for _ in range(DRAWN):
         chosen = [int(rng.integers(len(distance)))]
         near = distance[chosen[0]]
-        while len(chosen) < most and near.max() > ROUNDING:
+        while len(chosen) < number and near.max() > ROUNDING:
             chosen.append(int(rng.choice(len(near), p=near / near.sum())))
             near = np.minimum(near, distance[chosen[-1]])
         value = np.inf
         while (reached := float(distance[chosen].min(axis=0).mean())) < value - ROUNDING:
-            value, at = reached, tuple(sorted(chosen))
-            of = distance[chosen].argmin(axis=0)
-            members = [np.flatnonzero(of == k) for k in np.unique(of)]
+            value, medoid_set = reached, tuple(sorted(chosen))
+            nearest = distance[chosen].argmin(axis=0)
+            members = [np.flatnonzero(nearest == k) for k in np.unique(nearest)]
             chosen = [int(of_one[distance[np.ix_(of_one, of_one)].sum(axis=1).argmin()]) for of_one in members]
-        found[at] = value
-    return sorted(found, key=lambda one: found[one])[:sets]
+        loss_by_set[medoid_set] = value
+    return sorted(loss_by_set, key=lambda one: loss_by_set[one])[:sets]

@@ -1,6 +1,6 @@
 """Diagnostics of restarts: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
 
-The chains of a run may share their history, so they are not independent; those of different runs (restarts, which
+The chains of a run may share their history, so they are not independent; chains of different runs (restarts, which
 differ in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation times), 3.4 (standardised iterations)
 and 3.5 (R-hat of the log joint density).
 """
@@ -103,8 +103,8 @@ def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
 
     `trace` has chain, iteration and largest of ``trace.parquet``; iterations up to `after` are dropped.
     """
-    kept = trace[trace["iteration"] > after]
-    first = [np.stack(chain["largest"].tolist())[:, 0] for _, chain in kept.groupby("chain", sort=True)]
+    late = trace[trace["iteration"] > after]
+    first = [np.stack(chain["largest"].tolist())[:, 0] for _, chain in late.groupby("chain", sort=True)]
     times = np.array([mixing.autocorrelation_times(x) for x in first])
     return Times(times, len(times), int(np.isnan(times).sum()))
 
@@ -119,7 +119,7 @@ def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> 
     members = [np.flatnonzero(truth == cluster) for cluster in np.unique(truth)]
     if (least := min(map(len, members))) < each:
         raise ValueError(f"each={each}: expected at most {least}, the size of the smallest planted cluster")
-    items = np.concatenate([rng.choice(of, each, replace=False) for of in members])
+    items = np.concatenate([rng.choice(cluster_items, each, replace=False) for cluster_items in members])
     return np.array(list(combinations(items.tolist(), 2)), dtype=np.int64).reshape(-1, 2)
 
 
@@ -139,9 +139,9 @@ def indicator_times(
         Sums up the times of a chain's pairs, in place of their maximum.
     """
     i, j = np.asarray(pairs).T
-    kept = partitions[partitions["iteration"] > after]
+    late = partitions[partitions["iteration"] > after]
     values, undefined, series = [], 0, 0
-    for _, chain in kept.groupby("chain", sort=True):
+    for _, chain in late.groupby("chain", sort=True):
         labels = np.stack(chain["labels"].tolist())
         times = mixing.autocorrelation_times((labels[:, i] == labels[:, j]).T)
         missing = np.isnan(times)
@@ -159,5 +159,5 @@ def standardised_iterations(moves: pd.DataFrame, iterations: int | Mapping[int, 
     """
     total = moves.groupby("chain")["seconds"].sum()
     swept = moves[moves["move"].isin(SWEEPS)].groupby("chain")["seconds"].sum().reindex(total.index, fill_value=0.0)
-    made = pd.Series(iterations, index=total.index, dtype=float)
-    return (made * total / swept.where(swept > 0)).rename("standardised")
+    iterations_made = pd.Series(iterations, index=total.index, dtype=float)
+    return (iterations_made * total / swept.where(swept > 0)).rename("standardised")

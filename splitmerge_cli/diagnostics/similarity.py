@@ -5,7 +5,7 @@ of their posterior probability of being together. The matrix as a whole is there
 number there are single rows, and means over the clusters of a partition.
 
 In all functions `partitions` are the sampled ones, int ``[M, N]``, of which one that came up twice stands there twice;
-`labels` are those of a partition, int ``[N]``, its K clusters numbered 0, 1, ... A ValueError reports shapes that do
+`labels` describe a partition, int ``[N]``, its K clusters numbered 0, 1, ... A ValueError reports shapes that do
 not fit, and labels that leave a number out.
 
 Source: Binder 1978 (the matrix); Fritsch and Ickstadt 2009, section 2.
@@ -24,7 +24,7 @@ MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
 
 _CELLS = 2**24
-"""Cells of what is held at a time, beside the result."""
+"""Number of cells held at a time, in addition to the result."""
 _FEW_CELLS = 16
 """Cells per item in a table of two partitions up to which counting into the table is faster than sorting."""
 _PAIR_COST = 1500
@@ -37,7 +37,7 @@ class TooManyItems(ValueError):
 
 @dataclass(frozen=True)
 class Membership:
-    """How sure it is where each item of a partition belongs.
+    """How certain each item's cluster in a partition is.
 
     `certainty` and `second_probability` are probabilities of events that exclude each other, so their sum is at most 1.
     What is left is the probability that the item is with neither.
@@ -103,20 +103,20 @@ def mean_co_clustering(
     """Mean co-clustering of the items with the other members of each cluster, some items at a time: their numbers,
     int64 ``[n]``, and means ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the
     probability of being alone."""
-    rows, own, sizes = _fitting(partitions, labels)
-    N, K = len(own), len(sizes)
-    members, shared = _count_members(rows, own, K)
+    rows, own_labels, sizes = _fitting(partitions, labels)
+    N, K = len(own_labels), len(sizes)
+    members, shared = _count_members(rows, own_labels, K)
     alone = np.zeros(N)
     for row in rows:
         alone += np.bincount(row)[row] == 1
     for some in _bands_of_items(N, K):
         means = (members[some] @ shared).toarray() / len(rows)
-        at, mine = np.arange(len(some)), own[some]
+        positions, mine = np.arange(len(some)), own_labels[some]
         # an item is no other member of its own cluster
-        means[at, mine] -= 1
+        means[positions, mine] -= 1
         means /= np.where(np.arange(K) == mine[:, None], sizes - 1, sizes).clip(1)
         single = sizes[mine] == 1
-        means[at[single], mine[single]] = alone[some[single]] / len(rows)
+        means[positions[single], mine[single]] = alone[some[single]] / len(rows)
         yield some, means.clip(0, 1)
 
 
@@ -131,51 +131,53 @@ def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
     >>> found.certainty.tolist(), found.second.tolist(), found.second_probability.tolist()
     ([1.0, 1.0, 0.5], [-1, -1, 0], [0.0, 0.0, 0.5])
     """
-    rows, own, sizes = _fitting(partitions, labels)
-    N, K = len(own), len(sizes)
+    rows, own_labels, sizes = _fitting(partitions, labels)
+    N, K = len(own_labels), len(sizes)
     certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
-    for items, means in mean_co_clustering(rows, own):
-        certainty[items] = means[np.arange(len(items)), own[items]]
+    for items, means in mean_co_clustering(rows, own_labels):
+        certainty[items] = means[np.arange(len(items)), own_labels[items]]
     if K == 1:
         return Membership(certainty, second, probability)
-    members, shared = _count_members(rows, own, K)
+    members, shared = _count_members(rows, own_labels, K)
     # a draw counts by the share of the own cluster that the item is apart from
     members = csr_array(
-        (_measure_separation(rows, own, sizes).ravel(), members.indices, members.indptr), shape=members.shape
+        (_measure_separation(rows, own_labels, sizes).ravel(), members.indices, members.indptr), shape=members.shape
     )
     for some in _bands_of_items(N, K):
         means = (members[some] @ shared).toarray() / len(rows) / sizes
-        at = np.arange(len(some))
-        means[at, own[some]] = -1
+        positions = np.arange(len(some))
+        means[positions, own_labels[some]] = -1
         # sums in another order differ by rounding: equals are equals
         best = means.round(12).argmax(axis=1)
-        probability[some] = means[at, best].clip(0, 1)
+        probability[some] = means[positions, best].clip(0, 1)
         second[some] = np.where(probability[some].round(12) > 0, best, -1)
     return Membership(certainty, second, probability)
 
 
 def _measure_separation(
-    rows: NDArray[np.int32], own: NDArray[np.int64], sizes: NDArray[np.int64]
+    rows: NDArray[np.int32], own_labels: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Share of the other members of its own cluster that an item is apart from, in every partition; for an item that is
     alone in its cluster 1 where it is not alone in the partition: float64 ``[N, M]``."""
-    N, single = len(own), sizes[own] == 1
-    found = np.empty((N, len(rows)))
+    N, single = len(own_labels), sizes[own_labels] == 1
+    separation = np.empty((N, len(rows)))
     for m, row in enumerate(rows):
-        both = row.astype(np.int64) * len(sizes) + own
+        both = row.astype(np.int64) * len(sizes) + own_labels
         if (int(row.max()) + 1) * len(sizes) <= _FEW_CELLS * N:
             together = np.bincount(both)[both]
         else:
             _, place, counts = np.unique(both, return_inverse=True, return_counts=True)
             together = counts[place]
-        found[:, m] = 1 - (together - 1) / np.maximum(sizes[own] - 1, 1)
-        found[single, m] = np.bincount(row)[row[single]] > 1
-    return found
+        separation[:, m] = 1 - (together - 1) / np.maximum(sizes[own_labels] - 1, 1)
+        separation[single, m] = np.bincount(row)[row[single]] > 1
+    return separation
 
 
-def _count_members(rows: NDArray[np.int32], own: NDArray[np.int64], K: int) -> tuple[csr_array, csr_array]:
+def _count_members(rows: NDArray[np.int32], own_labels: NDArray[np.int64], K: int) -> tuple[csr_array, csr_array]:
     """Return the sampled clusters of each item, ``[N, C]``, and their members by the K clusters, ``[C, K]``."""
-    assignment = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), K))
+    assignment = csr_array(
+        (np.ones(len(own_labels)), (np.arange(len(own_labels)), own_labels)), shape=(len(own_labels), K)
+    )
     members = _one_hot(rows)
     return members, (members.T @ assignment).tocsr()
 
@@ -190,11 +192,11 @@ def _bands_of_items(N: int, K: int) -> Iterator[NDArray[np.int64]]:
 def block_means(partitions: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
     """Mean co-clustering between the clusters of a partition, over all pairs of different items: float64 ``[K, K]``,
     symmetric; 1 on the diagonal where a cluster has one item, which has no pair."""
-    rows, own, sizes = _fitting(partitions, labels)
+    rows, own_labels, sizes = _fitting(partitions, labels)
     K = len(sizes)
     total = np.zeros((K, K))
     for row in rows:
-        shared = csr_array((np.ones(len(own)), (own, row)), shape=(K, int(row.max()) + 1))
+        shared = csr_array((np.ones(len(own_labels)), (own_labels, row)), shape=(K, int(row.max()) + 1))
         total += (shared @ shared.T).toarray()
     pairs = np.outer(sizes, sizes).astype(float)
     np.fill_diagonal(total, total.diagonal() - len(rows) * sizes)
@@ -208,12 +210,12 @@ def _fitting(
     partitions: ArrayLike, labels: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Partitions, labels and sizes of the clusters, checked."""
-    rows, own = check_partitions(partitions), np.asarray(labels)
-    if own.shape != rows.shape[1:]:
-        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
-    if own.min() < 0 or not (sizes := np.bincount(own)).all():
+    rows, own_labels = check_partitions(partitions), np.asarray(labels)
+    if own_labels.shape != rows.shape[1:]:
+        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own_labels.shape}")
+    if own_labels.min() < 0 or not (sizes := np.bincount(own_labels)).all():
         raise ValueError("labels: expected clusters numbered 0, 1, ..., none left out")
-    return rows, own.astype(np.int64), sizes
+    return rows, own_labels.astype(np.int64), sizes
 
 
 def _has_small_clusters(rows: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -235,9 +237,9 @@ def _one_hot(rows: NDArray[np.int32]) -> csr_array:
 
 def _bands(rows: NDArray[np.int32], N: int) -> Iterator[NDArray[np.int32]]:
     """The partitions, some at a time, so that a dense table of items and their clusters has `_CELLS` cells."""
-    most, begin, held = max(1, _CELLS // N), 0, 0
+    most_items, begin, held = max(1, _CELLS // N), 0, 0
     for m, width in enumerate((rows.max(axis=1) + 1).tolist()):
-        if held + width > most and m > begin:
+        if held + width > most_items and m > begin:
             yield rows[begin:m]
             begin, held = m, 0
         held += width

@@ -107,7 +107,7 @@ def measure(name: str, series: NDArray[np.float64]) -> tuple[NDArray[np.float64]
         (f"rhat_classic/{name}", None, mixing.rhat_classic(x), whys[1]),
     ]
     if name == DISTANCE and x.shape[1] < FEW_DISTANCES:
-        few = f"fewer than {FEW_DISTANCES} distances a chain"
+        few = f"fewer than {FEW_DISTANCES} distances per chain"
         rows = [row if row[3] is not None else (*row[:2], np.nan, few) for row in rows]
     if name != DISTANCE:
         note = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
@@ -130,15 +130,15 @@ def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
     if name not in SUMS:
         return x
     values, place = np.unique(x, return_inverse=True)
-    most = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     with np.errstate(invalid="ignore"):  # infinite densities have no distance
-        begins = np.r_[True, ~(np.diff(values) <= ROUNDING * most)]
+        begins = np.r_[True, ~(np.diff(values) <= ROUNDING * largest)]
     return values[np.flatnonzero(begins)[np.cumsum(begins) - 1]][place].reshape(x.shape)
 
 
 def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
-    of = np.asarray(chains)
-    return {c: np.flatnonzero(of == c) for c in sorted(set(of.tolist()))}
+    chain_of_row = np.asarray(chains)
+    return {c: np.flatnonzero(chain_of_row == c) for c in sorted(set(chain_of_row.tolist()))}
 
 
 def diagnose(
@@ -181,7 +181,7 @@ def diagnose(
 
 def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
     """Rows of a diagnosis on chains none of whose draws differ in the second halves; none where some do:
-    ``found/chains``, the chains that reached the state each by itself, and ``found/draws`` of the second halves of all
+    ``found/chains``, the chains that reached the state independently, and ``found/draws`` of the second halves of all
     chains.
 
     `searches` says whether each chain has a start of its own that is built from the data (item by item). Otherwise the
@@ -229,7 +229,7 @@ def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
     true = np.asarray(truth)
     known = np.flatnonzero(true >= 0)
     if len(known) < len(true):
-        rows.append((TRUE_LABELS, None, float(len(known)), f"of {len(true)} items: the scores are over these"))
+        rows.append((TRUE_LABELS, None, float(len(known)), f"the scores are over {len(true)} items"))
 
     def agree(agreement: Callable[[ArrayLike, ArrayLike], float], labels: ArrayLike) -> float:
         return agreement(true[known], np.asarray(labels)[known])
@@ -247,16 +247,16 @@ def _moves(moves: Sequence[Mapping[Any, Any]], trace: Mapping[Any, Any]) -> list
     half = {chain: iteration[rows].max() / 2 for chain, rows in by_chain.items()}
     chains = list(by_chain)
     rows: list[Row] = []
-    for move in dict.fromkeys(of["move"] for of in moves):
-        every = [of for of in moves if of["move"] == move]
-        if sum(of["proposed"] for of in every) >= TRIED and all("last_accepted" in of for of in every):
-            late = sum(of["last_accepted"] > half[of["chain"]] for of in every)
+    for move in dict.fromkeys(counts["move"] for counts in moves):
+        every = [counts for counts in moves if counts["move"] == move]
+        if sum(counts["proposed"] for counts in every) >= TRIED and all("last_accepted" in counts for counts in every):
+            late = sum(counts["last_accepted"] > half[counts["chain"]] for counts in every)
             rows.append((f"{ACCEPTING}/{move}", None, float(late), None))
         for column, name in [("accepted", "acceptance"), ("null", "null")]:
             for chain in [None, *chains]:
-                part = [of for of in moves if of["move"] == move and chain in (None, of["chain"])]
-                proposed = sum(of["proposed"] for of in part)
-                value = sum(of[column] for of in part) / proposed if proposed else np.nan
+                part = [counts for counts in moves if counts["move"] == move and chain in (None, counts["chain"])]
+                proposed = sum(counts["proposed"] for counts in part)
+                value = sum(counts[column] for counts in part) / proposed if proposed else np.nan
                 rows.append((f"{name}/{move}", chain, value, None if proposed else "never proposed"))
     return rows
 
@@ -265,10 +265,13 @@ def _pace(trace: Mapping[Any, Any]) -> list[Row]:
     columns = [np.asarray(trace[name]) for name in ("seconds", "iteration")]
     last = {chain: [x[rows].max() for x in columns] for chain, rows in _rows_by_chain(trace["chain"]).items()}
     seconds, iterations = (np.sum(each) for each in zip(*last.values(), strict=True))
-    note = None if seconds > 0 else "timing=false: no times were taken"
+    note = None if seconds > 0 else "timing=false: no times were recorded"
 
     def pace(seconds: float, iterations: int) -> float:
         return seconds / iterations if iterations and note is None else np.nan
 
     name = "seconds_per_iteration"
-    return [(name, None, pace(seconds, iterations), note), *((name, c, pace(*at), note) for c, at in last.items())]
+    return [
+        (name, None, pace(seconds, iterations), note),
+        *((name, c, pace(*seconds_and_iterations), note) for c, seconds_and_iterations in last.items()),
+    ]

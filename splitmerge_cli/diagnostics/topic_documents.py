@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 
 LEVEL = 0.95
 """Level of the intervals."""
@@ -39,18 +40,18 @@ def documents(
 
     A proportion is a share of the tokens of the document: the mean over the recorded states, int32 ``[N]`` each,
     numbered in any way; of the reference alone, the state whose topics are used, where there are none. topic and second
-    are those of the largest. low and high: quantiles of the states, of level 0.95; NaN where there are fewer than 10.
+    describe the largest. low and high: quantiles of the states, of level 0.95; NaN with fewer than 10.
     Empty documents have no topic. `starts` ``[J + 1]`` says where each document begins.
     """
     J, K = len(starts) - 1, int(reference.max()) + 1
     lengths, document = np.diff(starts), topics.document_of(starts)
     seen = [match_labels(labels, reference) for labels in states]
-    total = sum(topics.counts(document, own, (J, K)) for own in seen or [reference])
+    total = sum(topics.counts(document, state_topics, (J, K)) for state_topics in seen or [reference])
     held = csr_array(total)
     first, second = np.full(J, -1), np.full(J, -1)
     proportion, second_proportion = np.full(J, np.nan), np.full(J, np.nan)
     for j, (a, b) in enumerate(_rows(held.indptr)):
-        # the largest first, among equals that of the smaller number
+        # the largest first, among equals the smaller number
         order = a + np.lexsort((held.indices[a:b], -held.data[a:b]))
         scale = lengths[j] * max(len(seen), 1)
         if len(order):
@@ -59,7 +60,9 @@ def documents(
             second[j], second_proportion[j] = held.indices[order[1]], held.data[order[1]] / scale
     low, high = np.full(J, np.nan), np.full(J, np.nan)
     if len(seen) >= LEAST_STATES:
-        counts = np.stack([np.bincount(document[own == first[document]], minlength=J) for own in seen])
+        counts = np.stack(
+            [np.bincount(document[state_topics == first[document]], minlength=J) for state_topics in seen]
+        )
         some = lengths > 0
         ends = np.quantile(counts[:, some] / lengths[some], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
         low[some], high[some] = ends
@@ -71,5 +74,5 @@ def documents(
         frame[column] = values
     frame["second"], frame["second_proportion"] = second, second_proportion
     for column in ("topic", "second"):
-        frame[column] = frame[column].astype("Int64").mask(frame[column] < 0)
+        frame[column] = number_clusters(frame[column].astype("Int64").mask(frame[column] < 0))
     return frame

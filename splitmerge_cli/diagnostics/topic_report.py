@@ -23,19 +23,19 @@ LETTERS = 40
 
 def overview(summary: Mapping[str, Any]) -> Table:
     """The largest topics of a run's best chain, given its ``summary.json``."""
-    found = summary["topics"]
+    facts = summary["topics"]
     several = _chains(summary) > 1
     out = Table()
     for name in ("topic", "share", "coherence", *(["chains"] if several else [])):
         out.add_column(name, justify="right")
     out.add_column("most relevant words", overflow="fold")
-    for topic in found[:SHOWN]:
+    for topic in facts[:SHOWN]:
         coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
         chains = [str(topic["chains"])] if several else []
         out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, *chains, _words(topic["top_words"]))
-    if left := found[SHOWN:]:
-        share = sum(topic["share"] for topic in left)
-        out.add_row("", f"{share:.1%}", "", *([""] if several else []), f"in {len(left)} more")
+    if more := facts[SHOWN:]:
+        share = sum(topic["share"] for topic in more)
+        out.add_row("", f"{share:.1%}", "", *([""] if several else []), f"in {len(more)} more")
     return out
 
 
@@ -73,12 +73,15 @@ def perplexity_line(summary: Mapping[str, Any]) -> str | None:
     """How well held-out documents are predicted, in a line; None where it was not evaluated."""
     if "perplexity" not in summary:
         return None
-    found = summary["perplexity"]
-    if found is None:
-        return "held-out perplexity: no chain came as far as perplexity.every; a larger budget, or fewer iterations"
-    last = ", ".join(f"{value:.4g}" for value in found["averaged"])
+    facts = summary["perplexity"]
+    if facts is None:
+        return (
+            "held-out perplexity: no chain reached the iteration perplexity.every; expected a larger budget or a "
+            "smaller perplexity.every"
+        )
+    last = ", ".join(f"{value:.4g}" for value in facts["averaged"])
     return (
-        f"held-out perplexity ({found['method']}, {found['tokens']:,} tokens): {found['all_chains']:.4g}, averaged "
+        f"held-out perplexity ({facts['method']}, {facts['tokens']:,} tokens): {facts['all_chains']:.4g}, averaged "
         f"over the states of the second half of all chains (each: {last})"
     )
 
@@ -101,7 +104,7 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
     """How far the topics of every two runs agree, whatever their numbers.
 
     Topics are matched one to one by the Hellinger distance of their words' posterior means (see
-    `splitmerge_cli.diagnostics.topics.match`), those of different corpora over the words of both. Where the corpora are
+    `splitmerge_cli.diagnostics.topics.match`), topics of different corpora over the words of both. If the corpora are
     the same, there is also the normalised mutual information of the topics of their tokens.
     """
     out = Table(title="topics of runs, matched by Hellinger distance", title_justify="left")
@@ -112,11 +115,11 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
     for a, b in combinations(runs, 2):
         vocabulary = pd.Index(pd.unique(pd.concat([run.words["word"].astype(str) for run in (a, b)])))
         V = max(a.V, b.V, len(vocabulary))
-        own, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
-        found = topics.match(own, other)
-        sizes = f"{found.large[0]} and {found.large[1]}"
+        own_topics, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
+        matched = topics.match(own_topics, other)
+        sizes = f"{matched.large[0]} and {matched.large[1]}"
         names = Text(a.name), Text(b.name)
-        out.add_row(*names, f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens))
+        out.add_row(*names, f"{matched.similarity:.3f}", str(matched.matched), sizes, _nmi(a.tokens, b.tokens))
     return out
 
 

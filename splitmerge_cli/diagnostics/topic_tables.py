@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.topics import Topics
 
 Row = tuple[str, int | None, float, str | None]
@@ -46,9 +47,9 @@ class ChainTopics:
     labels : numpy.ndarray
         int32 ``[N]``, topic of every token, numbered by first appearance.
     weights : numpy.ndarray
-        float64 ``[K + 1]``, weight of each of these topics, that of all others last.
+        float64 ``[K + 1]``, weight of each of these topics, and of all others last.
     alpha0, eta : float
-        Concentration of a document's mixture, and that of a topic's words.
+        Concentrations of a document's mixture and of a topic's words.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class ChainTopics:
         self.sizes = self.words.sum(axis=1)
         self.shares = self.sizes / self.sizes.sum()
         self._shown = topics.relevant_entries(self.words, eta)
-        self.top = [self.words.indices[at] for at in self._shown]
+        self.top = [self.words.indices[position] for position in self._shown]
 
     @property
     def K(self) -> int:
@@ -88,14 +89,14 @@ class ChainTopics:
     def top_probabilities(self) -> list[NDArray[np.float64]]:
         """Posterior means as `word_probability`, of the words in `top`."""
         probability = self.word_probability()
-        return [probability[at] for at in self._shown]
+        return [probability[position] for position in self._shown]
 
     def overview(self, matches: Sequence[topics.Match] = ()) -> list[dict[str, Any]]:
-        """Entries for the summary, one a topic; `matches` are those of all other chains' topics with these."""
+        """Entries for the summary, one per topic; `matches` has the matches of all other chains' topics with these."""
         same = sum((match.is_shared(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
-                "topic": k,
+                "topic": number_clusters(k),
                 "tokens": int(self.sizes[k]),
                 "share": float(self.shares[k]),
                 "coherence": float(c) if np.isfinite(c := self.coherence[k]) else None,
@@ -120,7 +121,7 @@ def topics_table(chain: int, state: ChainTopics) -> pa.Table:
     return pa.table(
         {
             "chain": np.full(state.K, chain, dtype=np.int32),
-            "topic": np.arange(state.K, dtype=np.int32),
+            "topic": number_clusters(np.arange(state.K, dtype=np.int32)),
             "tokens": state.sizes,
             "share": state.shares,
             "weight": state.weights,
@@ -137,7 +138,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
     return pa.table(
         {
             "chain": np.full(state.words.nnz, chain, dtype=np.int32),
-            "topic": _rows(state.words),
+            "topic": number_clusters(_rows(state.words)),
             "word": _encode_names(state.words.indices, state.data.vocabulary),
             "count": state.words.data,
             "probability": state.word_probability(),
@@ -156,7 +157,7 @@ def documents_table(chain: int, state: ChainTopics) -> pa.Table:
             "chain": np.full(held.nnz, chain, dtype=np.int32),
             "document": document,
             "name": pa.nulls(held.nnz, pa.string()) if names is None else pa.array(names, pa.string()).take(document),
-            "topic": held.indices.astype(np.int32),
+            "topic": number_clusters(held.indices.astype(np.int32)),
             "count": held.data,
             "probability": mean,
         }
@@ -172,25 +173,25 @@ def tokens_table(state: ChainTopics) -> pa.Table:
             "document": data.document,
             "position": position.astype(np.int32),
             "word": _encode_names(data.words, data.vocabulary),
-            "topic": state.labels,
+            "topic": number_clusters(state.labels),
         }
     )
 
 
 def match_chains(states: Sequence[ChainTopics], best: int) -> dict[int, topics.Match]:
-    """The topics of every other chain, matched with those of chain `best`."""
-    own = states[best].distributions
-    return {c: topics.match(state.distributions, own) for c, state in enumerate(states) if c != best}
+    """The topics of every other chain, matched with the topics of chain `best`."""
+    best_topics = states[best].distributions
+    return {c: topics.match(state.distributions, best_topics) for c, state in enumerate(states) if c != best}
 
 
 def agreement_rows(
     states: Sequence[ChainTopics], best: int, matches: Mapping[int, topics.Match], truth: Topics | None
 ) -> list[Row]:
-    """How far the topics of the chains agree with those of chain `best`, and with the true ones where they are known.
+    """Agreement of the chains' topics with chain `best`, and with the true ones if they are known.
 
     ``topic_similarity/chains``, ``topics_matched/chains``, ``nmi/chains``: each chain against `best`, by
     `match_chains`, and over all the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain,
-    and over all that of `best`. See `splitmerge_cli.diagnostics.topics.Match`.
+    and over all the agreement of `best`. See `splitmerge_cli.diagnostics.topics.Match`.
     """
     rows: list[Row] = []
     if matches:
@@ -201,7 +202,7 @@ def agreement_rows(
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
         note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
-        similarity, matched = [found.similarity for found in each], [float(found.matched) for found in each]
+        similarity, matched = [match.similarity for match in each], [float(match.matched) for match in each]
         for name, values in [("topic_similarity", similarity), ("topics_matched", matched)]:
             rows.append((f"{name}/truth", None, values[best], note))
             rows += [(f"{name}/truth", c, value, None) for c, value in enumerate(values)]
@@ -217,7 +218,8 @@ def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | N
     """The topics of one chain of ``topic_words.parquet``, its columns topic, word, count, over a vocabulary that holds
     all of its words; `V` is how many words there are where they are more."""
     column = vocabulary.get_indexer(frame["word"].astype(str))
-    topic = frame["topic"].to_numpy()
+    # each topic has a word, so the first number is there: 1, or 0 of a run made earlier
+    topic = frame["topic"].to_numpy() - frame["topic"].min()
     K = int(topic.max()) + 1
     return Topics.of_counts(
         csr_array((frame["count"].to_numpy(), (topic, column)), shape=(K, V or len(vocabulary))), eta

@@ -55,9 +55,9 @@ def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
     return rank[labels], order
 
 
-def relevant_entries(words: csr_array, eta: float, most: int = TOP) -> list[NDArray[np.int64]]:
+def relevant_entries(words: csr_array, eta: float, most_words: int = TOP) -> list[NDArray[np.int64]]:
     """Where the words stand that are most relevant to each topic, most first, among equals by ascending number: for
-    each topic positions in ``words.indices`` and ``words.data``, `most` at most.
+    each topic positions in ``words.indices`` and ``words.data``, `most_words` at most.
 
     The relevance of a word is w log phi + (1 - w) log(phi / p): phi is its probability in the topic, of posterior mean
     (eta + n_kw) / (V eta + n_k), p its share of all tokens, w is `RELEVANCE`. `words` are the tokens ``[K, V]`` by
@@ -69,7 +69,7 @@ def relevant_entries(words: csr_array, eta: float, most: int = TOP) -> list[NDAr
     share = np.log(words.sum(axis=0)[words.indices])
     relevance = np.log(eta + words.data) - (1.0 - RELEVANCE) * share
     rows = [slice(begin, end) for begin, end in pairwise(words.indptr)]
-    return [row.start + np.argsort(-relevance[row], kind="stable")[:most] for row in rows]
+    return [row.start + np.argsort(-relevance[row], kind="stable")[:most_words] for row in rows]
 
 
 def coherence(
@@ -80,7 +80,7 @@ def coherence(
 
     A pair has log(p_ab / (p_a p_b)) / -log p_ab, p the share of the documents that hold a, b, or both: -1 for words
     that never meet, 0 for independent ones (and for two that every document holds), 1 for words that never part.
-    `words` ``[N]`` are those of every token; documents begin at `starts` ``[J + 1]``, and empty ones do not count.
+    `words` ``[N]`` has the word of every token; documents begin at `starts` ``[J + 1]``, and empty ones do not count.
 
     Source: Bouma 2009; Roeder, Both and Hinneburg 2015 (there with a sliding window; here a window is a document).
     """
@@ -176,9 +176,9 @@ class Match:
 
     def is_shared(self, K: int) -> NDArray[np.bool_]:
         """Which of the K topics of the second state have a partner of similarity `MATCHED` at least, bool ``[K]``."""
-        found = np.zeros(K, dtype=bool)
-        found[self.pairs[self.each >= MATCHED, 1]] = True
-        return found
+        has_partner = np.zeros(K, dtype=bool)
+        has_partner[self.pairs[self.each >= MATCHED, 1]] = True
+        return has_partner
 
 
 def match(a: Topics, b: Topics) -> Match:
@@ -188,8 +188,8 @@ def match(a: Topics, b: Topics) -> Match:
 
     ours, theirs = (np.sort(np.argsort(-x.shares, kind="stable")[:MOST]) for x in (a, b))
     alike = similarity(a.part(ours), b.part(theirs))
-    at = linear_sum_assignment(alike, maximize=True)
-    rows, columns, each = ours[at[0]], theirs[at[1]], alike[at]
+    pairs = linear_sum_assignment(alike, maximize=True)
+    rows, columns, each = ours[pairs[0]], theirs[pairs[1]], alike[pairs]
     ours, theirs = a.shares[rows], b.shares[columns]
     same = (each >= MATCHED) & (np.minimum(ours, theirs) >= LARGE)
     large = int((a.shares >= LARGE).sum()), int((b.shares >= LARGE).sum())

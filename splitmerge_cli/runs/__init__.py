@@ -34,6 +34,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"splitmerge_cli.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"splitmerge_cli.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,4 +1,4 @@
-"""Advice after a run: one command that can be pasted, for that very run, and why.
+"""Advice after a run: one command to paste, made for this run, and the reason for it.
 
 The advice looks at what the run shows: how many chains there are, whether they differ in modes or only mix slowly,
 what its sampler accepts, where they began, how many clusters have a single item. Longer runs go on where the run ended
@@ -29,44 +29,44 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
 
 ENOUGH_DRAWS = 400
-"""Effective sample size to which a longer run is to lead."""
+"""Effective sample size that a longer run aims at."""
 KEPT = "none"
-"""Value of ``data.stop_words`` with which all words stay."""
+"""Value of ``data.stop_words`` that keeps all words."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 MANY_COPIES = 0.1
-"""Share of rows that repeat others from which on reading each once is advised."""
+"""Share of repeated rows from which the advice is to read each row once."""
 CHAINS = 4
-"""Chains whose R-hat tells from more than one pair whether they agree."""
+"""Number of chains that is advised, so that R-hat compares more than one pair."""
 FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
 MOST_TIMES = 8
-"""Most times as long as a run is the next."""
+"""Largest factor by which the next run is longer."""
 REPLICAS, LEAST_POWER = 4, 0.3
 """Replicas of each chain, and their least power, where chains stay in several modes after a search."""
 SWAPPED = 200
-"""Items up to which chains are advised to swap states with replicas: of more, few swaps are accepted."""
+"""Items up to which the advice is to swap states with replicas. With more items few swaps are accepted."""
 MOVES = 20
-"""Moves before each scan, where those of the run are not enough."""
+"""Moves before each scan, if the run has fewer."""
 SHORT = 500
 """Iterations below which a run is made longer before anything else is changed."""
 FAR = 10.0
-"""Difference of log joint densities from which on the lower mode counts for little: a factor of 20,000."""
+"""Difference of log joint densities from which the lower mode hardly counts: a factor of 20,000."""
 SINGLE = 100
-"""Clusters of one item from which on the model is looked at."""
+"""Number of single-item clusters from which the advice questions the model."""
 
 
 def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
-    """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
+    """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
 
     Parameters
     ----------
     run : Run
-        A finished one. Of data that a program held the line has the keys that are to be changed, not a command.
+        A finished one. If a program held the data, the line has the keys to change, not a command.
     judged : Convergence
         Of its chains.
     spec : RunSpecification, optional
-        Of the run; it is read where it is not at hand.
+        Of the run. Read from the run if it is not given.
     """
     try:
         spec = spec or specification_of(run)
@@ -75,7 +75,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     step = _choose_step(run, spec, judged)
     if step is None:
         if judged.converged and _can_be_merged(run.summary, spec):
-            yield "the clusters merged pair by pair, down to one, and which level predicts held-out rows best:"
+            yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
             yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
         return
     why, changed = step
@@ -88,33 +88,33 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
 
 
 def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
-    """Whether the clusters overlap, and levels of them can be compared by held-out rows, not by their density."""
+    """Whether the clusters overlap, and merged levels can be compared by held-out rows but not by density."""
     is_table = spec.model.kind.has_rows and spec.data.name != "given"
     several = is_table and misfit.do_overlap(summary) and count_larger(summary["point_estimate"]["labels"]) > 1
     return several and schema.GROUPS not in summary
 
 
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
-    """Whether many rows of the data repeat another row as chance does not make them, and are items of their own."""
-    found = summary.get("repeated_rows")
-    if found is None or found["read"] != KEEP:
+    """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
+    repeated = summary.get("repeated_rows")
+    if repeated is None or repeated["read"] != KEEP:
         return False
-    return bool(found["rows"] - found["different"] >= MANY_COPIES * found["rows"])
+    return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
 
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
-    """Why, and the keys that are to be changed."""
+    """Choose the next step: the reason and the keys to change."""
     if has_many_copies(run.summary):
         changed: dict[str, Any] = {"data.repeated": ONCE}
-        # what was chosen by held-out rows was chosen for clusters of copies
+        # held-out rows chose the covariance for clusters of copies
         if "model.covariance" in (run.summary.get("chosen") or {}):
             changed |= {"model.covariance": auto.AUTO}
-        return "each different row once:", changed
+        return "read each different row once:", changed
     if (other := misfit.choose_model(run.summary, spec)) is not None:
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
-        return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
+        return "use a value instead of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
         return "one chain cannot show convergence; run several:", {"chains": CHAINS}
     if judged.converged is None:
@@ -124,30 +124,30 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
     if judged.converged is False:
         return _advise_apart(run, spec, judged)
     if judged.ess is not None and judged.ess < FEW_DRAWS:
-        why = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; the chains go on:"
+        why = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; continue the chains:"
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
-        return "the chains go on:", _prolong(run, spec, _count_times(judged.ess or 0.0))
+        return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
     return _advise_single(run, spec) or choose_gap(run.summary, spec)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Advise where all chains keep one number of clusters, to which none came from more, or none from fewer."""
+    """Advise if all chains keep one number of clusters that none reached from above, or none from below."""
     if spec.init == MIXTURE:
         return None
-    why = "starts of one cluster, of single items, or from the prior, which show whether chains from elsewhere agree:"
+    why = "start from one cluster, from single items and from the prior, to see whether these chains agree:"
     return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
 
 
 def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
-    """Advise where chains have not converged."""
+    """Advise if chains have not converged."""
     modes, ess, stands_still = run.summary.get("modes"), judged.ess or 0.0, _stands_still(spec, judged)
     if not stands_still and max(run.summary["iterations"]) < SHORT and not spec.is_open:
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
     # an open run has been as long as its data allow: eight times that is minutes to hours
     is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
-        return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
+        return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
         if spec.init == search.SEARCH:  # the lines on the modes are the answer
             return None
@@ -162,7 +162,7 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
 
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Other words, another sampler, another start or more moves, and why; None where all that was tried."""
+    """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
     if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
         return "topics without the words that most documents have", {"data.stop_words": auto.AUTO}
     if run.summary["N"] >= stages.LARGE and spec.init == "random" and stages.why_not_in_stages(spec) is None:
@@ -177,13 +177,13 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         return None
     if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
-        return "starts that look for the best mode first, each chain by itself", changed
+        return "starts that search for the best mode first, for each chain separately", changed
     if spec.init == search.SEARCH:
         # more moves from the same starts leave the chains in the same modes
         if spec.tempering.levels or run.summary["N"] > SWAPPED or not has_powers(spec):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
-        return "replicas under powers of the likelihood, which cross between modes", swaps
+        return "replicas under powers of the likelihood, which move between modes", swaps
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
@@ -196,7 +196,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
 
 
 def _stands_still(spec: RunSpecification, judged: "Convergence") -> bool:
-    """Whether no move of the samplers was accepted in the second half of any chain, those of the schedule aside."""
+    """Whether no move of the samplers, except the schedule's, was accepted in the second half of any chain."""
     return {move for sampler in spec.samplers for move in sampler.target.MOVES} <= set(judged.never_accepted)
 
 
@@ -214,25 +214,25 @@ def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any
     covariance = spec.values["model"].get("covariance")
     if spec.data.name != "csv" or covariance is None or covariance == "full":
         return None
-    return f"{single:,} clusters have one item each; the covariance that predicts best:", {
+    return f"{single:,} clusters have one item each; choose the covariance that predicts best:", {
         "model.covariance": auto.AUTO
     }
 
 
 def _choose_value(spec: RunSpecification, name: str) -> Any:
-    """Choose a number in place of a prior: the default, where that is one."""
+    """Choose a number instead of a prior: the default, if that is a number."""
     model = spec.model.name
     known = choice("model", model).get(name) if model in choices("model") else None
     return known if isinstance(known, int | float) else 1
 
 
 def _count_times(ess: float) -> int:
-    """Count how many times as long chains are to be, by the smallest effective sample size that they have."""
+    """Factor by which chains should become longer, from their smallest effective sample size."""
     return max(2, min(MOST_TIMES, math.ceil(ENOUGH_DRAWS / max(ess, 1.0))))
 
 
 def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
-    """Limits with which a run goes on to be so many times as long, or somewhat longer."""
+    """Limits with which a run becomes `times` as long, or somewhat longer."""
     if spec.budget is not None:
         limits: dict[str, Any] = {"budget": times * spec.budget}
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}
@@ -241,16 +241,16 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
 
 
 def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
-    """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
+    """Find the fewest iterations, at least `least`, whose recorded partitions are all partitions of the run."""
     items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind, values=None)
 
     def spacing(iterations: int) -> Any:
         return recorders.recorder_of(replace(spec, iterations=iterations), items).spacing  # type: ignore[arg-type]
 
-    own, made = spacing(spec.iterations or least), max(run.summary["iterations"])
-    step = max(1, own.every)
+    spacing_of_run, iterations_made = spacing(spec.iterations or least), max(run.summary["iterations"])
+    step = max(1, spacing_of_run.every)
     wanted = spacing(least)
-    if are_recorded(wanted, own, made):
+    if are_recorded(wanted, spacing_of_run, iterations_made):
         return least
     # spacings grow with the iterations: the last number that has the next multiple
     low, high, goal = least, 2 * least + step, (wanted.every // step + 1) * step
@@ -261,22 +261,22 @@ def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
 
 
 def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
-    """Say near which partitions groups of chains stay, and in what the first two differ."""
-    told = []
+    """Describe the partitions near which groups of chains stay, and the difference between the first two."""
+    descriptions = []
     for group in modes["groups"]:
         if "shares" in group:
-            said = "of chains " + ", ".join(f"{share:.0%}" for share in group["shares"])
+            chains = "of chains " + ", ".join(f"{share:.0%}" for share in group["shares"])
         else:
-            said = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
-        told.append(f"{said}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
+            chains = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
+        descriptions.append(f"{chains}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
     does = "move seldom between" if "shares" in modes["groups"][0] else "stay near"
-    yield f"the chains {does} {len(told)} different partitions ({'; '.join(told)})"
-    yield f"of the first and the second: {modes['difference']}"
+    yield f"the chains {does} {len(descriptions)} different partitions ({'; '.join(descriptions)})"
+    yield f"difference between the first and the second: {modes['difference']}"
     first, second = (group["log_joint"] for group in modes["groups"][:2])
     if first - second > FAR:
         yield (
-            f"the log joint of the first is {first - second:.1f} higher: the others have next to no probability beside "
-            "it, unless they are far wider"
+            f"the log joint of the first is {first - second:.1f} higher, so the others have almost no probability, "
+            "unless they are far wider"
         )
     else:
-        yield "the densities are alike, so the data allow each; how probable each is the chains do not say"
+        yield "the densities are similar, so the data allow each; the chains do not show how probable each is"

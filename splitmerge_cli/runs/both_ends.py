@@ -3,7 +3,7 @@
 A run that nobody gave a length ends when its chains agree. Where all of them keep one number of clusters, to which none
 came from fewer, or none from more, their agreement shows nothing about those numbers: it may be that no move between is
 ever accepted. Two chains then begin at one cluster and at as many as there can be, 500 at most, and make as many
-iterations. They are evidence on convergence alone; the estimate is that of the chains of the run.
+iterations. They are evidence on convergence only; the estimate uses the chains of the run.
 """
 
 from collections.abc import Mapping
@@ -71,15 +71,15 @@ def run_from_both_ends(
         After Ctrl-C.
     """
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
-    most = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)
-    for number, K0 in enumerate((1, most), plan.spec.chains):
+    largest_K = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)
+    for number, K0 in enumerate((1, largest_K), plan.spec.chains):
         builder = replace(plan.builder, spec=replace(plan.spec, init="random", K0=K0), labels=None)
         rows = _advance(plan, builder.chain(number), iterations)
         rows["chain"] = np.full(len(rows["iteration"]), number)
         for name, parts in columns.items():
             parts.append(rows[name])
-        at = rows["partition_iteration"]
-        if len(chosen := late_rows(at, iterations, plan.dataset.N)):
+        recorded_at = rows["partition_iteration"]
+        if len(chosen := late_rows(recorded_at, iterations, plan.dataset.N)):
             late[number] = rows["partition_labels"][chosen]
         half = rows["iteration"] > iterations / 2
         means = {name: float(rows[name][half].mean()) for name in ("n_clusters", "log_joint")}

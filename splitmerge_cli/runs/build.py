@@ -85,7 +85,7 @@ class Builder:
 
     @np.errstate(all="ignore")
     def coupled_chains(self, number: int, lag: int, coupling: str, powers: Sequence[float] = ()) -> CoupledChains:
-        """Build two coupled chains at their starts, each drawn by itself from the same distribution.
+        """Build two coupled chains at their initial states, drawn independently from the same distribution.
 
         Parameters
         ----------
@@ -136,8 +136,8 @@ class Builder:
         elif spec.init == SEARCH:
             start_by_search(spec, model, self.dataset, rng)
         else:
-            given = of_chain(self.labels, number)
-            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, given)
+            own_labels = of_chain(self.labels, number)
+            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels)
             model.set_labels(labels, K if model.allows_empty else None)
         model.start_parameters(rng)
         log_joint = model.log_joint()
@@ -160,9 +160,9 @@ class Builder:
             )
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
-            own = {**options, "power": options["power"] * power} if "power" in options else options
-            replica = build_model(replace(spec.model, options=own), self.dataset)
-            if own is options:
+            replica_options = {**options, "power": options["power"] * power} if "power" in options else options
+            replica = build_model(replace(spec.model, options=replica_options), self.dataset)
+            if replica_options is options:
                 replica.temper(power)  # type: ignore[attr-defined]
             return replica, build_schedule(spec, replica, rng).samplers
 

@@ -2,8 +2,8 @@
 
 Given a recorded partition and its hyper-parameters the parameters of every cluster are drawn from their posterior,
 which is conjugate, and data are drawn from these: a replication, in the partition's clusters and with the cells missing
-that are missing in the data. A quantity of the data is compared with that of the replications, each pair in the same
-partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predictive checks").
+that are missing in the data. A quantity of the data is compared with the same quantity of the replications, each pair
+in the same partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predictive checks").
 """
 
 import importlib
@@ -68,7 +68,7 @@ TIES = 8
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity of the data beside those of the replications."""
+    """A quantity of the data compared with the replications."""
 
     subject: str
     """The column, the two columns, or what of a network."""
@@ -142,40 +142,44 @@ def check_fit(
     """Check how well the model of a run describes its data, by replications from draws of its posterior in turn, at
     least `draws` of them. They have about `cells` cells of a larger table (None: `quantities.MOST_CELLS`).
 
-    A `ConfigError` says that the states lack what the model keeps beside the partition.
+    A `ConfigError` if the states lack what the model keeps in addition to the partition.
     """
     if (reason := explain_unchecked(model, dataset)) is not None:
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
-    rng, of, options = np.random.default_rng(seed), find_quantities(model)(dataset, cells), options_of(model, dataset)
+    rng, quantities, options = (
+        np.random.default_rng(seed),
+        find_quantities(model)(dataset, cells),
+        options_of(model, dataset),
+    )
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for state in islice(cycle(states), max(draws, len(states))):
         labels = np.unique(state.labels, return_inverse=True)[1]
-        given = Given(dataset, labels, options, state.parameters, rows=of.rows, columns=of.columns)
+        conditions = Given(dataset, labels, options, state.parameters, rows=quantities.rows, columns=quantities.columns)
         try:
-            made = of.take(model.target.simulate(rng, given))
+            replication = quantities.take(model.target.simulate(rng, conditions))
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        for key, value in of.measure(made, given.z).items():
+        for key, value in quantities.measure(replication, conditions.z).items():
             seen.setdefault(key, ([], []))[1].append(value)
-        for key, value in of.measure(of.values, given.z).items():
+        for key, value in quantities.measure(quantities.values, conditions.z).items():
             seen[key][0].append(value)
-    checks = [_check(key, np.array(data), np.array(made)) for key, (data, made) in seen.items()]
-    unchecked = list(of.unchecked)
+    checks = [_check(key, np.array(data), np.array(replication)) for key, (data, replication) in seen.items()]
+    unchecked = list(quantities.unchecked)
     if options.get("power", 1.0) != 1.0:
         unchecked.append(
             f"how far the data may be from the model: model.power={options['power']:g} is chosen such that some "
             "difference changes nothing, and data that the model makes have none"
         )
-    return Fit(checks, unchecked, max(draws, len(states)), getattr(of, "of_columns", ()))
+    return Fit(checks, unchecked, max(draws, len(states)), getattr(quantities, "of_columns", ()))
 
 
 def find_quantities(model: Component) -> type[Quantities]:
     """The class that the model names, or else the kind of its data."""
     module, _, name = (model.target.QUANTITIES or model.kind.quantities).partition(":")
-    found: type[Quantities] = getattr(importlib.import_module(module), name)
-    return found
+    quantities: type[Quantities] = getattr(importlib.import_module(module), name)
+    return quantities
 
 
 def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
@@ -184,14 +188,14 @@ def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
     return read_options("model", target.OPTIONS, target.with_defaults_of(dataset, **model.options))
 
 
-def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
-    both = np.isfinite(data) & np.isfinite(made)
+def _check(key: tuple[str, str], data: Array, replications: Array) -> Check:
+    both = np.isfinite(data) & np.isfinite(replications)
     if not both.any():
         return Check(*key, math.nan, math.nan, math.nan, math.nan, 1.0)
-    data, made = data[both], made[both]
-    fewer = min((made >= data).sum(), (made <= data).sum())
-    low, median, high = np.quantile(made, [0.025, 0.5, 0.975], method="inverted_cdf")
-    share = min(1.0, 2.0 * (fewer + 1) / (len(made) + 1))
+    data, replications = data[both], replications[both]
+    fewer = min((replications >= data).sum(), (replications <= data).sum())
+    low, median, high = np.quantile(replications, [0.025, 0.5, 0.975], method="inverted_cdf")
+    share = min(1.0, 2.0 * (fewer + 1) / (len(replications) + 1))
     return Check(
         *key,
         float(data.mean()),
@@ -199,7 +203,7 @@ def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
         float(low),
         float(high),
         float(share),
-        float(made.mean()),
-        float(made.std()),
+        float(replications.mean()),
+        float(replications.std()),
         bool(fewer == 0),
     )

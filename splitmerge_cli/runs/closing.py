@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
 
 MOST_CLUSTERS = 10
-"""Clusters that are shown; `smcmc summary` shows all."""
+"""Number of clusters shown; `smcmc summary` shows all."""
 
 
 def say(run: Run, spec: "RunSpecification | None" = None) -> None:
-    """Print what a recorder says of a finished run, its clusters where it describes them, the interval of their number,
-    how like the truth they are where that is known, what to be warned of, and last whether its chains have
-    converged."""
+    """Print the closing lines of a finished run: clusters, interval of their number, agreement with the truth,
+    warnings.
+
+    The last lines say whether its chains have converged and what to do next.
+    """
     recorders.say(run)
     # the lines of clusters end with those of the interval
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
@@ -38,19 +40,19 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
 
 
 def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
-    """Whether the chains of a run have converged, why not, and what to do next.
+    """Describe whether the chains of a run have converged, why not, and what to do next.
 
     Parameters
     ----------
     run : Run
         A finished one.
     spec : RunSpecification, optional
-        Its specification, where that is at hand.
+        Its specification, if it is known already.
 
     Yields
     ------
     str
-        The verdict; where something is to be done, why, and a line ``next: smcmc run ...``.
+        The verdict; then, if something is to be done, the reason and a line ``next: smcmc run ...``.
     """
     judged = judgement_of(run)
     yield from _describe_judgement(run, judged)
@@ -61,10 +63,10 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
 
 
 def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
-    """Say what the judgement is, and what it rests on."""
+    """Describe the judgement and its evidence."""
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
-        yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
+        yield f"not sampled: {', '.join(names)} (unknown, but constant in the second half of every chain)"
         if differ(judged):
             yield f"R-hat of {judged.quantity} is {rhat}"
     elif judged.converged is None:
@@ -72,8 +74,8 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
         yield f"cannot tell whether the {chains} converged: {judged.note}"
     elif judged.converged is False:
         yield (
-            f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters are those of the single best state, no "
-            f"estimate over all chains; smcmc diagnose --all {shell_word(str(run.path))} shows every quantity"
+            f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters shown are the single best state, not "
+            f"an estimate over all chains; smcmc diagnose --all {shell_word(str(run.path))} shows every quantity"
         )
         if modes := run.summary.get("modes"):
             yield from advice.describe_modes(modes)
@@ -92,7 +94,7 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
 
 
 def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
-    """Say what became of the two chains from both ends (`splitmerge_cli.runs.both_ends`)."""
+    """Describe where the two chains from both ends ended (`splitmerge_cli.runs.both_ends`)."""
     starts = " and ".join(f"{end['start']:,}" for end in ends)
     if agree:
         return f"two more chains, from {starts} clusters, agree with them"
@@ -120,7 +122,7 @@ def warnings(run: Run) -> Iterator[str]:
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2
         yield (
-            f"lshsm proposed nothing: no item finds another in its hash tables ({tables['without_direction']} of "
+            f"lshsm proposed nothing: no item shares a hash bucket with another ({tables['without_direction']} of "
             f"{run.summary['N']} items equal the mean and have no direction)"
             + (f"; with sampler.bits={fewer} some may" if fewer else "")
         )
@@ -130,24 +132,24 @@ SELDOM = 0.1
 """A swap rate below which more replicas are advised."""
 
 
-def _describe_portfolio(found: Mapping[str, Any], iterations: int) -> str:
-    """Say how the weights of the samplers ended, and where draws that count were made while they changed."""
-    by_weight = sorted(found["weights"].items(), key=lambda item: -item[1])
+def _describe_portfolio(portfolio: Mapping[str, Any], iterations: int) -> str:
+    """Describe the final weights of the samplers, and whether draws that count were made while these changed."""
+    by_weight = sorted(portfolio["weights"].items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {weight:.0%}" for name, weight in by_weight)
-    learned = found["learned"]
-    how = f"learned in {learned:,} steps by the change that a unit of work brings" if learned else "as they were given"
-    moves = f"{found['moves']} move{'s' * (found['moves'] > 1)} a step"
+    learned = portfolio["learned"]
+    how = f"learned in {learned:,} steps by the change that a unit of work brings" if learned else "as given"
+    moves = f"{portfolio['moves']} move{'s' * (portfolio['moves'] > 1)} a step"
     line = f"portfolio: {moves}, {parts} ({how}; of chain 0)"
-    enough = 2 * found.get("learning", learned)
+    enough = 2 * portfolio.get("learning", learned)
     if enough <= iterations:
         return line
-    return f"{line}; the second half of {iterations:,} iterations begins while they change, that of {enough:,} does not"
+    return f"{line}; the weights still change in the second half of {iterations:,} iterations; {enough:,} are enough"
 
 
 def _describe_swaps(powers: Sequence[float], moves: Mapping[str, Mapping[str, int]]) -> str:
-    """How often chains and replicas swapped states."""
+    """Describe how often chains and replicas swapped states."""
     rates = [moves[f"swap {t}"]["accepted"] / max(moves[f"swap {t}"]["proposed"], 1) for t in range(1, len(powers) + 1)]
-    text = f"tempering: of the swaps of neighbours {', '.join(f'{rate:.0%}' for rate in rates)} were accepted"
+    text = f"tempering: {', '.join(f'{rate:.0%}' for rate in rates)} of the swaps between neighbours were accepted"
     text += f" (powers of the first chain: 1, {', '.join(f'{power:.3g}' for power in powers)})"
     if min(rates) >= SELDOM:
         return text

@@ -1,4 +1,4 @@
-"""The clusterings of a finished run that are scored, and the one that stands for all of them."""
+"""The clusterings of a finished run that are scored, and the one that represents all of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def clusterings_of(
         labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
         return Clustering(labels, labels[chain], f"chain {chain}: highest log {meaning}")
 
-    found = {
+    best_states = {
         "last": of_outcomes("last_labels", "best_log_joint", "joint"),
         "best": of_outcomes("best_labels", "best_log_joint", "joint"),
         "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
@@ -76,11 +76,11 @@ def clusterings_of(
     listed = "clusters.csv: " * recorder.is_listed
     if pooled is not None and why_not is None:
         note = f"{listed}{pooled.estimate.partitions} partitions of all chains"
-        return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
+        return best_states | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
-    instead = found["best" if recorder.is_listed else "last"]
+    instead = best_states["best" if recorder.is_listed else "last"]
     labels = None if instead.over_all is None else by_size(instead.over_all)
-    return found | {"point": Clustering(of_chains, labels, f"{listed}{instead.note}; {why_not}")}
+    return best_states | {"point": Clustering(of_chains, labels, f"{listed}{instead.note}; {why_not}")}
 
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
@@ -92,8 +92,13 @@ def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns chain, iteration and n_clusters at least.
     """
+    return interval_of_counts(late_counts(trace))
+
+
+def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
+    """The numbers of clusters of which `interval_of_trace` is the interval."""
     columns = ("chain", "iteration", "n_clusters")
-    return interval_of_counts(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
+    return np.asarray(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
 
 
 def interval_of_run(run: "Run") -> tuple[int, int]:
@@ -116,7 +121,7 @@ def pooled_estimate(
     Parameters
     ----------
     recorder : Recorder
-        That of the run.
+        The data set of the run.
     sampled : mapping of int to numpy.ndarray
         By chain, the partitions that `select_averaged` gives.
     interval : tuple of int
@@ -145,10 +150,10 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
     if (joined := joined_partitions(run)) is not None:
         return joined
     summary = run.summary
-    found = second_half_partitions(run.path, summary["N"], summary["iterations"])
-    if not found:
+    by_chain = second_half_partitions(run.path, summary["N"], summary["iterations"])
+    if not by_chain:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
-    return np.concatenate(list(found.values()))
+    return np.concatenate(list(by_chain.values()))
 
 
 def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
@@ -216,7 +221,10 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
         of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]
-        chosen = [rows[late_rows(iteration[rows], made, N)] for rows, made in zip(of_chain, iterations, strict=True)]
+        chosen = [
+            rows[late_rows(iteration[rows], iterations_made, N)]
+            for rows, iterations_made in zip(of_chain, iterations, strict=True)
+        ]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         columns = [name for name in ("labels", schema.PARAMETERS) if name in file.schema_arrow.names]
         further: list[NDArray[np.float64]] = []
@@ -235,19 +243,19 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
     return {c: Late(iteration[chosen[c]], labels, more[c]) for c, labels in enumerate(each) if len(labels)}
 
 
-def late_rows(at: NDArray[np.int64], made: int, N: int) -> NDArray[np.int64]:
-    """The rows of a chain's second half that are looked at, of those recorded at iterations `at`.
+def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:
+    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`.
 
     Parameters
     ----------
-    at : numpy.ndarray
+    recorded : numpy.ndarray
         int64, ascending.
-    made : int
+    iterations_made : int
         Iterations of the chain.
     N : int
         Items.
     """
-    numbers = np.flatnonzero(at > made / 2)
+    numbers = np.flatnonzero(recorded > iterations_made / 2)
     return numbers[evenly_spaced(len(numbers), most_partitions(N))]
 
 

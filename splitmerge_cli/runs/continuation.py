@@ -1,4 +1,4 @@
-"""Runs that go on where a finished one ended: the chains are the same, only longer.
+"""Runs that continue a finished one: the chains are the same, only longer.
 
 The draws of a chain depend neither on how many follow nor on when it was stopped. So a run of 40,000 iterations begins
 with the states, and the rows, of a finished one of 20,000, and ends with the bytes of one that was made at once. A
@@ -37,28 +37,28 @@ OF_BATCH = "rate"
 
 
 def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"]) -> None:
-    """Keep what another run needs to go on where this one ended.
+    """Keep the states from which a longer run can continue.
 
-    The runs of an experiment keep nothing: how long they are belongs to the experiment.
+    Runs of an experiment keep nothing, because their length belongs to the experiment.
     """
     if plan.spec.experiment:
         return
-    kept = []
+    states = []
     for chain in chains:
         saved = chain.read_checkpoint()
         assert saved is not None
         left_out = (*LABELS, "last_labels", OF_BATCH)
-        told = {key: value for key, value in saved["outcome"].items() if key not in left_out}
+        outcome = {key: value for key, value in saved["outcome"].items() if key not in left_out}
         evaluated: dict[str, Any] | None = None
         if plan.recorder.evaluates:
             rows = chain.table(schema.HELDOUT, plan.spec.chains)
             evaluated = {name: numbers_of(rows[name]) for name in ("iteration", "seconds", "tokens", "log_lik")}
-        kept.append({"state": saved["state"], "outcome": told, "evaluated": evaluated})
-    store.write_states(STATES.format(chains_id(plan.spec, plan.digests)), {"chains": kept})
+        states.append({"state": saved["state"], "outcome": outcome, "evaluated": evaluated})
+    store.write_states(STATES.format(chains_id(plan.spec, plan.digests)), {"chains": states})
 
 
 def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say: Callable[[str], None]) -> None:
-    """Let the chains of a run that has none yet begin where those of a finished run ended, if there is such a run.
+    """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
     chains : sequence of ChainStore
         Chains that have stored something are left as they are.
     say : callable
-        Receives a line: which run is continued; or why the run begins anew, though one of the same chains is there.
+        Receives one line: which run is continued, or why the run starts again although a run of the same chains exists.
     """
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if not plan.spec.resume or (len(new) < len(chains) if plan.spec.is_adaptive else not new):
@@ -88,28 +88,30 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
             why = str(error)
             _clear(new)
             continue
-        made = min(run.summary["iterations"])
-        if not _is_stricter(plan.spec.until, _read_until(run)) and (end := _find_earlier_end(plan, chains, made)):
+        iterations_made = min(run.summary["iterations"])
+        if not _is_stricter(plan.spec.until, _read_until(run)) and (
+            end := _find_earlier_end(plan, chains, iterations_made)
+        ):
             _clear(new)
-            why = f"until asks for no more than {end:,} iterations, and it made {made:,}"
+            why = f"until stops at {end:,} iterations, and the earlier run made {iterations_made:,}"
             continue
-        say(f"goes on after the {made:,} iterations of {run.path}")
+        say(f"continues after the {iterations_made:,} iterations of {run.path}")
         return
     if why:
-        say(f"begins anew: {why}")
+        say(f"starts again: {why}")
 
 
 def _longest_first(store: "RunStore", name: str) -> list["Run"]:
-    """Finished runs beside that of `store` whose chains are the same, by iterations."""
-    found = []
+    """Find finished runs with the same chains next to `store`, sorted by iterations."""
+    runs = []
     for file in sorted(store.path.parent.glob(f"*/{name}")):
         try:
             run = complete(file.parent)
         except DamagedRun:
             continue
         if run is not None and file.parent != store.path:
-            found.append(run)
-    return sorted(found, key=lambda run: -min(run.summary["iterations"]))
+            runs.append(run)
+    return sorted(runs, key=lambda run: -min(run.summary["iterations"]))
 
 
 def _read_until(run: "Run") -> Until:
@@ -128,7 +130,7 @@ def _obstacle(plan: "Plan", run: "Run") -> str:
         more = "" if spacing.doubled_after is None else " and ever fewer"
         return f"{spacing.every:,}th{more}" if spacing.every else "none"
 
-    return f"{run.path} recorded other partitions, every {describe(earlier)}, this run every {describe(wanted)}"
+    return f"{run.path} recorded every {describe(earlier)} partition, this run records every {describe(wanted)}"
 
 
 def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
@@ -137,37 +139,39 @@ def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
         return True
     if not by.every:
         return False
-    at = np.arange(0, upto + 1, wanted.every)
-    at = at[wanted.is_recorded(at)]
-    return bool((at % by.every == 0).all() and by.is_recorded(at).all())
+    iterations = np.arange(0, upto + 1, wanted.every)
+    iterations = iterations[wanted.is_recorded(iterations)]
+    return bool((iterations % by.every == 0).all() and by.is_recorded(iterations).all())
 
 
 def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
-    """Raise a `ConfigError` where chains that were interrupted recorded other columns than this version of the program
-    does; nothing is written."""
+    """Raise a `ConfigError` if interrupted chains recorded other columns than this version of the program does."""
     for chain in chains:
         if difference := chain.find_other_columns():
             raise ConfigError(
-                f"{plan.path}: the run was begun by another version of smcmc, and cannot be continued by this one: "
-                f"{difference}; expected resume=false, which begins it anew, or the version that began it"
+                f"{plan.path}: another version of smcmc began this run, and this version cannot continue it: "
+                f"{difference}; expected resume=false, which starts it again, or the other version"
             )
 
 
 def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
-    """The tables of a finished run that grow while chains run, those partitions left out that the run of `plan` does
-    not record."""
+    """Read the tables of a finished run that grow while chains run, without partitions that `plan` does not record."""
     tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
     whole = {table: run.rows(table) for table in tables}
     if schema.PARTITIONS in whole:
-        at = whole[schema.PARTITIONS]["iteration"].to_numpy()
+        iterations = whole[schema.PARTITIONS]["iteration"].to_numpy()
         spacing = plan.recorder.spacing
-        recorded = (at % spacing.every == 0) & spacing.is_recorded(at) if spacing.every else np.zeros(len(at), bool)
+        recorded = (
+            (iterations % spacing.every == 0) & spacing.is_recorded(iterations)
+            if spacing.every
+            else np.zeros(len(iterations), bool)
+        )
         whole[schema.PARTITIONS] = whole[schema.PARTITIONS].filter(recorded)
     return whole
 
 
 def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
-    """Which column the run of `plan` records that a finished one has not; empty where that has all."""
+    """Describe a column that the run of `plan` records and a finished one lacks; empty if it lacks none."""
     for table, rows in tables.items():
         for name in schema.recorded_columns(table, plan.optional_columns).names:
             if name not in rows.column_names:
@@ -180,18 +184,18 @@ def _begin_with(
     chains: Sequence["ChainStore"],
     run: "Run",
     tables: Mapping[str, Any],
-    kept: Sequence[Mapping[str, Any]],
+    saved_states: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Store rows (`_read_tables`) and states of a finished run as those of chains that have none."""
+    """Store rows (`_read_tables`) and states of a finished run in chains that have none."""
     import pyarrow.compute as pc
 
     states, outcomes = [], []
     for chain in chains:
         with report_damage(run.path / STATES):
-            state, outcome = kept[chain.chain]["state"], dict(kept[chain.chain]["outcome"])
+            state, outcome = saved_states[chain.chain]["state"], dict(saved_states[chain.chain]["outcome"])
             outcome |= {key: state[key] for key in LABELS} | {"last_labels": by_appearance(state["labels"])}
             outcome[OF_BATCH] = 0.0
-            evaluated = kept[chain.chain]["evaluated"]
+            evaluated = saved_states[chain.chain]["evaluated"]
         columns = {table: schema.recorded_columns(table, plan.optional_columns).names for table in tables}
         of_chain = {
             table: rows.filter(pc.equal(rows["chain"], chain.chain)).select(columns[table])
@@ -199,9 +203,9 @@ def _begin_with(
         }
         chain.begin_with(of_chain)
         if evaluated is not None:
-            told = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
+            evaluations = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
             each = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
-            for iteration, seconds, tokens, log_lik in zip(*told, each, strict=True):
+            for iteration, seconds, tokens, log_lik in zip(*evaluations, each, strict=True):
                 chain.append_heldout(iteration, seconds, tokens, log_lik)
         states.append(state)
         outcomes.append(outcome)
@@ -211,7 +215,7 @@ def _begin_with(
 
 
 def _is_stricter(until: Until, than: Until) -> bool:
-    """Whether chains that `until` ends go on at least as long as those that another ends."""
+    """Whether `until` stops chains no earlier than the other rule does."""
     if not until.is_given:
         return True
     rhat = than.rhat is None or (until.rhat is not None and until.rhat <= than.rhat)
@@ -220,10 +224,10 @@ def _is_stricter(until: Until, than: Until) -> bool:
     return than.is_given and rhat and ess and mcse
 
 
-def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], made: int) -> int | None:
-    """Iterations after which the run would have ended before it had `made` so many; None where it would not."""
+def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], iterations_made: int) -> int | None:
+    """Iterations after which the run would have stopped earlier than after `iterations_made`; None if it would not."""
     for end in looks(plan):
-        if end >= made:
+        if end >= iterations_made:
             break
         if look(plan, chains, end).reached:
             return end
@@ -231,6 +235,6 @@ def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], made: int) -
 
 
 def _clear(chains: Sequence["ChainStore"]) -> None:
-    """Let chains begin anew."""
+    """Let chains start again."""
     for chain in chains:
         chain.checkpoint_path.unlink(missing_ok=True)

@@ -37,14 +37,14 @@ def recorded_bytes(
     """
     if spec.iterations is None:
         return {}
-    found = {}
+    bytes_by_table = {}
     parameters = spec.model.target.most_parameters(recorder.dataset) if schema.PARAMETERS in columns else 0
     for streamed in recorder.streamed_tables:
         every = (steps or {}).get(streamed.key, streamed.every)
         rows = spec.iterations // every + 1 if every else 0
         size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
-        found[streamed.table] = spec.chains * rows * size
-    return found
+        bytes_by_table[streamed.table] = spec.chains * rows * size
+    return bytes_by_table
 
 
 def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
@@ -62,8 +62,8 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
-    kept = sum(file.stat().st_size for file in path.glob(f"{WORK}/*.arrows"))
-    needed = 2 * sum(sizes.values()) - kept
+    stored_bytes = sum(file.stat().st_size for file in path.glob(f"{WORK}/*.arrows"))
+    needed = 2 * sum(sizes.values()) - stored_bytes
     limit = DISK_SHARE * free
     if needed <= limit:
         return
@@ -73,7 +73,7 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
         for key in every
     }
     largest = max(every, key=bytes_of.__getitem__)
-    room = max(1.0, limit + kept)
+    room = max(1.0, limit + stored_bytes)
 
     def longer_step(key: str, factor: float) -> int:
         """The next step of one digit, at which a chain has two rows at least."""

@@ -23,6 +23,8 @@ MOST_STATES = 4_000
 """Draws that they average over at most unless a program asks for more."""
 BATCHES = 20
 """Batches of successive draws whose spread gives the standard error."""
+WITH_PARTITIONS = ("b0", "kappa0", "informative")
+"""Hyper-parameters that are recorded with the partitions, not in the trace."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,11 @@ def recorded_partitions(run: Run) -> "pd.DataFrame":
     return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
 
 
-def states_of(run: Run, most: int, recorded: "pd.DataFrame | None" = None) -> list[State]:
+def states_of(run: Run, most_states: int, recorded: "pd.DataFrame | None" = None) -> list[State]:
     """Draws of a run with their hyper-parameters, at most so many, evenly spread; `recorded` are its
     `recorded_partitions`, where they were read. A `ConfigError` if none has its hyper-parameters in the trace."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
-    return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most)]
+    return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most_states)]
 
 
 def draws_of(
@@ -102,18 +104,18 @@ def draws_of(
     states: int | None,
     recorded: "pd.DataFrame | None" = None,
     first: int = FIRST_STATES,
-    most: int = MOST_STATES,
+    most_states: int = MOST_STATES,
 ) -> Draws:
     """Draws of a run with their hyper-parameters, evenly spread, at most `states` of them.
 
-    By default `first` are drawn, then twice as many as long as errors are not small, up to `most`: each time those in
-    the middle between two that were taken. `recorded` as for `states_of`. A `ConfigError` if no recorded partition has
-    its hyper-parameters in the trace, or `states` is no whole number from 1 on.
+    By default `first` are drawn, then twice as many as long as errors are not small, up to `most_states`: each time
+    those in the middle between two that were taken. `recorded` as for `states_of`. A `ConfigError` if no recorded
+    partition has its hyper-parameters in the trace, or `states` is no whole number from 1 on.
     """
     if states is not None and (isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1):
         raise ConfigError(f"states: {states!r}; expected a whole number from 1 on, or None")
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
-    chosen = evenly_spaced(len(rows), most if states is None else int(states))
+    chosen = evenly_spaced(len(rows), most_states if states is None else int(states))
     order, looks = _halve(len(chosen), len(chosen) if states is not None else first)
     # successive draws of a chain
     chain = rows["chain"].to_numpy()[chosen]
@@ -145,13 +147,13 @@ def _halve(n: int, first: int) -> tuple[NDArray[np.int64], list[int]]:
     while space > 2:
         space //= 2
         rounds.append(np.arange(space // 2, n, space))
-    return np.concatenate(rounds), np.cumsum([len(taken) for taken in rounds])[:-1].tolist()
+    return np.concatenate(rounds), np.cumsum([len(round) for round in rounds])[:-1].tolist()
 
 
 def last_states(run: Run) -> list[State]:
     """The last recorded state of each chain; errors as of `states_of`."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run))
-    return [_state(of.iloc[-1], names) for _, of in rows.groupby("chain", sort=True)]
+    return [_state(chain_rows.iloc[-1], names) for _, chain_rows in rows.groupby("chain", sort=True)]
 
 
 def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
@@ -159,8 +161,7 @@ def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataF
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()
-    # b0, kappa0 and the indicators of columns are recorded with the partitions
-    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0", "informative")]
+    names = [name for name in hyperparameters(trace.columns) if name not in WITH_PARTITIONS]
     rows = recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
     # with `thin` the trace has not every iteration whose partition was recorded
     known = np.flatnonzero(rows[names].notna().all(axis=1))

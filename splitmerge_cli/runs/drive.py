@@ -1,7 +1,7 @@
 """Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
 
 Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
-Those of adaptive samplers, which learn from each other, advance together, with a barrier after each iteration.
+Chains of adaptive samplers learn from each other, so they advance together, with a barrier after each iteration.
 After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
 than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
 interruptions.
@@ -59,12 +59,12 @@ OnProgress = Callable[[int, ChainProgress], None]
 
 
 def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Path:
-    """Make one run, or what is missing of it, and return its folder; see `make`."""
+    """Make one run, or the missing part of it, and return its folder; see `make`."""
     return make(job, progress).path
 
 
 def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Run:
-    """Make one run, or what is missing of it.
+    """Make one run, or the missing part of it.
 
     Parameters
     ----------
@@ -118,11 +118,12 @@ def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Ru
     except OSError as error:
         if store.is_gone:
             raise RunError(
-                f"{path}: the folder is gone, removed or moved while the run wrote to it; the same command begins anew"
+                f"{path}: the folder was removed or moved while the run wrote to it; the same command starts the run "
+                "again"
             ) from error
         raise RunError(
-            f"{error.filename or path}: {error.strerror or error}; what was stored is intact, and the same command "
-            "continues it"
+            f"{error.filename or path}: {error.strerror or error}; the stored draws are intact, and the same command "
+            "continues the run"
         ) from error
     finally:
         session.__exit__(None, None, None)
@@ -155,11 +156,11 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
 
     shown: dict[int, int] = {}
 
-    def on_progress(chain: int, at: ChainProgress) -> None:
-        share[chain] = at.fraction
-        if shown.get(chain) != at.iteration:  # one that has ended is met again at every look
-            shown[chain] = at.iteration
-            progress.update(chain, at)
+    def on_progress(chain: int, state: ChainProgress) -> None:
+        share[chain] = state.fraction
+        if shown.get(chain) != state.iteration:  # one that has ended is met again at every look
+            shown[chain] = state.iteration
+            progress.update(chain, state)
 
     workers = plan.workers
     batch = LIVE_BATCH if is_live(spec.progress) else BATCH
@@ -178,7 +179,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
                 drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
                 try:
-                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
+                    await_chains(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
                 except BaseException:
                     stop.set()
                     raise
@@ -190,17 +191,17 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
             if len(outcomes) < spec.chains or not all(_have_ended(plan, group, end) for group in each):
                 raise KeyboardInterrupt
             if spec.until.is_given:
-                found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
-                if found.reached or are_apart(plan, found):
+                last_look = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
+                if last_look.reached or are_apart(plan, last_look):
                     break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 # where nobody asks for looks, one now and then is printed
                 if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):
                     last_said = time.monotonic()
-                    progress.say(describe_look(asdict(found), asdict(spec.until)))
+                    progress.say(describe_look(asdict(last_look), asdict(spec.until)))
         progress.stop()
-        saying = threading.Timer(SILENT, progress.say, ["the chains have ended; now the tables and the estimate"])
+        saying = threading.Timer(SILENT, progress.say, ["sampling has finished; writing the tables and the estimate"])
         saying.start()
         try:
             finish.assemble(plan, store, chains, outcomes, progress.say)
@@ -253,8 +254,8 @@ class Stop:
                 chain.halt()
 
 
-def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) -> None:
-    """Wait for all chains; when one fails, the others stop. `write` is called every `BATCH` seconds."""
+def await_chains(drives: Sequence[Future[Any]], stop: Stop, write: Callable[[], None] = lambda: None) -> None:
+    """Wait for all chains; if one fails, the others stop. `write` is called every `BATCH` seconds."""
     last = time.monotonic()
     while True:
         done, pending = wait(drives, timeout=POLLED, return_when=FIRST_EXCEPTION)
@@ -313,11 +314,11 @@ def _advance(
         before = chains[0].iteration
         limits = plan.until_next(before, end), plan.budget, max(0.0, until - time.perf_counter())
         if plan.spec.is_adaptive:
-            made = advance_together(chains, *limits, plan.workers)
+            recorded = advance_together(chains, *limits, plan.workers)
         else:
-            made = [chains[0].advance(*limits)]
-        for chain, store, rows in zip(chains, stores, made, strict=True):
-            _check_densities(store.chain, rows)
+            recorded = [chains[0].advance(*limits)]
+        for chain, store, rows in zip(chains, stores, recorded, strict=True):
+            check_densities(store.chain, rows)
             store.append(plan.recorder.spacing.thin(rows))
             if chain.iteration > before:
                 plan.recorder.evaluate(chain, store)
@@ -358,7 +359,7 @@ def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
     }
 
 
-def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
+def check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
     """Raise a `RunError` where the trace of a chain has a density that is no number."""
     finite = np.isfinite(rows["log_joint"])
     if not finite.all():
@@ -373,7 +374,12 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
-    left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
+    seconds_left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
     return ChainProgress(
-        outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"], max(0.0, left)
+        outcome["iterations"],
+        min(1.0, share),
+        outcome["rate"],
+        outcome["K"],
+        outcome["log_joint"],
+        max(0.0, seconds_left),
     )

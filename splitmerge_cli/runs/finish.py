@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
@@ -21,7 +22,7 @@ from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
     Late,
     clusterings_of,
-    interval_of_trace,
+    late_counts,
     late_partitions,
     pooled_estimate,
     select_draws,
@@ -64,7 +65,8 @@ def assemble(
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
     trace = _diagnosed_trace(store.path)
-    interval = interval_of_trace(trace)
+    counts = late_counts(trace)
+    interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
@@ -73,7 +75,7 @@ def assemble(
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):
-        say("all chains keep one number of clusters: two more, from both ends, show whether they come to it, too")
+        say("all chains keep one number of clusters: two more chains, from both ends, check it")
         ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
         diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, plan.largest_K))
         judged = convergence(diagnostics)
@@ -83,22 +85,24 @@ def assemble(
         if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
-        listed_partitions, interval, joined_by = _join(plan, store, averaged_draws, interval, gap)
+        listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
+        interval = interval_of_counts(counts)
         pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
     # what pools chains that differ describes none of them
     if judged.converged is False:
-        said = (
-            f"the chains have not converged ({judged.description}): the clusters are those of the single best "
-            "state, no estimate over all chains"
+        message = (
+            f"the chains have not converged ({judged.description}): the clusters are the single best state, "
+            "not an estimate over all chains"
         )
         if joined_by is not None:
             joined_by["why_not"] = "the chains have not converged"
-        why_not = said if why_not is None else f"{said}; {why_not}"
+        why_not = message if why_not is None else f"{message}; {why_not}"
     if plan.dataset.truth is not None:
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
+    summary[schema.AS_THE_ESTIMATE] = float(np.mean(counts == summary["point_estimate"]["n_clusters"]))
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by
     if groups is not None:
@@ -113,7 +117,7 @@ def assemble(
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
-    if pooled is not None and why_not is None and plan.describes:
+    if pooled is not None and why_not is None:
         from splitmerge_cli.runs import uncertainty
 
         labels = pooled.estimate.labels
@@ -131,25 +135,25 @@ def assemble(
         )
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
-    if plan.describes and summaries.is_described(plan):
+    if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
 
 
 def _may_have_groups(plan: "Plan") -> bool:
-    return plan.recorder.is_listed and plan.spec.experiment is None and bool(plan.describes)
+    return plan.recorder.is_listed and plan.spec.experiment is None
 
 
 def _join(
-    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: tuple[int, int], gap: float
-) -> tuple[dict[int, NDArray[np.int32]], tuple[int, int], dict[str, Any]]:
-    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, the 95 % interval of the number
-    of clusters, and what the summary says of it. Draws that cannot be joined stay as they are."""
+    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: NDArray[np.int64], gap: float
+) -> tuple[dict[int, NDArray[np.int32]], NDArray[np.int64], dict[str, Any]]:
+    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, their numbers of clusters,
+    and an entry for the summary. Draws that cannot be joined stay as they are, with their numbers, `components`."""
     joined, why_not = join_draws(plan.dataset, draws, [gap])
-    said = {"gap": gap, "components": list(components), "why_not": why_not}
+    joined_by = {"gap": gap, "components": list(interval_of_counts(components)), "why_not": why_not}
     if not joined:
-        return {c: rows.labels for c, rows in draws.items()}, components, said
+        return {c: rows.labels for c, rows in draws.items()}, components, joined_by
     partitions = {c: rows.labels for c, rows in joined[0].items()}
     columns = schema.recorded_columns(schema.JOINED)
     chain = np.repeat(list(partitions), [len(labels) for labels in partitions.values()])
@@ -158,7 +162,7 @@ def _join(
     arrays = [array_of(values, field.type) for values, field in each]
     store.write_parts(schema.JOINED, [pa.Table.from_arrays(arrays, schema=columns)])
     counts = np.concatenate([labels.max(axis=1) + 1 for labels in partitions.values()])
-    return partitions, interval_of_counts(counts), said
+    return partitions, counts, joined_by
 
 
 def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:
@@ -189,12 +193,12 @@ def _summary(
     judged: "Convergence",
     why_not: str | None,
 ) -> dict[str, Any]:
-    def describe_best(what: str, value: str, at: str, labels: str) -> dict[str, Any]:
+    def describe_best(density: str, value: str, iteration: str, labels: str) -> dict[str, Any]:
         chain = best(outcomes, f"best_{value}")
         return {
-            "criterion": f"highest log {what} over all iterations of all chains",
+            "criterion": f"highest log {density} over all iterations of all chains",
             "chain": chain,
-            "iteration": outcomes[chain][at],
+            "iteration": outcomes[chain][iteration],
             value: outcomes[chain][f"best_{value}"],
             **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed),
         }
@@ -219,6 +223,7 @@ def _summary(
         "data": plan.spec.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
+        schema.FIRST_CLUSTER: FIRST,
         "seed": plan.spec.seed,
         "chains": plan.spec.chains,
         "iterations": [o["iterations"] for o in outcomes],
@@ -241,7 +246,7 @@ def _summary(
 def _modes(
     trace: Mapping[str, NDArray[Any]], late: Mapping[int, NDArray[np.int32]], outcomes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
-    """Groups of chains that stay near different partitions, that of the highest log joint first; of one group kinds of
+    """Groups of chains that stay near different partitions, the highest log joint first; for one group kinds of
     partitions between which its chains move seldom; None where there is one of these, too."""
     if len(late) < len(outcomes):
         return None
@@ -249,15 +254,15 @@ def _modes(
     if len(groups := chain_groups(late)) < 2:
         if (kinds := draw_groups(late)) is None:
             return None
-        found, examples = _describe_kinds(kinds, late, series)
-        return {"groups": found, "difference": describe_difference(*examples[:2])}
-    found = [
+        described, examples = _describe_kinds(kinds, late, series)
+        return {"groups": described, "difference": describe_difference(*examples[:2])}
+    described = [
         {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
         for group in groups
     ]
-    found.sort(key=lambda group: -group["log_joint"])
-    one, other = (outcomes[group["chains"][0]]["last_labels"] for group in found[:2])
-    return {"groups": found, "difference": describe_difference(one, other)}
+    described.sort(key=lambda group: -group["log_joint"])
+    one, other = (outcomes[group["chains"][0]]["last_labels"] for group in described[:2])
+    return {"groups": described, "difference": describe_difference(one, other)}
 
 
 def _describe_kinds(
@@ -265,20 +270,20 @@ def _describe_kinds(
     partitions: Mapping[int, NDArray[np.int32]],
     series: Mapping[str, NDArray[np.float64]],
 ) -> tuple[list[dict[str, Any]], list[NDArray[np.int32]]]:
-    """Describe kinds of partitions, that of the highest log joint first, and give a partition of each; a draw of the
+    """Describe kinds of partitions, the highest log joint first, and give a partition of each; a draw of the
     trace is of the kind of the partition that stands at its place in the record."""
     length = series["log_joint"].shape[1]
-    at = np.arange(length)
-    drawn = np.stack([of_chain[at * len(of_chain) // length] for of_chain in kinds.values()])
-    found = []
+    positions = np.arange(length)
+    drawn = np.stack([of_chain[positions * len(of_chain) // length] for of_chain in kinds.values()])
+    described = []
     for kind in range(int(drawn.max()) + 1):
         means = {name: float(series[name][drawn == kind].mean()) for name in ("n_clusters", "log_joint")}
         example = next(
             partitions[c][np.flatnonzero(of_chain == kind)[-1]] for c, of_chain in kinds.items() if kind in of_chain
         )
-        found.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
-    found.sort(key=lambda one: -one[0]["log_joint"])
-    return [said for said, _ in found], [example for _, example in found]
+        described.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
+    described.sort(key=lambda one: -one[0]["log_joint"])
+    return [description for description, _ in described], [example for _, example in described]
 
 
 def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -302,17 +307,17 @@ def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any],
 
 
 def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
-    """Counts of the samplers beside their moves, each a list by chain."""
+    """Counts of the samplers in addition to their moves, each a list by chain."""
     named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
     return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
 
 
 def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """How often each move was proposed and accepted, in all chains."""
-    found: dict[str, Counter[str]] = {}
+    totals: dict[str, Counter[str]] = {}
     for move in (move for outcome in outcomes for move in outcome["moves"]):
-        found.setdefault(move["move"], Counter()).update({name: move[name] for name in ("proposed", "accepted")})
-    return {name: dict(counts) for name, counts in found.items()}
+        totals.setdefault(move["move"], Counter()).update({name: move[name] for name in ("proposed", "accepted")})
+    return {name: dict(counts) for name, counts in totals.items()}
 
 
 def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:

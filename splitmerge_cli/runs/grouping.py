@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
 from splitmerge_cli.runs.clusterings import Late
@@ -58,7 +59,7 @@ def has_one_and_outliers(labels: Any) -> bool:
 
 
 def why_not_joined(dataset: "Dataset") -> str | None:
-    """Why the clusters of a data set cannot be joined; None: they can."""
+    """Reason why the clusters of a data set cannot be joined; None if they can."""
     is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
     if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
         return "the density between clusters needs real columns in a dense table"
@@ -88,25 +89,25 @@ def join_draws(
         return [], why
     if not late:
         return [], "no late partitions were recorded; trace.partitions=10 records more"
-    taken = [
+    chosen = [
         (chain, int(row))
         for chain, rows in late.items()
         for row in evenly_spaced(len(rows.labels), max(1, MOST_DRAWS // len(late)))
     ]
     # the first of them come from all chains, as many clusters leave only these
-    taken = [taken[m] for m in np.argsort([row for _, row in taken], kind="stable")]
-    draws = np.stack([late[chain].labels[row] for chain, row in taken])
+    chosen = [chosen[m] for m in np.argsort([row for _, row in chosen], kind="stable")]
+    draws = np.stack([late[chain].labels[row] for chain, row in chosen])
     try:
-        found = join_clusters(dataset.values, draws, gaps)
+        grouped = join_clusters(dataset.values, draws, gaps)
     except (ValueError, np.linalg.LinAlgError) as error:
         return [], str(error)
     joined = []
-    for labels in found:
+    for labels in grouped:
         of_gap = {}
         for chain, rows in late.items():
-            at = [m for m in range(len(labels)) if taken[m][0] == chain]
-            if at:
-                of_gap[chain] = Late(rows.iterations[[taken[m][1] for m in at]], labels[at])
+            positions = [m for m in range(len(labels)) if chosen[m][0] == chain]
+            if positions:
+                of_gap[chain] = Late(rows.iterations[[chosen[m][1] for m in positions]], labels[positions])
         joined.append(of_gap)
     return joined, None
 
@@ -135,13 +136,13 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
         return None
     narrow, wide = (_estimate(of_gap) for of_gap in joined)
     is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
-    gap, found, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
+    gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
     return {
         "gap": gap,
         "n_clusters": n_clusters,
-        "n_groups": count_larger(found),
+        "n_groups": count_larger(groups),
         "interval": list(interval_of_counts([count_larger(row) for rows in draws.values() for row in rows.labels])),
-        "labels": found.tolist(),
+        "labels": groups.tolist(),
     }
 
 
@@ -166,19 +167,19 @@ def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArra
 
 
 def describe_fall(groups: Mapping[str, Any]) -> str:
-    """Say how far the density falls between groups, or between the clusters of one."""
+    """Describe how far the density falls between groups, or between the clusters of one group."""
     amount = "at least" if are_apart(groups) else "less than"
     return f"the density falls by {amount} {1 - math.exp(-groups['gap']):.0%} between"
 
 
 def describe_groups(summary: Mapping[str, Any]) -> str | None:
-    """Say which groups the clusters of a run form; None where each is a group, and where they were not looked for."""
-    found = summary.get(schema.GROUPS)
-    if found is None or are_apart(found):
+    """Describe the groups that the clusters of a run form; None if each is a group, or if nobody looked."""
+    stored = summary.get(schema.GROUPS)
+    if stored is None or are_apart(stored):
         return None
-    clusters, groups, (low, high) = found["n_clusters"], found["n_groups"], found["interval"]
-    number = f"95 %: {low} group{'s' * (low != 1)}" if low == high else f"95 %: {low} to {high} groups"
-    fall = describe_fall(found)
+    clusters, groups, (low, high) = stored["n_clusters"], stored["n_groups"], stored["interval"]
+    number = f"95 %: {span(low, high)} group{'s' * (high != 1)}"
+    fall = describe_fall(stored)
     if groups > 1:
         return (
             f"the {clusters} clusters form {groups} groups ({number}): {fall} clusters of one group, which are parts "
@@ -189,7 +190,7 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
 
 
 def choose_gap(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Why, and the key that joins the clusters of a group."""
+    """Reason for joining the clusters of a group, and the key that does it."""
     if spec.gap or describe_groups(summary) is None:
         return None
-    return "each group as one cluster:", {"gap": summary[schema.GROUPS]["gap"]}
+    return "join each group into one cluster:", {"gap": summary[schema.GROUPS]["gap"]}

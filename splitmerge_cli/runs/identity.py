@@ -1,4 +1,4 @@
-"""Which run a configuration is: its id, its folder, whether that holds it.
+"""Identity of a run: its id, its folder, and whether the folder holds the run.
 
 What a finished run needs is imported late: its id follows from the configuration and the digests of files alone.
 """
@@ -32,7 +32,7 @@ DATA_FILES = {
 NO_FILES = {"data.stop_words": ("none", "english", "auto")}
 """Values of such a key that name something else."""
 LENGTH = ("iterations", "budget", "until", "gap")
-"""Keys that say where the chains of a run end, or what is made of their draws, and change none of them."""
+"""Keys that decide where chains end or how their draws are used, and change no draw."""
 DECIDING = ("data", "model", "sampler", "seed", "N")
 """Keys that decide what ``auto`` stands for."""
 
@@ -53,13 +53,17 @@ def of_data(digests: Mapping[str, str]) -> dict[str, str]:
 def file_digest(key: str, path: str, data: "DataSource") -> str | None:
     """SHA-256 of the file that `key` names; None where it is missing, which its reader reports.
 
-    Where `data` reads folders of texts, also that of such a folder.
+    If `data` reads folders of texts, also the digest of such a folder.
     """
     try:
         # a file is read once for its digest: another content has another time, unless it was written just now
-        found = os.stat(path)
-        state = (path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        if stat.S_ISREG(found.st_mode) and time.time_ns() - max(state[3:]) > SETTLED and (known := _digests.get(state)):
+        status = os.stat(path)
+        state = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if (
+            stat.S_ISREG(status.st_mode)
+            and time.time_ns() - max(state[3:]) > SETTLED
+            and (known := _digests.get(state))
+        ):
             return known
     except (OSError, ValueError):  # whoever reads it says what is wrong
         state = None
@@ -121,8 +125,8 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
     """Identify what ``auto`` stands for in a run: its data, model, sampler and seed, what of these is named, and how
     candidates are compared (`by`)."""
     named = [key for key in spec.given_keys.keys if key.partition(".")[0] in ("data", "model")]
-    asked = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by}
-    return _hash(spec, of_data(file_digests(spec)), [key for key in spec.identity if key not in DECIDING], **asked)
+    question = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by}
+    return _hash(spec, of_data(file_digests(spec)), [key for key in spec.identity if key not in DECIDING], **question)
 
 
 def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:

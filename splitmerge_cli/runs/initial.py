@@ -28,7 +28,7 @@ def initial_labels(
     init: str,
     K0: int | None,
     generator: np.random.Generator,
-    given: NDArray[np.int32] | None = None,
+    own_labels: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], int]:
     """The start state of one chain.
 
@@ -48,7 +48,7 @@ def initial_labels(
         less.
     generator : numpy.random.Generator
         The chain's stream.
-    given : numpy.ndarray, optional
+    own_labels : numpy.ndarray, optional
         The labels of the file `init`, as `read_labels` returns them.
 
     Returns
@@ -92,8 +92,8 @@ def initial_labels(
             )
         labels = _codes(dataset.truth)
     else:
-        assert given is not None
-        labels = given
+        assert own_labels is not None
+        labels = own_labels
         if dataset.copies is not None and len(labels) == len(dataset.copies.items):
             labels = _codes(labels[np.unique(dataset.copies.items, return_index=True)[1]])
         if len(labels) != N:
@@ -117,20 +117,20 @@ def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
-def of_chain(given: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] | None:
+def of_chain(labels: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] | None:
     """The labels ``[N]`` of one chain, of those that `read_labels` returned."""
-    return given if given is None or given.ndim == 1 else given[chain]
+    return labels if labels is None or labels.ndim == 1 else labels[chain]
 
 
 def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
     from splitmerge_cli.data.tables.npy import load_npy
 
     path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
-    found = load_npy(path)
-    if found.dtype.kind not in "iu" or found.size == 0 or found.min() < 0 or found.max() >= found.shape[-1]:
+    labels = load_npy(path)
+    if labels.dtype.kind not in "iu" or labels.size == 0 or labels.min() < 0 or labels.max() >= labels.shape[-1]:
         raise DataError(f"{init}: expected labels, whole numbers from 0 to one less than the number of items")
-    rows = [_codes(row.astype(np.int32)) for row in np.atleast_2d(found)]
-    return np.stack(rows) if found.ndim == 2 else rows[0], sha256_of(path)
+    rows = [_codes(row.astype(np.int32)) for row in np.atleast_2d(labels)]
+    return np.stack(rows) if labels.ndim == 2 else rows[0], sha256_of(path)
 
 
 def read_labels(init: str) -> tuple[NDArray[np.int32], str]:

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: all three ask the program to stop, and it answers within `PATIENCE` seconds.
+"""Ctrl-C, SIGTERM and SIGHUP: all three ask the program to stop, and it stops within `PATIENCE` seconds.
 
 The command line imports this before anything else, so that an interruption of the other imports is answered too; what
 takes time to import is therefore imported late.
@@ -54,7 +54,7 @@ def take_over(tells: bool = True) -> None:
 _words = ""
 _tells = False
 _kept = False
-"""Whether the line is that of `Saying`."""
+"""Whether `Saying` set the line."""
 
 
 def say(words: str) -> None:

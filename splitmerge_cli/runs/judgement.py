@@ -74,7 +74,7 @@ JUDGED = ("rhat", "rhat_classic", "ess", "ess_tail", "found", "arrivals")
 
 
 def judge_anew(diagnosis: Iterable["Row"], others: Iterable["Row"]) -> list["Row"]:
-    """A diagnosis with the rows of another in place of those by which its chains were judged."""
+    """Replace the rows of a diagnosis that judge its chains by the rows of another diagnosis."""
 
     def is_judged(row: "Row") -> bool:
         return row[1] is None and row[0].partition("/")[0] in JUDGED
@@ -89,18 +89,17 @@ def evidence_of(run: "Run") -> list["Row"]:
     from splitmerge_cli.runs.clusterings import late_rows
 
     trace, late = run.trace(), {}
-    made = trace.groupby("chain")["iteration"].max()
+    iterations_made = trace.groupby("chain")["iteration"].max()
     if (recorded := run.partitions()) is not None:
         for chain, rows in recorded.groupby("chain"):
-            chosen = late_rows(rows["iteration"].to_numpy(), int(made[chain]), len(rows["labels"].iloc[0]))
+            chosen = late_rows(rows["iteration"].to_numpy(), int(iterations_made[chain]), len(rows["labels"].iloc[0]))
             if len(chosen):
                 late[int(chain)] = np.stack(rows["labels"].iloc[chosen].tolist()).astype(np.int32)
     return evidence(trace, run.moves().to_dict("records"), late, run.config["init"])
 
 
 def judgement_of(run: "Run") -> "Convergence":
-    """The judgement on the chains of a run: as stored, or from its files where it was made before all was judged that
-    is judged now, or is not finished."""
+    """The judgement on the chains of a run: as stored, or made from its files if the run is unfinished or older."""
     stored = (run.summary.get("convergence") if run.is_done else None) or {}
     names = [field.name for field in fields(Convergence)]
     if not stored.keys() >= set(names) - set(LATER):

@@ -1,5 +1,7 @@
-"""Most iterations of a chain where nobody names a length: a number that model and data decide, since one of seconds
-would let a busy machine end the same configuration elsewhere."""
+"""Largest number of iterations of a chain if the user names no length. Model and data decide it.
+
+A limit in seconds would let a busy machine end the same configuration elsewhere.
+"""
 
 import numpy as np
 
@@ -7,7 +9,7 @@ from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 
 WORK = 500_000_000
-"""Values that a chain whose length nobody names visits at most: half a minute, at 50 ns each."""
+"""Most values that a chain visits if the user names no length: half a minute, at 50 ns each."""
 LEAST, MOST = 1_000, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
@@ -32,13 +34,13 @@ def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
     if spec.model.kind.has_topics:
-        most = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
-        return min(most, spec.default_iterations) if spec.is_adaptive else most
+        limit = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
+        return min(limit, spec.default_iterations) if spec.is_adaptive else limit
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
     if spec.model.options.get("covariance") == "full":
         size += size * values.shape[1] // 4
     size += (ANSWER - 1) * dataset.N * count_ordinal(dataset)
     # replicas move as often as the chain
-    most = max(LEAST, min(MOST, WORK // size) // (1 + spec.tempering.levels))
-    return min(most, spec.default_iterations) if spec.is_adaptive else most
+    limit = max(LEAST, min(MOST, WORK // size) // (1 + spec.tempering.levels))
+    return min(limit, spec.default_iterations) if spec.is_adaptive else limit

@@ -71,20 +71,18 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
     far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
     names = ("subject", "quantity", "observed", "low", "high")
-    kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
+    unlike = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
     forms = {name: form for name, form, _ in fit.of_columns}
-    for one in kept:
+    for one in unlike:
         if one["quantity"].endswith(TIE):
             named = [name for name in one["subject"].split(" and ") if name in forms]
             one["of_reals"] = all(forms[name] == "real" for name in named or forms)
-    return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
+    return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
 
 
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
-    """Say why the model of a run is not checked at its end; None: it is."""
+    """Reason why the model of a run is not checked at its end; None if it is checked."""
     model = plan.spec.model
-    if not plan.describes:
-        return "the run is a short one that is compared with others"
     if not late:
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:
@@ -95,11 +93,15 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
 
 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Say where clusters overlap, name what the model does not describe, the farthest first, and say what that means
-    for the clusters; nothing where nothing was found, or nothing was checked."""
+    """Report overlapping clusters, the quantities that the model does not describe, and what that means for the
+    clusters.
+
+    Yields nothing if nothing stands out or nothing was checked. The worst quantity comes first.
+    """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
     several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"))
-    if overlap := do_overlap(summary):
+    overlap = do_overlap(summary)
+    if overlap or differs_from_one(summary):
         share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
         groups = summary.get(schema.GROUPS)
         if groups is not None and are_apart(groups):
@@ -107,12 +109,19 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         elif several:
             yield f"the clusters overlap: {share}, on average"
         else:
-            yield f"the rows do not separate into groups: the draws that divide them do so at other places ({share})"
+            yield f"the rows do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
         yield name_unlike(unlike)
     # where groups were looked for their line says more
     if several and (overlap or unlike) and not {"topics", schema.GROUPS, schema.JOINED_BY} & summary.keys():
-        yield "clusters may be parts of one group: their number is that of the model's components"
+        yield "clusters may be parts of one group: their number is the number of the model's components"
+
+
+def differs_from_one(summary: Mapping[str, Any]) -> bool:
+    """Whether the estimate is one cluster while most draws divide the rows."""
+    is_one = summary["point_estimate"]["n_clusters"] == 1 and schema.JOINED_BY not in summary
+    share, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
+    return is_one and share < 0.5 and certainty is not None
 
 
 def do_overlap(summary: Mapping[str, Any]) -> bool:
@@ -141,12 +150,12 @@ def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
 
 
 def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the model does not describe, the farthest first; runs made earlier have no such record."""
+    """Return the quantities that the model does not describe, the worst first; earlier runs have no such record."""
     return list((summary.get(schema.FIT) or {}).get("unlike", ()))
 
 
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Why, and the keys that are to be changed, where another model describes what this one does not."""
+    """Reason and keys to change, if another model describes what this one does not."""
     farthest = next(iter(find_unlike(summary)), {})
     # a covariance that was compared was left for a reason
     was_compared = "model.covariance" in (summary.get("chosen") or {})

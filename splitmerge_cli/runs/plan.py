@@ -53,9 +53,6 @@ class Plan:
         Most clusters that model and prior allow.
     chosen : mapping, optional
         How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
-    describes : bool
-        Whether the end of the run checks the model and describes its clusters. Short runs that only densities are
-        taken from do without.
     """
 
     spec: RunSpecification
@@ -66,7 +63,6 @@ class Plan:
     optional_columns: list[str]
     largest_K: int
     chosen: Mapping[str, Any] | None = None
-    describes: bool = True
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
 

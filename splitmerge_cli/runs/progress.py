@@ -28,6 +28,19 @@ def _format_density(log_joint: float) -> str:
     return f"{log_joint:,.1f}" if abs(log_joint) < 1e15 else f"{log_joint:.6g}"
 
 
+def now_and_then(say: Callable[[str], None], seconds: float) -> Callable[[str], None]:
+    """Return a function that passes a line on to `say` if the last one, or this call, was so many seconds ago."""
+    last = time.monotonic()
+
+    def say_sometimes(line: str) -> None:
+        nonlocal last
+        if time.monotonic() >= last + seconds:
+            last = time.monotonic()
+            say(line)
+
+    return say_sometimes
+
+
 def is_live(kind: str) -> bool:
     """Whether the reporter for ``progress=kind`` redraws bars."""
     return kind == "bars" or (kind == "auto" and sys.stderr.isatty())
@@ -67,7 +80,7 @@ class Reporter:
     def start(self, chains: int) -> None:
         """Begin a run of so many chains."""
 
-    def update(self, chain: int, at: ChainProgress) -> None:
+    def update(self, chain: int, progress: ChainProgress) -> None:
         """A batch of a chain is done."""
 
     def say(self, line: str) -> None:
@@ -99,13 +112,13 @@ class Bars(Reporter):
         self._tasks = [self._progress.add_task(f"chain {c}", total=1.0, state="", start=False) for c in range(chains)]
         self._progress.start()
 
-    def update(self, chain: int, at: ChainProgress) -> None:
+    def update(self, chain: int, progress: ChainProgress) -> None:
         """Redraw the bar of a chain."""
         if chain not in self._begun:
             self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
-        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {_format_density(at.log_joint)}"
-        self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
+        state = f"{progress.rate:,.0f} it/s  K={progress.K}  log joint {_format_density(progress.log_joint)}"
+        self._progress.update(self._tasks[chain], completed=progress.fraction, state=state)
 
     def say(self, line: str) -> None:
         """Print a line above the bars."""
@@ -123,17 +136,21 @@ class Lines(Reporter):
         self._last: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    def update(self, chain: int, at: ChainProgress) -> None:
+    def update(self, chain: int, progress: ChainProgress) -> None:
         """Print a line if the previous one is old enough."""
         now = time.perf_counter()
         with self._lock:
-            if at.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
+            if progress.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
                 return
             self._last[chain] = now
-            left = f"  {timedelta(seconds=round(at.left))} left" if at.fraction < 1 and at.left < FAR else ""
+            time_left = (
+                f"  {timedelta(seconds=round(progress.left))} left"
+                if progress.fraction < 1 and progress.left < FAR
+                else ""
+            )
             print(
-                f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {at.rate:,.0f} it/s  "
-                f"K={at.K}  log joint {_format_density(at.log_joint)}{left}",
+                f"chain {chain}: {progress.fraction:4.0%}  {progress.iteration:,} iterations  {progress.rate:,.0f} "
+                f"it/s  K={progress.K}  log joint {_format_density(progress.log_joint)}{time_left}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -205,13 +222,13 @@ class SweepProgress:
         """Print a line, above the bar where there is one."""
         print(text, file=sys.stderr, flush=True)
 
-    def line(self, at: SweepState) -> str:
+    def line(self, state: SweepState) -> str:
         """How far the jobs are, the time since the first began, and the time left where that can be said."""
-        return f"{at.complete} of {self._jobs} {self._noun} ({at.share / self._jobs:.0%})  {self._times(at)}"
+        return f"{state.complete} of {self._jobs} {self._noun} ({state.share / self._jobs:.0%})  {self._times(state)}"
 
-    def _times(self, at: SweepState) -> str:
+    def _times(self, state: SweepState) -> str:
         so_far = f"{timedelta(seconds=round(time.monotonic() - self._begin))} so far"
-        return so_far if at.left >= FAR else f"{so_far}  {timedelta(seconds=round(at.left))} left"
+        return so_far if state.left >= FAR else f"{so_far}  {timedelta(seconds=round(state.left))} left"
 
     def _watch(self) -> None:
         if is_live(self._kind):
@@ -226,5 +243,5 @@ class SweepProgress:
             over = False
             while not over:
                 over = self._over.wait(0.5)
-                at = self._poll()
-                bar.update(task, completed=at.share, complete=at.complete, times=self._times(at))
+                state = self._poll()
+                bar.update(task, completed=state.share, complete=state.complete, times=self._times(state))

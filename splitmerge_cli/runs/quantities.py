@@ -1,4 +1,4 @@
-"""Quantities of data in clusters, which posterior predictive checks compare with those of replications.
+"""Quantities of data in clusters, which posterior predictive checks compare with replications.
 
 A class is named by a kind of data, or by a model that reads what its kind does not say. It chooses what is drawn, and
 measures it.
@@ -22,7 +22,7 @@ MOST_COLUMNS = 50
 MOST_CELLS = 1_000_000
 """Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
 MOST_TOKENS = 100_000
-"""Tokens of documents that are drawn; of a larger corpus those of some documents, evenly spaced."""
+"""Tokens of documents that are drawn; in a larger corpus some documents are drawn, evenly spaced."""
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
 SKEWNESS = "skewness within clusters"
@@ -62,9 +62,9 @@ class Quantities:
         """Cells of a table that take about as long as a replication: some 100 ns each."""
         return 20 * dataset.N
 
-    def take(self, made: Any) -> Any:
+    def take(self, replication: Any) -> Any:
         """A replication, as `values` are."""
-        return made
+        return replication
 
     def measure(self, x: Any, labels: Labels) -> Found:
         """Quantities of data in these clusters; nan where one cannot be told."""
@@ -73,7 +73,7 @@ class Quantities:
 
 # -- tables
 class Table(Quantities):
-    """Columns by themselves, and what of two columns goes together within clusters."""
+    """Single columns, and the association of two columns within clusters."""
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         x, D = dataset.values, dataset.values.shape[1]
@@ -95,7 +95,7 @@ class Table(Quantities):
         self._missing = np.isnan(self.values)
         if any(levels and form != "ordinal" for _, form, levels in self.of_columns):
             self.unchecked.append(
-                "a binary or categorical column by itself: shares of a cluster fit whatever they are; its ties to "
+                "a binary or categorical column alone: shares of a cluster always fit; its ties to "
                 "other columns are checked"
             )
         if any(form == "ordinal" for _, form, _ in self.of_columns):
@@ -112,9 +112,9 @@ class Table(Quantities):
         N, D = dataset.values.shape
         return int(N * D + PAIR * min(D, MOST_COLUMNS) ** 2)
 
-    def take(self, made: Any) -> Array:
+    def take(self, replication: Any) -> Array:
         """The cells that the data have."""
-        return np.where(self._missing, np.nan, made)
+        return np.where(self._missing, np.nan, replication)
 
     def expect(self, x: Array, labels: Labels) -> Array:
         """Return what the cells of a column are expected to be, given their clusters: the means of these."""
@@ -123,36 +123,36 @@ class Table(Quantities):
 
     def measure(self, x: Array, labels: Labels) -> Found:
         """Third and fourth moments of real columns, spread and zeros of counts, association of every two columns."""
-        found: Found = {}
+        measured: Found = {}
         scores: list[Array] = []
         of_column: list[int] = []
         for j, (name, form, levels) in enumerate(self.of_columns):
             cells = x[:, j]
-            there = ~np.isnan(cells)
+            known = ~np.isnan(cells)
             # a column for each level, of two levels one
-            features = [np.where(there, cells == level, np.nan) for level in range(levels == 2, levels)] or [cells]
+            features = [np.where(known, cells == level, np.nan) for level in range(levels == 2, levels)] or [cells]
             expected = self.expect(features[0], labels)
             residual = features[0] - expected
             if form == "real":
                 z = _standardize(residual, labels)
-                found[name, SKEWNESS] = _mean(z * z * z)
-                found[name, KURTOSIS] = _mean((z * z) ** 2)
+                measured[name, SKEWNESS] = _mean(z * z * z)
+                measured[name, KURTOSIS] = _mean((z * z) ** 2)
             elif form == "count":
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(there, 0.0, np.nan))
-                found[name, DISPERSION] = _mean(residual[expected > 0] ** 2)
-                found[name, ZEROS] = _mean(np.where(there, cells == 0, np.nan))
-            scores += [residual, *(of - self.expect(of, labels) for of in features[1:])]
+                    residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(known, 0.0, np.nan))
+                measured[name, DISPERSION] = _mean(residual[expected > 0] ** 2)
+                measured[name, ZEROS] = _mean(np.where(known, cells == 0, np.nan))
+            scores += [residual, *(feature - self.expect(feature, labels) for feature in features[1:])]
             of_column += [j] * len(features)
-        return found | _average(found) | self._ties(np.stack(scores, axis=1), np.array(of_column))
+        return measured | _average(measured) | self._ties(np.stack(scores, axis=1), np.array(of_column))
 
-    def _ties(self, own: Array, of_column: NDArray[np.int64]) -> Found:
+    def _ties(self, values: Array, of_column: NDArray[np.int64]) -> Found:
         """Residual association of every two columns: root of the summed squared correlations between their scores."""
-        there = ~np.isnan(own)
-        own = np.where(there, own, 0.0)
-        products, squares = own.T @ own, own * own
+        known = ~np.isnan(values)
+        values = np.where(known, values, 0.0)
+        products, squares = values.T @ values, values * values
         squares = (
-            squares.T @ there if not there.all() else np.broadcast_to(squares.sum(axis=0)[:, None], products.shape)
+            squares.T @ known if not known.all() else np.broadcast_to(squares.sum(axis=0)[:, None], products.shape)
         )
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = products / np.sqrt(squares * squares.T)
@@ -165,17 +165,17 @@ class Table(Quantities):
         return {(f"{names[a]} and {names[b]}", TIE): float(ties[a, b]) for a in range(D) for b in range(a + 1, D)}
 
 
-def _average(found: Found) -> Found:
+def _average(values_by_key: Found) -> Found:
     """Return the averages over columns: many small differences add up. Skewness of either sign counts."""
     values: dict[str, list[float]] = {}
-    for (_, quantity), value in found.items():
+    for (_, quantity), value in values_by_key.items():
         values.setdefault(quantity, []).append(value)
     return {
-        (f"{len(of)} columns", f"{'root mean square' if quantity == SKEWNESS else 'mean'} {quantity}"): (
-            math.sqrt(_mean(np.square(of))) if quantity == SKEWNESS else _mean(np.array(of))
+        (f"{len(column_values)} columns", f"{'root mean square' if quantity == SKEWNESS else 'mean'} {quantity}"): (
+            math.sqrt(_mean(np.square(column_values))) if quantity == SKEWNESS else _mean(np.array(column_values))
         )
-        for quantity, of in values.items()
-        if len(of) > 1
+        for quantity, column_values in values.items()
+        if len(column_values) > 1
     }
 
 
@@ -210,16 +210,16 @@ class Lines(Quantities):
         x, y = points.T
         n = _sums(np.ones(len(x)), labels)
         n = np.where(n > 0, n, 1.0)
-        x, y = (of - (_sums(of, labels) / n)[labels] for of in (x, y))
+        x, y = (coordinate - (_sums(coordinate, labels) / n)[labels] for coordinate in (x, y))
         square = _sums(x**2, labels)
         residual = y - (_sums(x * y, labels) / np.where(square > 0, square, 1.0))[labels] * x
         # two points leave only what rounding does
         residual = np.where(n[labels] > 2, residual, np.nan)
         r, place = _standardize(residual, labels), _standardize(x, labels)
 
-        def mean_square(of: Array) -> float:
+        def mean_square(distances: Array) -> float:
             """Root mean square, over points, of the mean of their cluster."""
-            mean = _sums(of, labels) / np.maximum(_sums(~np.isnan(of), labels), 1.0)
+            mean = _sums(distances, labels) / np.maximum(_sums(~np.isnan(distances), labels), 1.0)
             return math.sqrt(float(n @ mean**2 / len(x)))
 
         return {
@@ -238,15 +238,15 @@ def _sums(x: NDArray[Any], labels: Labels) -> Array:
 
 def _standardize(residual: Array, labels: Labels) -> Array:
     """Residuals over the standard deviation of their cluster; nan where that is 0."""
-    there = ~np.isnan(residual)
+    known = ~np.isnan(residual)
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = _sums(residual**2, labels) / _sums(there, labels)
+        variance = _sums(residual**2, labels) / _sums(known, labels)
         return np.where(variance[labels] > 0, residual / np.sqrt(variance[labels]), np.nan)
 
 
 def _mean(x: Array) -> float:
-    there = x[np.isfinite(x)]
-    return float(there.mean()) if there.size else math.nan
+    finite = x[np.isfinite(x)]
+    return float(finite.mean()) if finite.size else math.nan
 
 
 # -- what is no table
@@ -297,9 +297,9 @@ class Tokens(Quantities):
         self.values = np.asarray(dataset.values, dtype=np.int64)
         self.unchecked = ["the order of the tokens, and their letters: the model does not read them"]
 
-    def take(self, made: NDArray[Any]) -> NDArray[np.int64]:
+    def take(self, replication: NDArray[Any]) -> NDArray[np.int64]:
         """The codes."""
-        return made.astype(np.int64)
+        return replication.astype(np.int64)
 
     def measure(self, tokens: NDArray[np.int64], labels: Labels) -> Found:
         """How many tokens there are, in all and in a cluster, and how often."""
@@ -337,9 +337,9 @@ class Documents(Quantities):
         """Tokens that are drawn, and all, which are sorted by topic."""
         return 6 * min(dataset.N, cells) + dataset.N
 
-    def take(self, made: Any) -> NDArray[np.int64]:
+    def take(self, replication: Any) -> NDArray[np.int64]:
         """The words."""
-        words = np.asarray(made.tokens.words, dtype=np.int64)
+        words = np.asarray(replication.tokens.words, dtype=np.int64)
         return words if self.rows is None else words[self.rows]
 
     def measure(self, words: NDArray[np.int64], labels: Labels) -> Found:

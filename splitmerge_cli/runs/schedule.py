@@ -1,11 +1,12 @@
-"""The samplers of one iteration: those that a configuration names and those that they need beside them."""
+"""The samplers of one iteration: the samplers that a configuration names and the ones that these need."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.config import Component, ConfigError, classes, component, gibbs_update
+from splitmerge_cli.config import Component, ConfigError, auto, classes, component, gibbs_update
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
@@ -34,7 +35,7 @@ class Schedule:
 
     @property
     def invariants(self) -> frozenset[str]:
-        """Names of what no step changes, whichever sampler makes it, as `Sampler.invariants`."""
+        """Names of the quantities that no step of any sampler changes, as in `Sampler.invariants`."""
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
 
 
@@ -79,17 +80,28 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     return schedule
 
 
+def build_starting_chain(
+    spec: "RunSpecification", model: Model, rng: Rng, moves: int | None = None, thin: int = 1
+) -> Chain:
+    """Build the chain that looks for a start: by the sampler that races found the fastest for the model, whichever goes
+    on from there, with so many moves (None: as these races had) and a Gibbs scan in each iteration."""
+    sampler, usual = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    schedule = replace(spec.schedule, name=auto.SCAN, moves=moves or usual, weights=None)
+    moved_by = replace(spec, samplers=(component("sampler", sampler),), schedule=schedule)
+    return Chain(model, rng, build_schedule(moved_by, model, rng).samplers, timing=False, thin=thin)
+
+
 def _explain(spec: "RunSpecification", model: Model, schedule: Schedule) -> str:
-    """Say what a schedule leaves as it is, and give one that does not."""
+    """Describe what a schedule never changes, and suggest one that does."""
     named, in_list = [sampler.name for sampler in spec.samplers], spec.schedule.weights is not None
     able = {name: cls for name, cls in classes("sampler").items() if cls.supports(model)[0]}
     others = [name for name, cls in able.items() if not schedule.invariants & cls.invariants(model)]
     others.sort(key=lambda name: name != gibbs_update(model.conjugate).name)
-    left = schedule.invariants & {PARTITION} or schedule.invariants
-    made = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
+    unchanged = schedule.invariants & {PARTITION} or schedule.invariants
+    described = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
     text = (
-        f"{made}, model={spec.model.name}: no move of {' or '.join(named)} changes the "
-        f"{' or the '.join(sorted(left))}, so the chain does not reach every state"
+        f"{described}, model={spec.model.name}: no move of {' or '.join(named)} changes the "
+        f"{' or the '.join(sorted(unchanged))}, so the chain does not reach every state"
     )
     if not others:
         return f"{text}; no sampler does"

@@ -1,4 +1,4 @@
-"""A folder for runs that nobody keeps: it is removed however the process ends."""
+"""A folder for temporary runs. It is removed however the process ends."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _GUARD = 'read -r _; rm -rf -- "$1"'
-"""A shell that waits for the end of its input, which comes with that of the process that holds the other end."""
+"""A shell that waits for the end of its input, which comes when the process at the other end ends."""
 
 
 @contextmanager

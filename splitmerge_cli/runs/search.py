@@ -7,21 +7,18 @@ partitions, items together that both have together (the coarsest partition that 
 is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` one of the best is the start.
 Each chain has a population of its own, so that R-hat compares chains that began apart.
 
-The idea is that of genetic algorithms, with a crossover of partitions. It is a start alone: the chain that follows is
-what it is from any start.
+The idea comes from genetic algorithms, with a crossover of partitions. It is only an initial state: the chain that
+follows is what it is from any start.
 
 Chains of a network start from many random blocks: these merge easily, while chains that start from few stay there
 where only a split on both sides at once is better, as between the two kinds of nodes of a bipartite network. The start
 is drawn from the last states by their densities, so that chains begin in each of several modes that are alike.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
-from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
@@ -31,22 +28,22 @@ from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import most_iterations
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.schedule import build_starting_chain
 from splitmerge_cli.runs.stages import CATEGORIES, LARGE, NODES, STAGES
 
 SEARCH = "search"
 SEARCHES = ("sequential", STAGES, CATEGORIES, SEARCH)
-"""Starts that each chain builds by itself, from the data."""
+"""Initial states that each chain builds on its own, from the data."""
 POPULATION = 12
 """Chains of a population."""
 ROUNDS = 12
-"""Rounds at most, before each of which but the first the worse half is crossed anew."""
+"""Largest number of rounds. Before each round except the first, the worse half is crossed again."""
 ITERATIONS = 200
 """Iterations of each chain in a round, fewer of a table with many cells."""
 SHARE = 4
-"""The search takes one in so many iterations, of those that a chain makes at most where nobody names a length."""
+"""The search takes one in so many of the iterations that a chain makes at most if the user names no length."""
 LEAST = 20
-"""Iterations of a round at least."""
+"""Fewest iterations of a round."""
 CLOSE = 5.0
 """The search ends where the mean log joint densities of all chains in a round are so close: they have found one mode,
 or modes between which the chain that follows has to move."""
@@ -82,8 +79,6 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     is_network = issubclass(spec.model.target, Coupled)
     population, longest = (NETWORK_POPULATION, NETWORK_ITERATIONS) if is_network else (POPULATION, ITERATIONS)
     iterations = max(LEAST, min(longest, most_iterations(spec, dataset) // (SHARE * population * ROUNDS)))
-    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
     chains = []
     for number in range(population):
         own = build_model(spec.model, dataset)
@@ -96,8 +91,7 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
         else:
             own.set_labels(initial_labels(own, dataset, start, blocks, generator)[0])
         own.start_parameters(rng)
-        samplers = build_schedule(moved_by, own, rng).samplers
-        chains.append(Chain(own, rng, samplers, timing=False, thin=1))
+        chains.append(build_starting_chain(spec, own, rng, MOVES))
     height = np.zeros(population)
     for round_ in range(ROUNDS):
         if interrupts.is_interrupted():
@@ -129,7 +123,7 @@ def is_of_table(spec: RunSpecification) -> bool:
 
 
 def why_no_search(spec: RunSpecification) -> str | None:
-    """Why a start by search is not possible of the model; None where it is."""
+    """Reason why the model allows no start by search; None if it does."""
     model = spec.values["model"]
     if spec.model.kind.has_topics:
         return f"model={spec.model.name} has topics; expected a model of clusters of items"

@@ -23,8 +23,8 @@ CELLS = 300_000
 """Items in these draws, at most; the best state stands for more."""
 
 
-def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
-    """Lines about an interrupted run: its clusters, `most` at most, and after how many iterations it ended.
+def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
+    """Lines about an interrupted run: its clusters, `most_clusters` at most, and after how many iterations it ended.
 
     A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
@@ -35,21 +35,23 @@ def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
         trace = run.trace()
     except FileNotFoundError:
         return
-    made, late = trace.groupby("chain")["iteration"].max(), []
+    iterations_made, late = trace.groupby("chain")["iteration"].max(), []
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
-            late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), made[chain], N)])
+            late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
     labels, certainty, source = by_size(run.best_state()), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
     if per_chain and late and all(map(len, late)):
-        kept = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
-        draws = np.stack([row for of_chain in kept for row in of_chain]).astype(np.int32)
+        partitions = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
+        draws = np.stack([row for of_chain in partitions for row in of_chain]).astype(np.int32)
         with suppress(TooManyClusters):
             labels = estimate_partition(draws, interval=interval_of_trace(trace)).labels
             certainty = uncertainty.membership_of(labels, draws)["certainty"]
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
     rows, outliers = summaries.set_apart(summaries.as_text(clusters), N)
-    yield from map(one_line, cluster_lines(rows, f"{summaries.count(len(rows), outliers, N)}, {source}", most))
-    begun = "" if len(made) == plan.spec.chains else f" of {len(made)} of {plan.spec.chains} chains"
-    yield f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
+    yield from map(one_line, cluster_lines(rows, f"{summaries.count(len(rows), outliers, N)}, {source}", most_clusters))
+    begun = (
+        "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
+    )
+    yield f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"

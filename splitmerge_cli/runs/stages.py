@@ -1,5 +1,4 @@
-"""Starts of large data: in stages, a chain on a sample of the rows, then the others one by one; and what is taken by
-itself.
+"""Initial states of large data: a chain on a sample of the rows, then the others one by one. Chosen automatically.
 
 A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at random is
 refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows that it
@@ -21,10 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
-from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.capabilities import Coupled
-from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
@@ -33,7 +30,7 @@ from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import count_ordinal
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.schedule import build_starting_chain
 
 STAGES = "stages"
 ROWS = 4_000
@@ -44,14 +41,14 @@ MOVES = 500
 """Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
 move costs as much as its clusters have rows."""
 LARGE = 5_000
-"""Rows from which on a table starts in stages where nobody names a start."""
+"""Rows from which a table starts in stages, unless the user names an initial state."""
 CATEGORIES = "categories"
 ANSWERS = 5
-"""Ordinal columns from which on a table starts as categories where nobody names a start."""
+"""Ordinal columns from which a table starts as categories, unless the user names an initial state."""
 SCANS = 200
 """Iterations of the chain of categories."""
 NODES = 1_000
-"""Nodes from which on a network starts from many blocks where nobody names a start."""
+"""Nodes from which a network starts from many blocks, unless the user names an initial state."""
 ROW_BYTES = 2
 """Least bytes that a row takes in a file: a cell and the end of the line."""
 PLAIN = (".csv", ".tsv", ".txt", ".dat")
@@ -67,7 +64,7 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     ----------
     spec : RunSpecification
     model : Model
-        That of all rows.
+        The model of all rows.
     dataset : Dataset
     rng : Rng
         The chain's own.
@@ -84,12 +81,9 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     part, target = dataset.take(rows), spec.model.target
     options = target.with_defaults_of(dataset, **spec.model.options)
     sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
-    # what races found the fastest, whichever sampler goes on from there
-    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
-    schedule = build_schedule(moved_by, sample, rng)
+    chain = build_starting_chain(spec, sample, rng, MOVES, thin=ITERATIONS)
     sample.start_sequentially(rng)
-    Chain(sample, rng, schedule.samplers, timing=False, thin=ITERATIONS).advance(ITERATIONS)
+    chain.advance(ITERATIONS)
     model.start_from(rng, rows, sample.labels)
 
 
@@ -119,14 +113,12 @@ def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, 
     generator = np.random.Generator(rng.bit_generator)
     short.set_labels(initial_labels(short, dataset, "random", spec.K0, generator)[0])
     short.start_parameters(rng)
-    name, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, moves))
-    Chain(short, rng, build_schedule(moved_by, short, rng).samplers, timing=False, thin=SCANS).advance(SCANS)
+    build_starting_chain(spec, short, rng, thin=SCANS).advance(SCANS)
     model.set_labels(short.labels)
 
 
 def _has_answers(spec: RunSpecification) -> bool:
-    """Whether a table has many ordinal columns, as far as its configuration, or a table at hand, says."""
+    """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
     named = spec.data.values.get("types") or {}
     if sum(one == "ordinal" for one in dict(named).values()) >= ANSWERS:
         return True
@@ -134,10 +126,10 @@ def _has_answers(spec: RunSpecification) -> bool:
 
 
 def why_not_in_stages(spec: RunSpecification) -> str | None:
-    """Why a start in stages is not possible, of the data or the model; None where it is."""
+    """Reason why the data or the model allow no start in stages; None if they do."""
     model, kind = spec.values["model"], spec.model.kind
     if not (kind.column_types or kind.any_columns):
-        return f"expected a table, of which model={spec.model.name} reads none"
+        return f"expected a table, which model={spec.model.name} does not read"
     if "kmax" in model:
         return f"model={spec.model.name} keeps empty clusters, so rows do not come one by one"
     if model.get("conjugate") is False:
@@ -146,7 +138,7 @@ def why_not_in_stages(spec: RunSpecification) -> str | None:
 
 
 def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
-    """The specification with the start of large data where these are large and nobody names a start; else as it is.
+    """Return the specification with an initial state for large data, unless the user named one or the data are small.
 
     A table starts in stages, a smaller one of many answers in their order as categories; a network from as many random
     blocks as the root of the number of its nodes. A run that was finished before, with the one start or the other, is
@@ -169,8 +161,8 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     if chosen is not spec or not _has_answers(spec) or finished_run(spec) is not None:
         return chosen
     say(
-        f"init={CATEGORIES}, as no start is named and {ANSWERS} columns or more are ordinal: each chain starts from "
-        "the clusters of a short one that reads them as categories (init=random: as other tables do)"
+        f"init={CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: each chain "
+        "starts from the clusters of a short one that reads them as categories (init=random: as other tables do)"
     )
     return spec.with_(init=CATEGORIES)
 
@@ -194,21 +186,21 @@ def _choose_large_start(spec: RunSpecification, say: Callable[[str], None]) -> R
         return spec
     if in_stages is not None:
         say(
-            f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
-            f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as "
-            "smaller tables do)"
+            f"init={STAGES}, because no initial state is named and {N:,} rows are {LARGE:,} or more: each chain starts "
+            f"from {min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: "
+            "as smaller tables do)"
         )
         return in_stages
     blocks = min(round(math.sqrt(N)), build_model(spec.model, dataset).largest_K)
     say(
-        f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
-        f"easily, so chains start from many (K0=5: as smaller networks do)"
+        f"K0={blocks}, because no initial state is named and {N:,} nodes are {NODES:,} or more: blocks split seldom "
+        "and merge easily, so chains start from many (K0=5: as smaller networks do)"
     )
     return spec.with_(K0=blocks)
 
 
 def _may_have(least: int, spec: RunSpecification) -> bool:
-    """Whether the data set may have so many rows or nodes, as far as its configuration and the size of its file say."""
+    """Whether the data set may have so many rows or nodes, by its configuration and the size of its file."""
     path = spec.data.values.get("path")
     if isinstance(path, str):
         try:

@@ -141,14 +141,14 @@ def are_apart(plan: "Plan", found: Look) -> bool:
 
 
 def describe_aim(plan: "Plan") -> str:
-    """Say until when the chains of a run go on whose length nobody names."""
+    """Describe when the chains of a run without a fixed length stop."""
     asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
     return f"running until {_join(aims)}, at most {plan.iterations:,} iterations (iterations=N for a fixed number)"
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Describe in words what a look has found; `found` as of `Look`."""
+    """Describe the findings of a look in words; `found` as in `Look`."""
     names = [one for one in NAMES if asked.get(one[0]) is not None]
     after = f"after {found['iterations']:,} iterations"
     if found["reached"]:

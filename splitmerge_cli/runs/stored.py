@@ -63,9 +63,9 @@ def dataset_of(run: Run) -> Dataset:
                 path = data.values[key.removeprefix("data.")]
                 digest = file_digest(key, path, data)
                 if digest != stored:
-                    what = "no such file" if digest is None else "it was changed since the run"
+                    problem = "no such file" if digest is None else "it was changed since the run"
                     expected = "the table on standard input" if path == SIGN else "the file"
-                    raise DataError(f"{key}={path}: {what}; expected {expected} that {run.path} read")
+                    raise DataError(f"{key}={path}: {problem}; expected {expected} that {run.path} read")
                 digests[name] = stored
         try:
             dataset = _fitting(data, spec.model, tuple(sorted(digests.items())))

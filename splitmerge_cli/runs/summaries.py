@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
+from splitmerge_cli.diagnostics.cluster_table import (
+    FIRST,
+    PROTOTYPE,
+    WIDTH,
+    cluster_lines,
+    column_lines,
+    number_clusters,
+    shorten,
+    span,
+)
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying
@@ -55,10 +64,10 @@ def set_apart(rows: list[dict[str, str]], N: int) -> tuple[list[dict[str, str]],
 
 
 def is_described(plan: "Plan") -> bool:
-    """Whether a run describes its clusters: those of data that come from a file or a program, or whose items have
-    names, and are not those of an experiment."""
-    own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
-    return bool(own) and plan.spec.experiment is None and plan.recorder.describes
+    """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
+    experiment."""
+    is_users_own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
+    return bool(is_users_own) and plan.spec.experiment is None and plan.recorder.describes
 
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
@@ -71,14 +80,15 @@ def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: A
 
 
 def describe_clusters(
-    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
+    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None, first: int = FIRST
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
-    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`."""
+    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`. The first cluster
+    has the number `first`."""
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
 
     known = statistics(dataset, labels) if dataset.kind.has_columns else None
-    clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
+    clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
     if certainty is None:
         clusters.insert(3, "certainty", np.nan)
         clusters.insert(4, "prototype", "")
@@ -86,17 +96,17 @@ def describe_clusters(
         clusters.insert(5, "telling", "")
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
-    return clusters, cluster_summary.columns(dataset, labels, known)
+    return clusters, cluster_summary.columns(dataset, labels, known, first)
 
 
-def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
-    """The clusters of a finished run as lines of text.
+def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
+    """Describe the clusters of a finished run in lines of text.
 
     Parameters
     ----------
     run : Run
-        Its files are read; of one that has no such files the data are loaded again.
-    most : int, optional
+        Its files are read; a run without these files loads its data again.
+    most_clusters : int, optional
         Clusters that are shown at most; by default all.
     width : int
         Letters in a line.
@@ -108,10 +118,10 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
     ConfigError, DataError
         The data cannot be loaded again; topics, which have no clusters; `columns` of data that have none, or too many.
     """
-    return map(one_line, _lines(run, most, width, columns))
+    return map(one_line, _lines(run, most_clusters, width, columns))
 
 
-def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[str]:
+def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> Iterator[str]:
     if run.has_topics:
         path = shell_word(str(run.path))
         raise ConfigError(
@@ -120,9 +130,9 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         )
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, run.summary["N"])
-    yield from cluster_lines(rows, headline(run, len(rows), outliers), most, width)
-    if most is not None and len(rows) > most:
-        yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
+    yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)
+    if most_clusters is not None and len(rows) > most_clusters:
+        yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from far_lines(run)
     yield from describe_informative(run.summary)
@@ -141,12 +151,15 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
 
 
 def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """A line that names the items of small clusters, `NAMED` at most; `labels` are those of all items."""
+    """Name the items of small clusters, at most `NAMED`; `labels` has one label for every item."""
     if not outliers:
         return
-    of = {int(row["cluster"]) for row in outliers}
-    items = [i for i, k in enumerate(labels) if k in of]
-    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
+    outlying = {int(row["cluster"]) for row in outliers}
+    items = [i for i, k in enumerate(labels) if number_clusters(k, run.first_cluster) in outlying]
+    clusters = (
+        f"cluster{'s' * (len(outlying) != 1)} "
+        f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
+    )
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
 
 
@@ -160,22 +173,21 @@ def far_lines(run: Run) -> Iterator[str]:
 
 def _name_items(run: Run, items: Sequence[int]) -> str:
     names = run.clusters().get("name")
-    said = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
-    return ", ".join(said) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
+    listed = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
+    return ", ".join(listed) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 
 def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A line that says how many components the clusters of a run are joined of, or why they are not."""
+    """Describe how many components were joined into the clusters of a run, or why they were not joined."""
     if (joined := summary.get(schema.JOINED_BY)) is None:
         return
-    gap, (low, high) = f"with gap={joined['gap']:g}", joined["components"]
+    low, high = joined["components"]
     if why_not := joined["why_not"]:
-        yield f"{gap} clusters are not joined: {why_not}"
+        yield f"gap={joined['gap']:g} joins no clusters: {why_not}"
         return
-    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     yield (
-        f"{gap} the model's components ({number}, 95 %) are one cluster where the density falls by less than "
-        f"{1 - math.exp(-joined['gap']):.0%} between them; gap=0 lists the components"
+        f"a cluster joins components of the model ({span(low, high)} of them, 95 %) between which the density falls by "
+        f"less than {1 - math.exp(-joined['gap']):.0%} (gap={joined['gap']:g}); gap=0 lists the components"
     )
 
 
@@ -189,7 +201,7 @@ def interval_lines(run: Run) -> Iterator[str]:
     return describe_interval(interval_of_run(run), run.summary, "topics" if run.has_topics else "clusters")
 
 
-def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], what: str = "clusters") -> Iterator[str]:
+def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "clusters") -> Iterator[str]:
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
 
@@ -199,17 +211,23 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
         See `splitmerge_cli.runs.clusterings.interval_of_run`.
     summary : mapping
         ``summary.json``.
-    what : str
+    unit : str
         clusters, or topics.
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
+    number, share = summary["point_estimate"]["n_clusters"], summary.get(schema.AS_THE_ESTIMATE)
     labels = summary["point_estimate"].get("labels") or []
-    sizes = np.bincount(labels).tolist() if what == "clusters" else []
-    small = sum(is_outlying(size, len(labels)) for size in sizes)
-    counted = f"; the estimate has {len(sizes):,}, {small:,} of which hold{'s' * (small == 1)} outliers" * (small > 0)
-    yield f"95 % interval of the number of {what}: {low:,} to {high:,} (second halves of {chains}){counted}"
-    if outside := describe_outside(interval, summary, what):
+    small = sum(is_outlying(size, len(labels)) for size in np.bincount(labels).tolist()) if unit == "clusters" else 0
+    if low == high:
+        amount = "at least 95%" if share is None or number != low else _name_share(share)
+        line = f"number of {unit}: {low:,} in {amount} of the draws (second halves of {chains})"
+    else:
+        line = f"95 % interval of the number of {unit}: {low:,} to {high:,} (second halves of {chains})"
+        if share is not None:
+            line += f"; {_name_share(share)} of the draws have {number:,}" + ", as the estimate" * (not small)
+    yield line + f"; the estimate has {number:,}, {small:,} of them outliers" * (small > 0)
+    if outside := describe_outside(interval, summary, unit):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
     if "expected_vi" not in chosen or least is None:
@@ -218,26 +236,34 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
     if low <= K <= high:
         return
     why = (
-        "the draws differ in which items they separate, and to join them costs less than any one of their splits"
+        "the draws separate different items, and joining these costs less than any one of the splits"
         if low > K
-        else "items that the draws put now here, now there would stand apart"
+        else "items that change clusters between draws would be separated"
     )
     yield (
-        f"the partition of least expected variation of information has {_count(K, what)}: {why}; the estimate is the "
+        f"the partition of least expected variation of information has {_count(K, unit)}: {why}; the estimate is the "
         "best within the interval"
     )
 
 
-def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], what: str = "clusters") -> str | None:
-    """Say that the estimate lies outside the interval of the number of clusters, and why; None where it does not.
-    Parameters as for `describe_interval`."""
+def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "clusters") -> str | None:
+    """Explain why the estimate lies outside the interval of the number of clusters; None if it lies inside.
+
+    Parameters are as in `describe_interval`.
+    """
     chosen = summary["point_estimate"]
     if interval[0] <= chosen["n_clusters"] <= interval[1]:
         return None
-    why = "it is the state of highest log joint density, which need not be like most draws"
+    why = "it is the state of highest log joint density, which may differ from most draws"
     if "expected_vi" in chosen:
-        why = f"of the {chosen['partitions']:,} partitions that it averages too few have as many {what} as most draws"
-    return f"the estimate has {_count(chosen['n_clusters'], what)}, outside this interval: {why}"
+        why = f"it averages {chosen['partitions']:,} partitions, and too few of them have as many {unit} as most draws"
+    return f"the estimate has {_count(chosen['n_clusters'], unit)}, outside this interval: {why}"
+
+
+def _name_share(share: float) -> str:
+    """A share of the draws in words: no number stands for all of them, or none, but that itself."""
+    shown = f"{share:.0%}"
+    return {"0%": "fewer than 1%", "100%": "more than 99%"}.get(shown, shown) if 0 < share < 1 else f"{share:.0%}"
 
 
 def _count(number: int, what: str) -> str:
@@ -245,17 +271,17 @@ def _count(number: int, what: str) -> str:
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
-    """Lines about an unfinished run, and its diagnosis so far: whether its chains have converged is unknown."""
+    """Describe an unfinished run and its diagnosis so far; whether its chains have converged is unknown."""
     yield f"not finished: {run.missing}"
     judged = convergence(diagnosis)
     if judged.not_sampled:
         yield judged.description
     elif judged.quantity is not None:
-        yield f"the largest so far: {judged.description}"
+        yield f"largest so far: {judged.description}"
 
 
 def score_line(summary: Mapping[str, Any]) -> str | None:
-    """How like the true clusters those are that a run wrote; None where the truth is not known.
+    """Describe the agreement between the clusters of a run and the true ones; None if the truth is unknown.
 
     Parameters
     ----------
@@ -268,28 +294,35 @@ def score_line(summary: Mapping[str, Any]) -> str | None:
         name, written = "point", ""
     elif "labels" in chosen:
         name, written = "best", " of the best state"
-    found = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
-    scores = [f"{score} {value:.3f}" for (score, of), value in found.items() if of == name and value is not None]
+    value_by_name = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
+    scores = [
+        f"{score} {value:.3f}"
+        for (score, estimate), value in value_by_name.items()
+        if estimate == name and value is not None
+    ]
     known = summary["diagnostics"].get("true_labels")
     some = "" if known is None else f" ({known:.0f} items)"
     return f"agreement{written} with the truth{some}: {', '.join(scores)}" if scores else None
 
 
 def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
-    """The rows of ``cluster_summary.csv`` and ``column_summary.csv``, as text; None where there are no columns. Of a
-    run that has no such files the data are loaded again."""
+    """Read the rows of ``cluster_summary.csv`` and ``column_summary.csv`` as text; None if there are no columns.
+
+    A run without these files loads its data again.
+    """
     if run.has_cluster_summary:
         return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
     from splitmerge_cli.runs.stored import dataset_of
 
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
-    clusters, columns = describe_clusters(dataset_of(run), labels, None if certainty.isna().any() else certainty)
+    sure = None if certainty.isna().any() else certainty
+    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
 
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
-    # without pandas, which takes longer than all other lines about a run that was finished before
+    # without pandas: loading it takes longer than printing all lines about a finished run
     content = run.content(name)
     with report_damage(run.path / name):
         text = content.decode()
@@ -306,7 +339,7 @@ def _read(run: Run, name: str) -> list[dict[str, str]]:
 
 
 def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
-    """The rows of a frame as text by the name of the column, empty where a value is missing."""
+    """Convert the rows of a frame to text by column name; a missing value is empty."""
 
     def text(value: Any) -> str:
         return "" if value is None or value != value else str(value)
@@ -316,7 +349,7 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
 
 
 def count(clusters: int, outliers: Sequence[Mapping[str, str]], N: int) -> str:
-    """Say how many clusters and outliers N items have."""
+    """Format the numbers of clusters and outliers of N items."""
     apart = sum(int(row["size"]) for row in outliers)
     counts = f"{clusters:,} cluster{'s' * (clusters != 1)}"
     counts += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
@@ -324,16 +357,16 @@ def count(clusters: int, outliers: Sequence[Mapping[str, str]], N: int) -> str:
 
 
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
-    """Say how many clusters and outliers a finished run has, and whether they stand for all chains."""
+    """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
     summary = run.summary
-    found = count(clusters, outliers, summary["N"])
+    counted = count(clusters, outliers, summary["N"])
     judged = judgement_of(run)
     if judged.converged is False:
-        return f"{found}, of the best state: the chains have not converged ({judged.description})"
+        return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:
         if run.config["chains"] == 1:
-            return f"{found}; one chain cannot show whether it has converged"
-        return f"{found}; cannot tell whether the chains have converged: {judged.note}"
+            return f"{counted}; one chain cannot show whether it has converged"
+        return f"{counted}; cannot tell whether the chains have converged: {judged.note}"
     if "expected_vi" not in summary["point_estimate"]:
-        return f"{found}, of the best state"
-    return f"{found}, the point estimate of all chains"
+        return f"{counted}, of the best state"
+    return f"{counted}, the point estimate of all chains"

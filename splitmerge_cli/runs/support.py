@@ -1,4 +1,4 @@
-"""Samplers that support a model, asked of the classes themselves; data that Student's t describes."""
+"""Samplers that support a model, as the classes report; data that Student's t describes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How uncertain the point estimate of a run is: what stands of it in its files."""
+"""Uncertainty of a run's point estimate, as its files describe it."""
 
 from typing import Any
 
@@ -20,8 +20,10 @@ MOST_ITEMS = 2_000
 
 def membership_of(labels: NDArray[np.int32], sampled: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
     """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]``."""
-    found = membership(sampled, labels)
-    return dict(zip(schema.MEMBERSHIP, [found.certainty, found.second, found.second_probability], strict=True))
+    certainty = membership(sampled, labels)
+    return dict(
+        zip(schema.MEMBERSHIP, [certainty.certainty, certainty.second, certainty.second_probability], strict=True)
+    )
 
 
 def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:

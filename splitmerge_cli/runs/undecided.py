@@ -35,32 +35,34 @@ def require_model(spec: RunSpecification) -> None:
     data.check()
     with limit_bytes(data.max_bytes):
         digests = of_data(file_digests(spec))
-        said, works = _answer(data, digests)
-    given = [one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
-    commands = [_command(given, extra, model) for model, extra in works]
+        description, works = _answer(data, digests)
+    other_words = [
+        one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}
+    ]
+    commands = [_command(other_words, extra, model) for model, extra in works]
     if _are_edges(data, digests):
-        commands.insert(0, _network(given))
+        commands.insert(0, _network(other_words))
     if works[0][0] == MIXED:
-        commands.insert(0, _short(data, given, works[0][1]))
-    raise ConfigError(f"{said}; expected a model: {', or '.join(commands)}")
+        commands.insert(0, _short(data, other_words, works[0][1]))
+    raise ConfigError(f"{description}; expected a model: {', or '.join(commands)}")
 
 
-def _command(given: list[str], extra: dict[str, str], model: str) -> str:
-    words = [*given, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
+def _command(typed: list[str], extra: dict[str, str], model: str) -> str:
+    words = [*typed, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
     return " ".join(["smcmc run", *map(shell_word, words)])
 
 
-def _short(data: DataSource, given: list[str], extra: dict[str, str]) -> str:
+def _short(data: DataSource, typed: list[str], extra: dict[str, str]) -> str:
     """The command that names the file alone: ``model=auto`` chooses."""
-    kept = [one for one in given if one != "data=csv" and not one.startswith("data.path=")]
-    words = [str(data.values["path"]), *kept, *(f"{key}={value}" for key, value in extra.items())]
+    other_words = [one for one in typed if one != "data=csv" and not one.startswith("data.path=")]
+    words = [str(data.values["path"]), *other_words, *(f"{key}={value}" for key, value in extra.items())]
     return " ".join(["smcmc run", *map(shell_word, words)])
 
 
-def _network(given: list[str]) -> str:
+def _network(words: list[str]) -> str:
     """The command that reads the table as a list of edges."""
-    kept = [one for one in given if not one.startswith(("data=", "data.kind", "data.types"))]
-    return " ".join(["smcmc run", "data=edges", *map(shell_word, kept)])
+    other_words = [one for one in words if not one.startswith(("data=", "data.kind", "data.types"))]
+    return " ".join(["smcmc run", "data=edges", *map(shell_word, other_words)])
 
 
 def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
@@ -76,7 +78,7 @@ def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
 
 
 def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
-    """Describe what the table holds, and the models that read it with what each needs beside what is given."""
+    """Describe the table, and the models that read it with the further keys that each needs."""
     extra: dict[str, str] = {}
     mixed: Dataset | None = None
     failure: DataError | None = None

@@ -166,9 +166,9 @@ def test_scikit_learns_checks_of_tables() -> None:
 def test_topics_in_the_corpuss_own_terms(topic_model: sm.SplitMergeTopics) -> None:
     table = topic_model.posterior_.cluster_summary()
     sure, own = topic_model.posterior_.membership()["certainty"], topic_model.posterior_.labels
-    assert [sure[own == k].mean() for k in table["cluster"]] == pytest.approx(table["certainty"].tolist())
+    assert [sure[own == k - 1].mean() for k in table["cluster"]] == pytest.approx(table["certainty"].tolist())
     assert table["size"].tolist() == [36, 36] and table["documents"].tolist() == [12, 12]
-    row = table[table["cluster"] == 0].iloc[0]
+    row = table[table["cluster"] == 1].iloc[0]
     assert set(row["top_words"][:2]) == {"cats", "mice"} == set(row["telling"][:2])
     assert len(row["top_words"]) == 4 and row["prototypes"] == [1, 2, 5]
     # two topics of the same size without a word in common: log 2 but for eta
@@ -199,7 +199,7 @@ def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch
     pd.testing.assert_frame_equal(ours, theirs)
     assert found.posterior_.path.name == plain.posterior_.path.name
     assert len(found.posterior_.run.partitions()) == 2 * (topics.RECORDED + 1)  # with the start
-    assert (found.posterior_.labels == found.posterior_.run.tokens()["topic"]).all()
+    assert (found.posterior_.labels + 1 == found.posterior_.run.tokens()["topic"]).all()
     assert found.transform(TEXTS[:2]).shape == (2, found.n_topics_)
 
 
@@ -209,7 +209,7 @@ def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
     assert table["tokens"].tolist() == [3] * 24 and table["row"].tolist() == list(range(1, 25))
     partitions = run.partitions()
     late = np.stack(partitions[(partitions["chain"] == best) & (partitions["iteration"] > 150)]["labels"].to_list())
-    reference = run.tokens()["topic"].to_numpy()
+    reference = run.tokens()["topic"].to_numpy() - 1
     for j in (0, 7, 23):
         # each topic of a state counts as that of the last one with which it shares most tokens
         shares = []
@@ -218,11 +218,13 @@ def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
             shares.append([np.mean([place[k] == topic for k in labels[3 * j : 3 * j + 3]]) for topic in (0, 1)])
         mean = np.mean(shares, axis=0)
         row = table.iloc[j]
-        assert row["topic"] == mean.argmax() and row["proportion"] == pytest.approx(mean.max(), abs=1e-6)
+        assert row["topic"] == mean.argmax() + 1 and row["proportion"] == pytest.approx(mean.max(), abs=1e-6)
         low, high = np.quantile(np.array(shares)[:, mean.argmax()], [0.025, 0.975])
         assert (row["low"], row["high"]) == pytest.approx((low, high), abs=1e-6)
         if mean.min() > 0:
-            assert row["second"] == mean.argmin() and row["second_proportion"] == pytest.approx(mean.min(), abs=1e-6)
+            assert row["second"] == mean.argmin() + 1 and row["second_proportion"] == pytest.approx(
+                mean.min(), abs=1e-6
+            )
         else:
             assert pd.isna(row["second"])
 

@@ -65,7 +65,7 @@ def test_an_archive_is_a_crate_whose_parts_are_there(original: Path) -> None:
 def test_an_archive_is_verified_and_a_figure_of_it_made_again(smcmc: Callable[..., Any], original: Path) -> None:
     result = smcmc("archive", "--check", str(original), "--figure", "sdds-table1")
     assert result.exit_code == 0, result.output
-    assert "21 files are what was written; figures: sdds-fig1, sdds-table1" in result.stdout
+    assert "all 21 files are unchanged; figures: sdds-fig1, sdds-table1" in result.stdout
     assert result.stdout.splitlines()[-1] == "sdds-table1: 6 equal"
 
 

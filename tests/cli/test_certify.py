@@ -189,7 +189,7 @@ def test_one_start_for_all_is_flagged(tmp_path: Path, start: str) -> None:
     keys = f"init={start.replace('FILE', str(tmp_path / 'labels.txt'))}".split()
     text = ran(*SMALL, *keys, f"out={tmp_path}", "--pairs", "5", "--lag", "4")
     assert "all 10 chains start from one and the same partition" in text
-    assert "a mode that none of them visits stays unseen" in text
+    assert "a mode that none of them visits is missed" in text
 
 
 def test_starts_that_are_apart_are_not_flagged(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_starts_that_are_apart_are_not_flagged(tmp_path: Path) -> None:
     text = ran(*asked)
     path = Path(text.strip().splitlines()[-1])
     starts = pd.read_parquet(path / "pairs.parquet")[["start_x", "start_y"]].stack().nunique()
-    assert "stays unseen" not in text and f"for chains from {starts} partitions of 1 to 12 clusters" in text
+    assert "is missed" not in text and f"for chains from {starts} partitions of 1 to 12 clusters" in text
     # no draw from this prior has a second cluster
     few = ran(*asked, "model.concentration=1e-12")
     assert "from only 2 partitions of 1 to 12 clusters: a mode" in few and "init=mixture" not in few
@@ -369,7 +369,7 @@ def test_another_certificate_in_its_place_is_not_believed(tmp_path: Path) -> Non
     asked = [*SMALL, f"out={tmp_path}", "--pairs", "3", "--lag", "4"]
     path, other = (Path(ran(*asked, *more).strip().splitlines()[-1]) for more in ([], ["init=singletons"]))
     shutil.copy(other / "pairs.json", path)
-    assert "pairs.json: damaged; resume=false begins the certificate anew" in ran(*asked, status=1)
+    assert "pairs.json: damaged; resume=false starts the certificate again" in ran(*asked, status=1)
     ran(*asked, "resume=false")
 
 
@@ -439,7 +439,7 @@ def test_new_items_of_a_file(tmp_path: Path) -> None:
     ):
         assert expected in ran(*asked, *args, status=2)
         assert not (tmp_path / "out" / "certificates").exists()
-    assert "not read from a file" in ran(*SMALL, f"out={tmp_path / 'out'}", "--new", "new.csv", status=2)
+    assert "read from a file" in ran(*SMALL, f"out={tmp_path / 'out'}", "--new", "new.csv", status=2)
     path = Path(ran(*asked, "--new", f"{tmp_path / 'new.csv'}").strip().splitlines()[-1])
     assert pd.read_parquet(path / "log_predictive.parquet")["item"].tolist() == [0, 1, 2]
     transport = Path(ran(*asked, "--coupling", "transport").strip().splitlines()[-1])

@@ -150,19 +150,19 @@ def test_a_dry_run_shows_overrides_as_they_are_given(smcmc):
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["certify", "pairs=20"], "pairs=20: no key, but an option of smcmc certify; expected --pairs 20"),
-        (["certify", "k=20"], "k=20: no key, but an option of smcmc certify; expected -k 20"),
-        (["race", "sampler=sams,sdds", "seeds=2"], "seeds=2: .* smcmc race; expected --seeds 2"),
-        (["sweep", "seed=0,1", "dry_run=true"], "dry_run=true: .* smcmc sweep; expected --dry-run in its place"),
-        (["reproduce", "scale=quick"], "scale=quick: .* smcmc reproduce; expected --scale quick"),
-        (["summary", "columns=1"], "columns=1: .* smcmc summary; expected --columns"),
+        (["certify", "pairs=20"], "pairs=20: an option of smcmc certify, not a key; expected --pairs 20"),
+        (["certify", "k=20"], "k=20: an option of smcmc certify, not a key; expected -k 20"),
+        (["race", "sampler=sams,sdds", "seeds=2"], "seeds=2: .* smcmc race, not a key; expected --seeds 2"),
+        (["sweep", "seed=0,1", "dry_run=true"], "dry_run=true: .* smcmc sweep, not a key; expected --dry-run"),
+        (["reproduce", "scale=quick"], "scale=quick: .* smcmc reproduce, not a key; expected --scale quick"),
+        (["summary", "columns=1"], "columns=1: .* smcmc summary, not a key; expected --columns"),
     ],
 )
 def test_an_option_that_is_typed_as_a_key_is_named(smcmc, typed: list[str], expected: str) -> None:
     assert re.match(f"smcmc: {expected}", read_rejection(smcmc, *typed))
 
 
-def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     given = ["data=gaussian", "N=20", "iterations=20"]
     smcmc("run", *given, "--workers", "2")
     assert smcmc("run", *given, "workers=2", "--workers", "2").stderr.startswith("already finished")
@@ -173,9 +173,9 @@ def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.Monke
     assert asked == [2, 2]
     for command in ("run", "certify"):
         said = read_rejection(smcmc, command, *given, "workers=3", "--workers", "2")
-        assert said == "smcmc: --workers 2: beside workers=3; expected one of the two\n"
+        assert said == "smcmc: --workers 2 and workers=3: expected one of the two\n"
     for command in ("sweep", "race"):
         said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra.launcher.n_jobs=3")
-        assert said == "smcmc: --workers 2: beside hydra.launcher.n_jobs=3; expected one of the two\n"
+        assert said == "smcmc: --workers 2 and hydra.launcher.n_jobs=3: expected one of the two\n"
         said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra/launcher=dask")
-        assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has options of its own")
+        assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has other options")

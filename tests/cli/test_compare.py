@@ -66,7 +66,7 @@ def test_compare_says_how_far_apart_estimates_are(smcmc) -> None:
     labels = [comparison.labels_of(runs[k]) for k in same]
     assert row["ari"] == pytest.approx(adjusted_rand_score(*labels))
     assert found["vi"].isna().sum() == 2
-    assert "no distance between runs of other items" in result.stdout
+    assert "no distance, because the items differ" in result.stdout
     assert "b.csv, 20 items" in result.stdout
     assert "data.columns=" in result.stdout
 

@@ -76,7 +76,7 @@ def test_a_longer_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, kind:
     make(*args, f"iterations={iterations}", "workers=2", "out=parts")
     lines = Lines()
     longer = make(*args, f"iterations={2 * iterations}", "workers=1", "out=parts", lines=lines)
-    assert len(lines.said) == 1 and f"goes on after the {iterations:,} iterations of parts" in lines.said[0]
+    assert len(lines.said) == 1 and f"continues after the {iterations:,} iterations of parts" in lines.said[0]
     whole = make(*args, f"iterations={2 * iterations}", "out=whole", lines=(alone := Lines()))
     assert not alone.said and longer.name == whole.name
     assert read_content(longer) == read_content(whole)
@@ -102,7 +102,7 @@ def test_of_several_runs_the_longest_goes_on() -> None:
     for iterations in (40, 80, 400):
         make(*RECORDS, "trace.partitions=8", f"iterations={iterations}")
     longer = make(*RECORDS, "trace.partitions=8", "iterations=200", lines=(lines := Lines()))
-    assert "goes on after the 80 iterations" in lines.said[0]
+    assert "continues after the 80 iterations" in lines.said[0]
     assert read_content(longer) == read_content(make(*RECORDS, "trace.partitions=8", "iterations=200", "out=whole"))
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_stops_when_it_is_long_enough_goes_on() -> None:
     asked = [*RECORDS, "until.rhat=1.05"]
     short = make(*asked, "until.ess=200")
     longer = make(*asked, "until.ess=800", lines=(lines := Lines()))
-    assert any("goes on after the" in line for line in lines.said)
+    assert any("continues after the" in line for line in lines.said)
     iterations = [Run(path).summary["iterations"][0] for path in (short, longer)]
     assert iterations[0] < iterations[1]
     assert read_content(longer) == read_content(make(*asked, "until.ess=800", "out=whole"))
@@ -120,7 +120,7 @@ def test_what_would_have_ended_before_begins_anew() -> None:
     records = [*RECORDS, "trace.partitions=8"]
     make(*records, "iterations=6000")
     again = make(*records, "until.rhat=1.5", lines=(lines := Lines()))
-    assert any(line.startswith("begins anew: until asks for no more than 1,000 iterations") for line in lines.said)
+    assert any(line.startswith("starts again: until stops at 1,000 iterations") for line in lines.said)
     assert Run(again).summary["iterations"] == [1000, 1000]
     assert read_content(again) == read_content(make(*records, "until.rhat=1.5", "out=whole"))
 
@@ -147,8 +147,8 @@ def test_a_damaged_run_is_not_believed() -> None:
 def test_a_run_whose_partitions_are_others_begins_anew_and_says_so() -> None:
     make(*RECORDS, "iterations=3000")  # every 6th
     path = make(*RECORDS, "iterations=4000", lines=(lines := Lines()))  # every 8th
-    assert len(lines.said) == 1 and lines.said[0].startswith("begins anew: ")
-    assert lines.said[0].endswith("recorded other partitions, every 6th, this run every 8th")
+    assert len(lines.said) == 1 and lines.said[0].startswith("starts again: ")
+    assert lines.said[0].endswith("recorded every 6th partition, this run records every 8th")
     assert read_content(path) == read_content(make(*RECORDS, "iterations=4000", "out=whole"))
 
 
@@ -219,9 +219,9 @@ def test_a_run_of_another_version_goes_on_or_begins_anew(
     longer = make(*VERSIONED, "iterations=200", "out=parts", lines=(lines := Lines()))
     (said,) = lines.said
     if difference:
-        assert said.startswith("begins anew: ") and difference in said
+        assert said.startswith("starts again: ") and difference in said
     else:
-        assert said.startswith("goes on after the 100 iterations")
+        assert said.startswith("continues after the 100 iterations")
     assert Run(longer).complete and read_content(longer) == read_content(whole)
 
 

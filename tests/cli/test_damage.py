@@ -82,7 +82,7 @@ def damage_copy(stored_runs: Path, which: str, file: str, damage: str) -> Path:
 @pytest.mark.parametrize(
     ("file", "damage"),
     [(f"work/chain-0.{end}", d) for end in ("trace.arrows", "partitions.arrows") for d in DAMAGES]
-    # a chain whose checkpoint is gone begins anew
+    # a chain whose checkpoint is gone starts again
     + [("work/chain-0.npz", d) for d in DAMAGES if d != "gone"]
     + [("status.json", d) for d in ("empty", "garbage", "list")],
 )
@@ -165,7 +165,7 @@ def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored_runs: Path) -> No
         result = smcmc(*args)
         assert result.exit_code == 1
         assert result.stderr.splitlines() == [
-            f"smcmc: {run / 'partitions.parquet'}: damaged; smcmc run with resume=false begins the run anew"
+            f"smcmc: {run / 'partitions.parquet'}: damaged; smcmc run with resume=false starts the run again"
         ]
     assert smcmc("run", *ARGS, "resume=false").exit_code == 0
     assert smcmc("diagnose", str(run)).exit_code == 0
@@ -227,7 +227,7 @@ def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(streams.Stream, "sync", lambda stream: full(Path(), None))
     result = smcmc("run", *ARGS)
     assert result.exit_code == 1
-    assert "No space left on device; what was stored is intact" in result.stderr
+    assert "No space left on device; the stored draws are intact" in result.stderr
     status = find_runs("results")[0].status
     assert status["state"] == "failed"
     assert "No space left on device" in status["error"]
@@ -241,7 +241,7 @@ def test_a_folder_that_is_removed_during_the_run_is_said_to_be_gone(smcmc) -> No
         def update(self, chain: int, at: ChainProgress) -> None:
             shutil.rmtree("results")
 
-    with pytest.raises(runs.RunError, match="the folder is gone, removed or moved"):
+    with pytest.raises(runs.RunError, match="the folder was removed or moved"):
         runs.run(compose([*ARGS, "iterations=1000000"]), Removes())
     assert not Path("results").exists()
 

@@ -193,7 +193,7 @@ def test_the_command_that_is_advised_runs_and_goes_on(smcmc: Any) -> None:
     line = ended.stderr.splitlines()[-1]
     assert line == "next: smcmc run data=jain_neal N=30 chains=2 iterations=320 thin=2"
     again = smcmc(*shlex.split(line)[2:])
-    assert again.exit_code == 0 and "goes on after the 40 iterations of" in again.stderr
+    assert again.exit_code == 0 and "continues after the 40 iterations of" in again.stderr
 
 
 def test_modes_are_told_apart(smcmc: Any) -> None:
@@ -201,7 +201,7 @@ def test_modes_are_told_apart(smcmc: Any) -> None:
     said = smcmc("run", "sampler=sdds", "data=emm", "N=500", "iterations=3000", "progress=none").stderr.splitlines()
     at = next(k for k, line in enumerate(said) if line.startswith("the chains stay near"))
     assert "different partitions (chain" in said[at] and "clusters, log joint" in said[at]
-    assert said[at + 1].startswith("of the first and the second: ")
+    assert said[at + 1].startswith("difference between the first and the second: ")
     assert said[-1] == "next: smcmc run data=emm N=500"
 
 
@@ -294,6 +294,6 @@ def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any)
     asked = ["run", "data=csv", "data.path=two.csv", "model=gaussian", "model.b0=hierarchical", "sampler=sams"]
     asked += ["model.resolution=none"]
     stuck = smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=hierarchical").stderr.splitlines()
-    assert "not sampled: kappa0 (unknown, but one value in the second half of every chain)" in stuck
-    assert stuck[-2] == "a value in place of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])
+    assert "not sampled: kappa0 (unknown, but constant in the second half of every chain)" in stuck
+    assert stuck[-2] == "use a value instead of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])
     assert "not sampled" not in smcmc(*shlex.split(stuck[-1])[2:]).stderr

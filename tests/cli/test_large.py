@@ -35,15 +35,17 @@ OWN = ["data=csv", "data.path=six.csv", "data.truth=truth", "model=gaussian"]
 
 def test_a_large_table_starts_in_stages(smcmc: Any, table: np.ndarray) -> None:
     ended = smcmc("run", *OWN, *QUICK)
-    assert "note: init=stages, as no start is named and 300 rows are 300 or more" in ended.stderr
+    assert "note: init=stages, because no initial state is named and 300 rows are 300 or more" in ended.stderr
     run = Run(ended.stdout.strip().splitlines()[-1])
     # what was chosen is in the folder, so a repeat needs no rows to choose by
     assert specification_of(run).init == "stages"
     assert "adjusted" not in ended.stderr and "ari 1.000" in ended.stderr
-    assert "no sign of non-convergence: nothing recorded differs among the 8 draws" in ended.stderr
+    assert "no sign of non-convergence: all 8 draws" in ended.stderr
     assert "already finished" in smcmc("run", *OWN, *QUICK).stderr
     named = smcmc("run", *OWN, *QUICK, "init=stages")
-    assert "as no start is named" not in named.stderr and named.stdout.strip().splitlines()[-1] == str(run.path)
+    assert "because no initial state is named" not in named.stderr and named.stdout.strip().splitlines()[-1] == str(
+        run.path
+    )
     for start in ("init=random", "K0=3"):
         assert "init=stages" not in smcmc("run", *OWN, *QUICK, start).stderr
     swept = smcmc("sweep", *OWN, *QUICK, "seed=0,1", "hydra/launcher=basic")
@@ -80,7 +82,7 @@ def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: A
 def test_a_network_starts_from_many_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "NODES", 30)
     ended = smcmc("run", "data=networkx", "data.graph=karate", "model=irm", *QUICK)
-    assert "note: K0=6, as no start is named and 34 nodes are 30 or more" in ended.stderr
+    assert "note: K0=6, because no initial state is named and 34 nodes are 30 or more" in ended.stderr
     assert Run(ended.stdout.strip().splitlines()[-1]).config["K0"] == 6
     assert "K0=6" not in smcmc("run", "data=networkx", "data.graph=karate", "model=irm", "K0=5", *QUICK).stderr
 

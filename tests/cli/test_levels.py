@@ -1,5 +1,6 @@
 """Levels, answers, cores and outliers of a run: what the command line and Python show of them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ from typer.testing import CliRunner
 
 import smcmc as smcmc_library
 from splitmerge_cli.analysis import alternatives
+from splitmerge_cli.analysis.pages import runs as pages
 from splitmerge_cli.analysis.predictive import predict
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs import summaries
 from splitmerge_cli.runs.clusterings import sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.store.read import Run
@@ -33,16 +36,67 @@ def table(tmp_path_factory) -> Path:
     return path
 
 
+def words_of_run(table: Path) -> list[str]:
+    """The command that clusters the table."""
+    keys = ["model=gaussian", "iterations=1500", "chains=2", "progress=none", f"out={table.parent / 'out'}"]
+    return ["run", str(table), *keys]
+
+
 @pytest.fixture(scope="module")
 def path(table) -> Path:
     """The run on the table."""
-    keys = ["data=csv", f"data.path={table}", "model=gaussian", "iterations=1500", "chains=2"]
-    result = CliRunner().invoke(app, ["run", *keys, "progress=none", f"out={table.parent / 'out'}"])
+    result = CliRunner().invoke(app, words_of_run(table))
     assert result.exit_code == 0, result.output
     found = Path(result.stdout.splitlines()[-1])
     assert "1 outlier of 90 items" in result.stderr and "outliers, at most 3 together (cluster " in result.stderr
     assert f"): {FAR + 1}\n" in result.stderr
     return found
+
+
+def read_numbers(lines: list[str]) -> dict[int, int]:
+    """Sizes of the clusters in the printed table, by number."""
+    rows = (re.match(r" +(\d+) +(\d+) +\d+%", line) for line in lines)
+    return {int(row[1]): int(row[2]) for row in rows if row}
+
+
+def test_a_cluster_has_the_same_number_everywhere(smcmc, table, path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers count from 1, by size: lines of both commands, files, frames, page, pictures, predictions."""
+    monkeypatch.setattr(pages, "_pictures", lambda *_: iter(()))
+    monkeypatch.setattr(pages, "sections_of_fit", lambda _: iter(()))
+    run, posterior = Run(path), smcmc_library.Posterior.load(path)
+    items = pd.read_csv(path / "clusters.csv")
+    K, sizes = items["cluster"].max(), items["cluster"].value_counts().to_dict()
+    assert set(sizes) == set(range(1, K + 1)) and sizes[K] == 1
+    assert [sizes[k] for k in range(1, K + 1)] == sorted(sizes.values(), reverse=True)
+    printed = smcmc(*words_of_run(table)).stderr
+    listed = {k: size for k, size in sizes.items() if k < K}
+    for lines in (printed, smcmc("summary", str(path)).stdout):
+        assert read_numbers(lines.splitlines()) == listed and f"(cluster {K}): {FAR + 1}\n" in lines
+    for frame in (pd.read_csv(path / "cluster_summary.csv"), posterior.cluster_summary()):
+        assert dict(zip(frame["cluster"], frame["size"], strict=True)) == sizes
+    assert smcmc("report", str(path)).exit_code == 0
+    cells = re.findall(r'<tr><td class="n">(\d+)</td><td class="n">(\d+)</td>', (path / "report.html").read_text())
+    assert {int(k): int(size) for k, size in cells} == listed
+    member = posterior.membership()
+    for frame in (items, member):
+        assert set(frame["second"].dropna()) <= set(sizes) - {K}
+    assert (member["cluster"].to_numpy() == items["cluster"]).all()
+    # arrays count from 0: column k of the probabilities is cluster k + 1
+    x = pd.read_csv(table)
+    sure = (items["certainty"] > 0.95).to_numpy()
+    assert (posterior.predict(x[sure], states=20) + 1 == items["cluster"][sure]).mean() > 0.95
+    columns = pd.read_csv(path / "column_summary.csv").set_index(["cluster", "column"])["mean"]
+    assert columns[1, "x"] == pytest.approx(x["x"][items["cluster"] == 1].mean(), rel=1e-5)
+    assert f"cluster {K - 1}\n" in smcmc("summary", "--columns", str(path)).stdout
+    axes = [posterior.plot(name).axes[0] for name in ("points", "co_clustering")]
+    for texts in (axes[0].texts, axes[1].get_xticklabels()):
+        assert [text.get_text() for text in texts] == list(map(str, listed))
+    # a run that was made before has the numbers of its files, from 0
+    monkeypatch.setattr(Run, "first_cluster", 0)
+    monkeypatch.setattr(Run, "has_cluster_summary", False)
+    lines = list(summaries.lines(run))
+    assert read_numbers(lines) == {k - 1: size for k, size in listed.items()}
+    assert any(f"(cluster {K - 1}): {FAR + 1}" in line for line in lines)
 
 
 def test_levels_of_a_run(smcmc, path) -> None:
@@ -115,7 +169,7 @@ def test_levels_in_python(path) -> None:
         (["core=2"], "core=2.0: expected above 0"),
         (["answers=0"], "answers=0: expected at least 1"),
         (["parts=3"], "parts=3: expected the folder of a run, or one of clusters=, answers=, core="),
-        (["--columns", "clusters=2"], "--columns: expected by itself"),
+        (["--columns", "clusters=2"], "--columns: expected alone"),
     ],
 )
 def test_words_that_summary_does_not_know(smcmc, path, words, said) -> None:

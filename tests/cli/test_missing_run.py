@@ -40,7 +40,7 @@ def test_every_summary_and_picture_takes_missing_cells() -> None:
     posterior = sm.sample({"name": "gaussian"}, pd.DataFrame(HOLES, columns=["x", "y"]), **SHORT)
     summary = posterior.column_summary()
     for (k, name), rows in summary.groupby(["cluster", "column"]):
-        cells = HOLES[posterior.labels == k, "xy".index(name)]
+        cells = HOLES[posterior.labels == k - 1, "xy".index(name)]
         assert rows["mean"].item() == pytest.approx(np.nanmean(cells), nan_ok=True)
     assert posterior.cluster_summary()["size"].sum() == 50
     figure = posterior.plot("points")

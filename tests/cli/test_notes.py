@@ -42,7 +42,7 @@ def test_full_covariances_of_many_columns_are_said_to_take_long(smcmc) -> None:
     values = np.random.default_rng(0).normal(size=(70, 30))
     pd.DataFrame(values).to_csv("t.csv", index=False)
     args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", "model.covariance=full", *RUN]
-    said = "smcmc: note: full covariances of 30 columns take long; data.reduce=pca is quicker"
+    said = "smcmc: note: full covariances of 30 columns take long; data.reduce=pca is faster"
     assert said in smcmc(*args).stderr.splitlines()
     for other in ("data.reduce=pca", "model.covariance=diag"):
         assert said not in smcmc(*args, other).stderr

@@ -67,7 +67,7 @@ def test_what_is_wrong_is_one_message_that_names_the_key(
 
 def test_a_check_takes_no_other_settings(smcmc: Callable[..., Any]) -> None:
     result = smcmc("reproduce", "sdds-table1", "--check", "--with", "model.alpha=0.1")
-    assert result.exit_code == 2 and "--with model.alpha=0.1: does not go with --check" in result.stderr
+    assert result.exit_code == 2 and "--with model.alpha=0.1: --check repeats the kept settings" in result.stderr
 
 
 def test_results_lie_apart_and_are_neither_kept_nor_reported(smcmc: Callable[..., Any]) -> None:

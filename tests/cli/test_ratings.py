@@ -9,7 +9,7 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import selection
+from splitmerge_cli.api import selection, short_fits
 from splitmerge_cli.api.candidates import Fits, compare_readings
 from splitmerge_cli.api.readings import CATEGORIES, ORDERED, REALS, columns_of
 from splitmerge_cli.config import specify
@@ -43,7 +43,7 @@ def best(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def short(*given: object) -> Callable[..., Any]:
         return lambda model, iterations: Stub
 
-    monkeypatch.setattr(selection, "_short", short)
+    monkeypatch.setattr(short_fits, "sample_by", short)
     return wanted
 
 
@@ -70,9 +70,9 @@ def test_the_reading_that_predicts_best_is_taken(table: pd.DataFrame, best: list
     named = selection.settle(specify(words, leave_to_data=True), lines.append)
     assert "ratings" not in (named.chosen or {})
     fewer = {ORDERED: from_object(table, "mixed"), REALS: from_object(table[:90], "mixed")}
-    taken = compare_readings("ratings", {}, fewer, Fits(selection._short(), 0, lines.append))
+    taken = compare_readings("ratings", {}, fewer, Fits(short_fits.sample_by(), 0, lines.append))
     assert taken["ratings"].tolist() == [ORDERED]
-    assert "ratings as real numbers: left out, as 30 rows that repeat others would be read once" in lines
+    assert "ratings as real numbers: left out, because 30 repeated rows would be read once" in lines
 
 
 def test_answers_of_classes_are_read_in_their_order(tmp_path: Any) -> None:

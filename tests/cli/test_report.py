@@ -133,7 +133,7 @@ def test_the_page_of_several_runs_begins_with_their_table(smcmc, monkeypatch) ->
     page = Page(path)
     check_alone(page)
     assert page.text.index("2 runs compared") < page.text.index("Run 1: ") < page.text.index("Run 2: ")
-    assert "No distance is defined between runs of other items" in page.text
+    assert "No distance, because the items differ" in page.text
     assert "share of paths of two ties that a third closes" in page.text
     assert "the order of the tokens, and their letters: the model does not read them" in page.text
     # the page of the same runs is the same

@@ -123,7 +123,7 @@ def test_content(smcmc) -> None:
     clusters = (run.path / "clusters.csv").read_text().splitlines()
     assert clusters[0] == "row,cluster,certainty,second,second_probability"
     assert [line.split(",")[:2] for line in clusters[1:]] == [
-        [str(i + 1), str(k)] for i, k in enumerate(highest["labels"])
+        [str(i + 1), str(k + 1)] for i, k in enumerate(highest["labels"])
     ]
     diagnostics = run.diagnostics()
     assert {"rhat/log_joint", "ess/n_clusters"} <= set(diagnostics["quantity"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates, power, selection
+from splitmerge_cli.api import candidates, power, selection, short_fits
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -137,7 +137,7 @@ def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
     """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(selection, "_short", lambda *given: lambda model, iterations: _Unmade)
+    monkeypatch.setattr(short_fits, "sample_by", lambda *given: lambda model, iterations: _Unmade)
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
     if gaps:
@@ -333,7 +333,7 @@ def test_what_cannot_be_chosen_is_said(smcmc, args: list[str], said: str) -> Non
 
 
 def test_one_row_holds_nothing_out() -> None:
-    with pytest.raises(ConfigError, match="1 row; expected two"):
+    with pytest.raises(ConfigError, match="1 row; expected at least two"):
         sm.sample({"name": "gaussian", "covariance": "auto"}, np.ones((1, 2)), **FEW)
 
 

@@ -182,7 +182,7 @@ def test_a_damaged_checkpoint_is_not_believed(points) -> None:
     run = run_of(2, 40)
     with pytest.raises(ShardLost):
         run.run(every=0.0)
-    remedy = f"damaged; remove {run.path}, and the same command begins anew"
+    remedy = f"damaged; remove {run.path}, and the same command starts again"
     part = next(run.path.glob("checkpoint-*/labels-0-*.npy"))
     whole = part.read_bytes()
     labels = np.load(part)
@@ -213,7 +213,7 @@ def test_finished_shards_that_are_damaged_are_named(smcmc, points) -> None:
         file.write_bytes(content)
         result = smcmc(*asked)
         assert result.exit_code == 1 and result.stderr.count("\n") == 1, result.output
-        assert f"{file}: damaged; remove {path}, and the same command begins anew" in result.stderr
+        assert f"{file}: damaged; remove {path}, and the same command starts again" in result.stderr
         file.write_bytes(whole)
     # digests that fit, of another run
     write_sealed(path / "run.json", read_sealed(path / "run.json") | {"seed": 7})
@@ -265,7 +265,7 @@ def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
     ("args", "message"),
     [
         (["data.path=none.npy"], "none.npy: no such file"),
-        (["data.path=x.npy", "chains=3"], "chains=3: a run on shards takes no such key"),
+        (["data.path=x.npy", "chains=3"], "chains=3: a run on shards does not take this key"),
         (["data.path=x.npy", "sampler=sams"], "sampler=sams: expected subcluster"),
         (["data.path=x.parquet"], "column name: large_string; expected numbers"),
         (["data.path=x.parquet", "data.drop=[nobody]"], "no column nobody"),
@@ -333,7 +333,7 @@ def test_columns_of_several_types(columns) -> None:
 @pytest.mark.parametrize(
     ("types", "message"),
     [
-        ("{}", "columns of whole numbers; say categorical, count or real: data.types={colour:count,eggs:count}"),
+        ("{}", "columns of whole numbers; choose categorical, count or real: data.types={colour:count,eggs:count}"),
         ("{color:count}", "no column color; expected one of length, colour, eggs, female"),
         ("{eggs:number}", "eggs: number; expected binary, categorical, count, real"),
         ("{length:count}", "length: count: values from"),

@@ -232,7 +232,7 @@ def test_a_job_whose_process_is_killed_continues_to_the_same_draws(smcmc, spawn)
 @pytest.mark.parametrize(
     ("code", "status", "named"),
     [
-        (-signal.SIGKILL, "failed", "SIGKILL (most likely by the system, for want of memory)"),
+        (-signal.SIGKILL, "failed", "SIGKILL (most likely by the system, because memory ran out)"),
         (-signal.SIGSEGV, "failed", "killed by SIGSEGV;"),
         (-63, "failed", "killed by signal 63;"),
         (3, "failed", "exit status 3"),

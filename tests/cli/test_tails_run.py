@@ -65,7 +65,7 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
     # values that repeat are read without their resolution
     smcmc("run", "data=csv", "data.path=whole.csv", *told)
     spec = specify([*told[:2], "data=gaussian", "N=20", "iterations=20"])
-    with pytest.raises(ConfigError, match="weights of rows are drawn, which does not couple"):
+    with pytest.raises(ConfigError, match="draws of row weights cannot be coupled"):
         check_coupling(spec)
 
 
@@ -86,7 +86,8 @@ def test_auto_takes_the_tails_of_the_higher_density(
     keys = {"name": "gaussian", "covariance": "diag", "tails": "auto"}
     assert sm.sample(keys, frame, **SHORT).run.config["model"]["tails"] == "normal"
     assert (
-        "model.tails=auto: normal (t takes no gaps, no power and no columns in coarse steps)" in capsys.readouterr().out
+        "model.tails=auto: normal (t allows no missing cells, no power and no columns in coarse steps)"
+        in capsys.readouterr().out
     )
     result = smcmc("run", "model=bernoulli", "model.tails=auto", "data=jain_neal", "iterations=20")
     assert result.exit_code == 2 and "model.tails" in result.stderr

@@ -39,7 +39,7 @@ def test_tables_agree_with_each_other_and_the_data(run: Run) -> None:
     table = run.topics()
     for chain in (0, 1):
         of_chain = table[table["chain"] == chain]
-        assert of_chain["topic"].tolist() == list(range(len(of_chain)))
+        assert of_chain["topic"].tolist() == list(range(1, len(of_chain) + 1))
         assert of_chain["tokens"].tolist() == sizes[sizes["chain"] == chain]["sizes"].iloc[-1].tolist()
         assert 0 < of_chain["weight"].sum() < 1
         for name, of in [("topic_words", run.topic_words()), ("topic_documents", run.topic_documents())]:
@@ -118,7 +118,7 @@ def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
     assert run.has_perplexity
     assert run.perplexity().empty
     assert run.summary["perplexity"] is None
-    assert "held-out perplexity: no chain came as far as perplexity.every" in result.stderr
+    assert "held-out perplexity: no chain reached the iteration perplexity.every" in result.stderr
     assert smcmc("plot", str(run.path)).exit_code == 0
 
 

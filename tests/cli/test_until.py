@@ -112,7 +112,7 @@ def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
     assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [300] * 4 and "not long enough" in text
     step = next(line for line in text.splitlines() if line.startswith("next: "))
     again = ran(*shlex.split(step)[3:], "progress=lines")
-    assert "goes on after the 300 iterations" in again
+    assert "continues after the 300 iterations" in again
     longer, alone = (Run(Path(ran(*shlex.split(step)[3:], *more).splitlines()[-1])) for more in ([], ["out=alone"]))
     for name in TABLES:
         assert (longer.path / f"{name}.parquet").read_bytes() == (alone.path / f"{name}.parquet").read_bytes()
@@ -159,7 +159,7 @@ def test_chains_that_keep_one_number_are_compared_with_two_from_both_ends(
     """Groups far apart are found from everywhere. Five entities become ten, and so many stay; a hundred stay, too."""
     args = [*data, "sampler=sams", "timing=false"]
     text = ran(*args, "progress=lines", "workers=1", f"out={tmp_path}")
-    assert "all chains keep one number of clusters: two more, from both ends, show whether" in text
+    assert "all chains keep one number of clusters: two more chains, from both ends, check it" in text
     run = Run(Path(text.splitlines()[-1]))
     summary = run.summary
     fewest, most = summary["both_ends"]

@@ -224,7 +224,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     ):
         assert said in own, said
     assert '<span class="verdict yes">reproduced</span>' in own and "undecided" not in own and "10 splits" in own
-    assert '<span class="verdict">(undecided)</span>' in other and "Read as: another start." in other
+    assert '| a\\|b: step 1 | another start: <span class="verdict">(undecided)</span> |' in other
     assert (
         "{image} ../reproduction/sdds-table1.png\n:alt: Table of six steps: letter tiles" in own
         and "A finding \\[in\\] plain text." in own

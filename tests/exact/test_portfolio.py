@@ -217,5 +217,5 @@ def test_the_end_of_a_run_says_what_the_weights_became(tmp_path):
     line = _describe_portfolio(found | {"moves": 1}, 80)
     assert line.startswith("portfolio: 1 move a step, ") and "learned in 40 steps" in line
     assert line.endswith("of chain 0)")
-    assert _describe_portfolio(found, 79).endswith("begins while they change, that of 80 does not")
+    assert _describe_portfolio(found, 79).endswith("in the second half of 79 iterations; 80 are enough")
     assert all(f"{name} " in line for name in MEMBERS)

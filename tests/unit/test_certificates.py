@@ -264,7 +264,7 @@ def test_what_never_changes_is_not_sampled(tmp_path: Path) -> None:
     assert never.not_sampled == ["concentration"]
     nothing_is_known(never)
     said = " ".join(never.lines())
-    assert "3 of 3 pairs have met" in said and "not sampled: concentration (unknown, but the same in" in said
+    assert "3 of 3 pairs have met" in said and "not sampled: concentration (unknown, but constant in" in said
     # it changed in one pair
     assert certificate(tmp_path, (names, names, [])).bound is not None
 
@@ -287,7 +287,7 @@ def test_one_start_or_few_are_said(tmp_path: Path, starts: str, said: str | None
     _, of_bound, *others = replace(found, config={"init": "prior"}, pairs=pairs).lines()
     several = "one and the same partition" if len(starts) == 1 else f"{len(set(starts))} partitions"
     assert f"(95 % limit), for chains from {several} of 3 clusters: 0.5 from" in of_bound
-    cautions = [line for line in others if "stays unseen" in line]
+    cautions = [line for line in others if "is missed" in line]
     assert len(cautions) == (said is not None)
     assert said is None or (said in cautions[0] and "init=mixture starts apart" in cautions[0])
 

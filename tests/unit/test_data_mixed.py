@@ -111,9 +111,6 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([f"{LONG} {i}" for i in range(20)], "free text, 20 different ones; expected words of a few kinds"),
-        ([f"w{i % 101}" for i in range(300)], "101 different words in 300 rows; expected at most 100: data.types="),
-        ([f"w{i % 15}" for i in range(20)], r"15 different words in 20 rows; expected at most 10: .*data.drop=\[c\]"),
         (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
         (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that tells .*: data.types={c:real} reads points"),
         (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
@@ -132,6 +129,22 @@ def test_what_is_rejected_says_what_would_work(tmp_path: Path, cells: list[Any],
         column(tmp_path, cells)
     assert "\n" not in str(info.value) and "data.drop=[c] leaves it out" in str(info.value)
     assert column(tmp_path, cells, drop=["c"]).columns == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([f"{LONG} {i}" for i in range(20)], "free text, 20 different"),
+        ([f"w{i % 101}" for i in range(300)], "101 different words in 300 rows"),
+        ([f"w{i % 15}" for i in range(20)], "15 different words in 20 rows"),
+    ],
+)
+def test_texts_of_too_many_words_are_left_out_unless_chosen(tmp_path: Path, cells: list[str], why: str) -> None:
+    data = column(tmp_path, cells)
+    assert data.columns == ["x"] and "column 1 ('c') is left out: " in data.notes[0] and why in data.notes[0]
+    with pytest.raises(DataError, match=rf"row 2, column 1 \('c'\): .*{why}.*; expected .*data.columns=\[x\]"):
+        column(tmp_path, cells, columns=["c", "x"])
+    assert column(tmp_path, cells, types={"c": "categorical"}).columns == ["c", "x"]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,24 @@ def test_words_beside_one_column_of_numbers_hide_no_copies() -> None:
     assert not are_copies(coarse, items_of_rows(coarse), [1])
 
 
+def test_rows_of_common_values_or_gaps_are_no_copies() -> None:
+    """Hours of which many are 40 and some are missing, incomes that are 0 together, a weight by region, as surveys
+    have them; copies among them are copies."""
+    rng = np.random.default_rng(4)
+    answers = rng.integers(0, 4, size=(1500, 2)).astype(float)
+    hours = np.where(rng.random(1500) < 0.4, 40.0, np.round(rng.normal(40.0, 12.0, 1500)))
+    hours[rng.random(1500) < 0.4] = np.nan
+    incomes = rng.lognormal(9.0, 1.0, size=(1500, 2))
+    incomes[rng.random(1500) < 0.2] = 0.0
+    weight = np.array([1.31, 2.775, 4.08, 9.9913])[answers[:, 0].astype(int)]
+    for reals in (hours[:, None], incomes, weight[:, None]):
+        x = np.column_stack([answers, reals])
+        items = items_of_rows(x)
+        assert items.max() < 1499 and not are_copies(x, items, range(2, x.shape[1]))
+    x = np.concatenate([x := np.column_stack([answers, incomes]), x[:200]])
+    assert are_copies(x, items_of_rows(x), [2, 3])
+
+
 def test_few_data_on_a_grid_are_seldom_taken_for_copies() -> None:
     """At most two of 300 tables with 100 rows each, some equal by chance, are taken for copied ones."""
     rng = np.random.default_rng(5)

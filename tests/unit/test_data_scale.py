@@ -13,6 +13,7 @@ from sklearn.preprocessing import PowerTransformer
 import smcmc
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import candidates
+from splitmerge_cli.api import scales
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -181,10 +182,10 @@ def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
     data = from_object(frame, "mixed", scale={"a": "log"})
     of_columns = columns(data, labels).set_index(["column", "cluster"])
     geometric = np.exp(np.log(frame["a"][:20]).mean())
-    row = of_columns.loc[("a", 0)]
+    row = of_columns.loc[("a", 1)]
     assert np.isclose(row["mean"], geometric) and row["low"] < geometric < row["high"] and row["scale"] == "log"
-    assert np.isclose(of_columns.loc[("b", 0)]["mean"], frame["b"][:20].mean())
-    assert of_columns.loc[("b", 0)]["scale"] == ""
+    assert np.isclose(of_columns.loc[("b", 1)]["mean"], frame["b"][:20].mean())
+    assert of_columns.loc[("b", 1)]["scale"] == ""
     other = np.exp(np.log(frame["a"][20:]).mean())
     assert f"a = {geometric:.1f} (others {other:.1f}, medians)" in clusters(data, labels)["telling"][0]
     assert "scale" not in columns(from_object(frame, "mixed"), labels)
@@ -227,6 +228,17 @@ def test_negative_values_get_a_power() -> None:
     assert list(found) == ["left"] and isinstance(found["left"], float) and 1.5 < found["left"] < 3.0
     assert format_scales(found) == f"left yeo-johnson({found['left']:g})"
     assert find_scales(from_object(frame, "points", scale=found)) == {}
+
+
+def test_a_scale_reads_the_rows_that_it_was_not_found_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales are found on some rows; a 0 elsewhere has no logarithm."""
+    monkeypatch.setattr(scales, "MOST_ROWS", 200)
+    x = np.random.default_rng(1).lognormal(size=(1000, 1))
+    looked_at = np.random.default_rng(0).permutation(1000)[:200]
+    assert find_scales(from_object(x, "points")) == {1: "log"}
+    x[np.setdiff1d(np.arange(1000), looked_at)[0]] = 0.0
+    found = find_scales(from_object(x, "points"))
+    assert found[1] != "log" and from_object(x, "points", scale=found).scales is not None
 
 
 def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,14 +102,18 @@ def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
     assert (np.diff(np.bincount(found)) <= 0).all()
 
 
-@pytest.mark.parametrize(("K", "said"), [(1, "to join them costs less"), (9, "stand apart"), (4, "")])
+@pytest.mark.parametrize(("K", "said"), [(1, "joining these costs less"), (9, "would be separated"), (4, "")])
 def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     estimate = {"n_clusters": 4, "expected_vi": 0.5, "partitions": 9}
     summary = {"chains": 4, "point_estimate": estimate, "least_expected_vi": {"n_clusters": K}}
     first, *lines = describe_interval((3, 5), summary)
     assert first == "95 % interval of the number of clusters: 3 to 5 (second halves of 4 chains)"
     sizes = summary | {"point_estimate": estimate | {"labels": [0] * 60 + [1] * 60 + [2, 2, 3]}}
-    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of which hold outliers"
+    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of them outliers"
+    line = next(describe_interval((3, 5), summary | {"as_the_estimate": 0.62}))
+    assert line == f"{first}; 62% of the draws have 4, as the estimate"
+    line = next(describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))
+    assert line == "number of clusters: 4 in more than 99% of the draws (second halves of 4 chains)"
     assert len(lines) == bool(said)
     assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
 
@@ -122,7 +126,7 @@ def test_an_estimate_outside_the_interval_is_said_with_why(K, averages) -> None:
     first, *lines = describe_interval((3, 5), summary, "topics")
     assert first.endswith("(second halves of 1 chain)")
     assert len(lines) == (K not in (3, 5))
-    why = "too few have as many topics" if averages else "the state of highest log joint density"
+    why = "too few of them have as many topics" if averages else "the state of highest log joint density"
     assert not lines or (f"the estimate has {K} topics, outside" in lines[0] and why in lines[0])
 
 

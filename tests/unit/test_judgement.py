@@ -59,7 +59,7 @@ def test_chains_that_keep_one_number_came_from_both_sides_or_show_nothing() -> N
         found = convergence(evidence(trace(K=numbers(3, {0: 2})), (), {}, "random", largest_K))
         assert found.is_one_sided == (largest_K == 4)
     # of one chain nothing is known in any case
-    assert judge(trace(K=3, chains=1)).note == "one chain cannot show it, R-hat compares chains"
+    assert judge(trace(K=3, chains=1)).note == "one chain cannot show it, because R-hat compares chains"
 
 
 def test_chains_in_partitions_apart_have_not_converged() -> None:
@@ -77,7 +77,7 @@ def test_few_distances_are_no_evidence_unless_chains_keep_apart() -> None:
     apart = np.array([[0.0], [1.0]])
     few = np.random.default_rng(2).normal(size=(2, FEW_DISTANCES - 1)) + apart
     (_, _, value, note), *_ = measure(DISTANCE, few)[1]
-    assert np.isnan(value) and note == f"fewer than {FEW_DISTANCES} distances a chain"
+    assert np.isnan(value) and note == f"fewer than {FEW_DISTANCES} distances per chain"
     enough = np.random.default_rng(2).normal(size=(2, FEW_DISTANCES)) + apart
     rows = measure(DISTANCE, enough)[1]
     assert rows[0][2] > NOT_CONVERGED and convergence(rows).converged is False

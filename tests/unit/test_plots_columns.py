@@ -38,7 +38,7 @@ def test_the_columns_are_those_that_the_summary_names() -> None:
     assert [f"c{j}" for j in choose_columns(found)[:3]] == named == ["c1", "c2", "c3"]
     assert len(choose_columns(found)) == 4 and 5 not in choose_columns(found)
     # rows of the map of means, too
-    assert {f"c{j}" for j in rows_of(found.known, np.arange(3), most=3)} == set(named)
+    assert {f"c{j}" for j in rows_of(found.known, np.arange(3), most_rows=3)} == set(named)
 
 
 def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_rows_are_ordered_by_the_cluster_in_which_they_are_highest() -> None:
     known = statistics(Dataset("own", "points", x), z)
     rows = rows_of(known, np.array([2, 0, 1]))
     assert [int(f) % 3 for f in rows] == [2, 2, 0, 0, 1, 1]
-    assert len(rows_of(known, np.array([2, 0, 1]), most=4)) == 4
+    assert len(rows_of(known, np.array([2, 0, 1]), most_rows=4)) == 4
 
 
 def test_names_that_are_alike_are_told_apart() -> None:

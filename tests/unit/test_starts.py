@@ -107,7 +107,9 @@ def test_many_ordinal_columns_start_as_categories() -> None:
     said: list[str] = []
     keys = {"model": "mixed", "data": "csv", "data.path": "survey.csv"}
     spec = stages.choose_start(specify_keys(keys | {"data.types": ANSWERS}), said.append)
-    assert spec.init == stages.CATEGORIES and said[0].startswith("init=categories, as no start is named and 5 columns")
+    assert spec.init == stages.CATEGORIES and said[0].startswith(
+        "init=categories, because no initial state is named and 5 columns"
+    )
     few = dict(list(ANSWERS.items())[1:])
     for changed in ({"data.types": few}, {"data.types": ANSWERS, "K0": 3}, {"data.types": ANSWERS, "init": "random"}):
         kept = specify_keys(keys | changed)

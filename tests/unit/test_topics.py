@@ -156,13 +156,13 @@ def test_tables(state: ChainTopics) -> None:
     documents = documents_table(3, state).to_pandas()
     assert documents["document"].tolist() == [0, 0, 1, 1, 3, 3, 4]
     assert documents["name"].tolist() == ["one", "one", "two", "two", "three", "three", "four"]
-    assert documents["topic"].tolist() == [0, 1, 0, 1, 0, 2, 1]
+    assert documents["topic"].tolist() == [1, 2, 1, 2, 1, 3, 2]
     assert documents["count"].tolist() == [1, 2, 1, 1, 3, 1, 1]
     assert documents["probability"][0] == pytest.approx((1 + 2.0 * 0.4) / (3 + 2.0))
     tokens = tokens_table(state).to_pandas()
     assert tokens["position"].tolist() == [0, 1, 2, 0, 1, 0, 1, 2, 3, 0]
     assert "".join(tokens["word"]) == "abbcabcccd"
-    assert tokens["topic"].tolist() == state.labels.tolist()
+    assert tokens["topic"].tolist() == (state.labels + 1).tolist()
 
 
 def test_topics_are_read_back_from_their_words(state: ChainTopics) -> None:

@@ -75,7 +75,7 @@ def test_true_topics_stand_beside_those_they_match() -> None:
 def test_bands_are_the_shares_of_the_topics() -> None:
     sizes = [np.array([5, 3, 2]), np.array([10]), np.full(40, 1)]
     frame = pd.DataFrame({"iteration": [0, 1, 2], "sizes": sizes})
-    drawn = pictures.stack_sizes(plt.subplots()[1], frame, "#D55E00", most=10)
+    drawn = pictures.stack_sizes(plt.subplots()[1], frame, "#D55E00", most_rows=10)
     assert list(drawn.columns) == ["iteration", *(f"topics_{k + 1}" for k in range(pictures.BANDS))]
     assert drawn.iloc[0, 1:5].tolist() == [0.5, 0.8, 1.0, 1.0]
     assert drawn.iloc[2, -1] == pytest.approx(pictures.BANDS / 40)
@@ -121,7 +121,7 @@ def test_perplexity_line() -> None:
     assert "1,200 tokens): 890.2, averaged" in line
     assert "each: 900, 910" in line
     assert perplexity_line({}) is None
-    assert "no chain came as far as perplexity.every" in (perplexity_line({"perplexity": None}) or "")
+    assert "no chain reached the iteration perplexity.every" in (perplexity_line({"perplexity": None}) or "")
 
 
 def test_a_word_of_many_letters_is_shortened() -> None:

@@ -41,7 +41,7 @@ def sections_of_fit(run: Run) -> Iterator[Markup]:
     if fit.checks:
         yield from _checks(fit, judgement_of(run).converged is False)
     if fit.unchecked:
-        yield paragraph("What is not checked here:")
+        yield paragraph("Not checked here:")
         yield html.items(fit.unchecked)
 
 
@@ -52,8 +52,8 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
     tied = [each for each in ties if each.is_unlike and each.observed > each.high]
     yield paragraph(
         f"{fit.draws} data sets were drawn from the model, each with the parameters and in the clusters of a draw from "
-        "the posterior. A quantity in which the data differ from nearly all of these is one that the model does not "
-        "describe." + " The draws are those of all chains, which have not converged." * apart
+        "the posterior. If the data differ from nearly all of these in a quantity, the model does not describe that "
+        "quantity." + " The draws come from all chains, which have not converged." * apart
     )
     parts = []
     if unlike:
@@ -63,10 +63,12 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
     # a tie is looked at on one side
     chance = checks.EXTREME * (len(alone) + len(ties) / 2)
     if not parts:
-        yield paragraph("In nothing that was checked do the data differ from what the model makes.", "strong yes")
+        yield paragraph("The data do not differ from the model in any checked quantity.", "strong yes")
     elif len(unlike) + len(tied) <= chance:
-        said = f"The data differ from what the model makes in {' and in '.join(parts)}, no more than by chance"
-        yield paragraph(f"{said}: of the model's own data some {chance:.0f} would.", "strong yes")
+        sentence = f"The data differ from what the model makes in {' and in '.join(parts)}, no more than by chance"
+        yield paragraph(
+            f"{sentence}: about {chance:.0f} of the quantities would differ in the model's own data.", "strong yes"
+        )
     else:
         yield paragraph(f"The data differ from what the model makes in {' and in '.join(parts)}.", "strong no")
     heads = ["data", "model: median", "model: 95 %", "alike"]
@@ -75,15 +77,15 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
         alone.sort(key=lambda each: (each.share, -abs(each.observed - each.median) / max(each.high - each.low, 1e-300)))
         shown = alone[:MOST_CHECKS]
         rows = [_check_row(each) for each in shown]
-        yield table(["quantity", *heads], rows, "Each by itself", [1, 2, 3], "wide first")
+        yield table(["quantity", *heads], rows, "Single quantities", [1, 2, 3], "wide first")
         if len(alone) > len(shown):
             more = sum(each.is_unlike for each in alone[len(shown) :])
             yield paragraph(f"{len(alone) - len(shown):,} more quantities, of which {more:,} differ.")
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (
-            "Pairs of columns, those first whose tie within clusters exceeds the model's most: square root of the "
-            "sum of squared correlations of their residuals."
+            "Pairs of columns, the largest excess of the tie within clusters over the model's first: square root of "
+            "the sum of squared correlations of their residuals."
         )
         rows = [_check_row(each) for each in ties[: checks.TIES]]
         yield table(["residual tie of", *heads], rows, caption, [1, 2, 3], "wide first")

@@ -94,8 +94,8 @@ def join(parts: Iterable[object], between: str = "") -> Markup:
 
 def element(tag: str, content: object = "", css: str = "", **attributes: str) -> Markup:
     """An element with its content; `css` its class."""
-    given = ({"class": css} if css else {}) | attributes
-    inside = "".join(f' {key}="{text(value)}"' for key, value in given.items())
+    all_attributes = ({"class": css} if css else {}) | attributes
+    inside = "".join(f' {key}="{text(value)}"' for key, value in all_attributes.items())
     return Markup(f"<{tag}{inside}>{text(content)}</{tag}>")
 
 

@@ -71,13 +71,13 @@ def page_of(runs: Sequence[Run]) -> str:
 
 
 def _subject(run: Run) -> str:
-    what = "Topics" if run.has_topics else "Clusters"
-    return f"{what} of {data_name(run)}".replace("\\$", "$")
+    unit = "Topics" if run.has_topics else "Clusters"
+    return f"{unit} of {data_name(run)}".replace("\\$", "$")
 
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
     """The sections of one run, under headings of a level."""
-    what = "Topics" if run.has_topics else "Clusters"
+    unit = "Topics" if run.has_topics else "Clusters"
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, run.summary["N"])
     of_clusters = [name for name in PICTURES if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
@@ -87,8 +87,8 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
 
     sections = [
         ("Result", "result", lambda: _result(run, len(rows), outliers)),
-        (what, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts(of_clusters))),
-        (f"Number of {what.lower()}", "number", lambda: chain(_number(run), draw_parts(NUMBER))),
+        (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts(of_clusters))),
+        (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts(NUMBER))),
         ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts(CERTAINTY))),
         ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
@@ -116,19 +116,19 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
     yield table(heads, rows, "Finished runs; a link leads to each.", right, "wide")
     if len(runs) > comparison.MOST_RUNS:
         return
-    found, apart = comparison.measure_distances(runs)
-    if found["vi"].notna().any():
+    distances, apart = comparison.measure_distances(runs)
+    if distances["vi"].notna().any():
         numbers = range(1, len(runs) + 1)
         yield table(
             ["run", *numbers],
-            [[k, *cells] for k, cells in zip(numbers, comparison.distance_rows(found, len(runs)), strict=True)],
+            [[k, *cells] for k, cells in zip(numbers, comparison.distance_rows(distances, len(runs)), strict=True)],
             "Between the estimates: variation of information in nats below the diagonal (0: the same partition), "
             "adjusted Rand index above it (1: the same).",
             numbers=numbers,
             css="auto",
         )
     if apart:
-        yield paragraph("No distance is defined between runs of other items:")
+        yield paragraph("No distance, because the items differ:")
         yield html.items(apart)
 
 
@@ -138,7 +138,7 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
     if run.has_topics:
         return [], None, ""
     if "labels" not in run.summary["point_estimate"]:
-        return [], None, "The clusters of so many items are not listed."
+        return [], None, "Clusters of so many items are not listed."
     try:
         return *summaries.tables(run), ""
     except (ConfigError, DataError) as error:
@@ -209,14 +209,14 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if network:
         cells["ties within"] = [_share(row.get("density")) for row in shown]
         cells["ties to others"] = [_share(row.get("density_outside")) for row in shown]
-        caption += "Ties: share of the pairs of nodes that are tied. Nodes are those of most ties, with their number."
+        caption += "Ties: share of the pairs of nodes that are tied. Nodes of most ties are listed, with their number."
     elif columns:
         caption += (
-            "[a to b]: 95 % interval of a mean or share, which takes the clusters as known. (others): the same of "
-            "all other items. ±: standard deviation."
+            "[a to b]: 95 % interval of a mean or share, given the clusters. (others): the same for all other items. "
+            "±: standard deviation."
         )
-    told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
-    cells["nodes" if network else "differs most in"] = list(told)
+    telling = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
+    cells["nodes" if network else "differs most in"] = list(telling)
     numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "differs most in", "nodes")]
     yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
     if len(rows) > MOST_CLUSTERS:
@@ -228,16 +228,18 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
 
 def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """The columns in which a cluster differs most from the others, a mean or share with its interval."""
-    told = [part for part in (row.get("telling") or "").split("; ") if part]
-    of = sorted((each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"]))
-    for part in told or ["–"]:
-        found = next((each for each in of if part.startswith(_begin_of(each))), None)
-        if found is None or found["low"] in ("", None):
+    parts = [part for part in (row.get("telling") or "").split("; ") if part]
+    of_cluster = sorted(
+        (each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"])
+    )
+    for part in parts or ["–"]:
+        row_found = next((each for each in of_cluster if part.startswith(_begin_of(each))), None)
+        if row_found is None or row_found["low"] in ("", None):
             yield part
             continue
         value, _, others = part.partition(" (others")
-        ends = float(found["low"]), float(found["high"])
-        low, high = (f"{end:.0%}" if found["level"] else number(end, ends[1] - ends[0]) for end in ends)
+        ends = float(row_found["low"]), float(row_found["high"])
+        low, high = (f"{end:.0%}" if row_found["level"] else number(end, ends[1] - ends[0]) for end in ends)
         yield f"{value} [{low} to {high}]" + (f" (others{others}" if others else "")
 
 
@@ -254,8 +256,10 @@ def _topics(run: Run) -> Markup:
         for topic in run.summary["topics"]
     ]
     chain = run.summary["topics_of"]["chain"]
-    caption = f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: 0 is most."
-    caption += " Documents: those with the largest share of the topic." if shown else ""
+    caption = (
+        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: 0 is the highest."
+    )
+    caption += " Documents: the ones with the largest share of the topic." if shown else ""
     return table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
 
 
@@ -288,13 +292,13 @@ def _certainty(run: Run) -> Iterator[Markup]:
     if not ball:
         apart = judgement_of(run).converged is False
         why = "the chains have not converged" if apart else "no partitions of it were averaged"
-        yield paragraph(f"No probabilities are given to items: {why}.")
+        yield paragraph(f"Items have no probabilities: {why}.")
         return
     upper, lower = ball["vertical_upper"], ball["vertical_lower"]
     yield paragraph(
         f"Partitions within {ball['radius']:.3g} nats of variation of information of the estimate have probability "
         f"{ball['share']:.2f} together. Among them are partitions of {upper['n_clusters']:,} to "
-        f"{lower['n_clusters']:,} clusters. The most that two partitions of these items can differ is "
+        f"{lower['n_clusters']:,} clusters. Two partitions of these items can differ by at most "
         f"{math.log(summary['N']):.3g} nats."
     )
     if _count_certain(run) is None:
@@ -316,21 +320,21 @@ def _certainty(run: Run) -> Iterator[Markup]:
         ["item" if named else "row", "cluster", "certainty", "other cluster", "there instead"],
         rows,
         "The items of least certainty: the probability of being in one cluster with a random other item of their "
-        "cluster. There instead: the probability of being with a random item of the other cluster "
-        "and not with one of its own. It and the certainty add up to 1 at most.",
+        "cluster. There instead: the probability of being with a random item of the other cluster and not with one of "
+        "its own. The two add up to at most 1.",
         numbers=[1, 2, 3, 4],
     )
 
 
 def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
     with use_style():
-        for name, of in ((name, PICTURES[name]) for name in PICTURES if name in names):
+        for name, picture in ((name, PICTURES[name]) for name in PICTURES if name in names):
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())
-                    alt = f"{of.answers} {of.shows[:1].upper()}{of.shows[1:]}. {note}"
-                    yield heading(level, of.answers, f"{prefix}picture-{name}")
-                    yield html.picture(figure, alt, f"{of.shows[:1].upper()}{of.shows[1:]}.")
+                    alt = f"{picture.answers} {picture.shows[:1].upper()}{picture.shows[1:]}. {note}"
+                    yield heading(level, picture.answers, f"{prefix}picture-{name}")
+                    yield html.picture(figure, alt, f"{picture.shows[:1].upper()}{picture.shows[1:]}.")
             except (ConfigError, DataError) as error:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
     if (boxes := absent_letters()) is not None:
@@ -338,8 +342,8 @@ def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterat
 
 
 def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
-    found = answers(run, at_hand)
-    if found:
+    other_answers = answers(run, at_hand)
+    if other_answers:
         rows = [
             [
                 f"{each.aspect}: {each.difference}",
@@ -348,22 +352,22 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
                 f"{each.ari:.3f}",
                 f"{each.vi:.3f}",
             ]
-            for each in found
+            for each in other_answers
         ]
         yield table(
             ["what differs", "K", "95 %", "converged", "ARI", "VI (nats)"],
             rows,
-            "Other runs of these items that are at hand: adjusted Rand index and variation of information between "
+            "Other runs of these items found here: adjusted Rand index and variation of information between "
             "their estimate and this one.",
             numbers=[1, 2, 4, 5],
             css="wide first",
         )
     else:
-        yield paragraph("No other run of these items is at hand.")
-    known = {each.aspect for each in found}
+        yield paragraph("No other run of these items was found here.")
+    known = {each.aspect for each in other_answers}
     for aspect, line in commands(run):
         if aspect not in known:
-            yield paragraph(f"How far the answer depends on the {aspect}, this tells:")
+            yield paragraph(f"To see how far the answer depends on the {aspect}:")
             yield html.command(line)
 
 
@@ -372,7 +376,7 @@ def _next(run: Run) -> Iterator[Markup]:
     for line in lines:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
-        yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
+        yield paragraph("R-hat shows no reason not to use the clusters.")
     path = shell_word(str(run.path))
     more = [
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
@@ -390,7 +394,7 @@ def _repeat(run: Run) -> Iterator[Markup]:
         line = None
     if line is None:
         yield paragraph(
-            "The run was made by a program, or of settings that no command says; config.yaml of its folder has all."
+            "A program made the run, or its settings do not fit a command; config.yaml in its folder has all of them."
         )
     else:
         yield html.command(line)

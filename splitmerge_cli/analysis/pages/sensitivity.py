@@ -21,7 +21,7 @@ FORM = ("model", "model.covariance", "model.power", "model.conjugate", "model.li
 """Settings that change the likelihood, not the prior."""
 LENGTH = ("iterations", "budget", "until", "chains", "sampler", "schedule", "thin", "trace", "timing")
 OF_KEY = dict.fromkeys(FORM, "model") | dict.fromkeys(("seed", "init", "K0", "warmup"), "start")
-"""Aspects of single settings; the others have that of their group."""
+"""Aspects of single settings; other settings have the aspect of their group."""
 OF_GROUP = dict.fromkeys(LENGTH, "sampler and length") | {"model": "prior", "data": "columns"}
 
 
@@ -40,22 +40,22 @@ class Answer:
 
 def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
     """The finished runs of the same items, among those `at_hand` and those in the same folder of results."""
-    own, found = Items(run), []
+    own_items, answers_found = Items(run), []
     for other in _candidates(run, at_hand):
         try:
             if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
                 continue
             other = open_run(other)
-            labels = own.align(Items(other))
+            labels = own_items.align(Items(other))
         except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
             continue
         if labels is None:
             continue
         difference = differences([run.config, other.config])[1]
-        ari = float(SCORES["ari"](own.labels, labels))
-        vi = float(distances(own.labels, labels[None, :])[0])
-        found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
-    return sorted(found, key=lambda each: (each.aspect, each.difference))
+        ari = float(SCORES["ari"](own_items.labels, labels))
+        vi = float(distances(own_items.labels, labels[None, :])[0])
+        answers_found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
+    return sorted(answers_found, key=lambda each: (each.aspect, each.difference))
 
 
 def _candidates(run: Run, at_hand: Sequence[Run]) -> Iterator[Run]:
@@ -76,10 +76,10 @@ def aspect_of(difference: str) -> str:
     ('start', 'several')
     """
     keys = [setting.partition("=")[0] for setting in difference.split(" ") if setting]
-    found = {OF_KEY.get(key) or OF_GROUP.get(key.partition(".")[0], "other settings") for key in keys}
+    aspects = {OF_KEY.get(key) or OF_GROUP.get(key.partition(".")[0], "other settings") for key in keys}
     # another model has other options
-    found -= {"prior"} if "model" in found else set()
-    return found.pop() if len(found) == 1 else "several" if found else "nothing"
+    aspects -= {"prior"} if "model" in aspects else set()
+    return aspects.pop() if len(aspects) == 1 else "several" if aspects else "nothing"
 
 
 def commands(run: Run) -> Iterator[tuple[str, str]]:

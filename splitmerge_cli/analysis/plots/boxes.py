@@ -48,13 +48,13 @@ def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> P
     widths = [len(tokens) * SIDE + (len(tokens) - 1) * GAP + 2 * PAD for tokens in clusters]
     width = sum(widths) + SPACE * (len(clusters) - 1)
     height = SIDE + 2 * PAD
-    left = x - width / 2
+    left_edge = x - width / 2
     for tokens, w in zip(clusters, widths, strict=True):
         look = {"facecolor": "#f4f4f2", "edgecolor": "#9a9a94", "linewidth": 0.8, "zorder": 2}
-        _box(ax, (left, y - height / 2), (w, height), 0.3, **look)
+        _box(ax, (left_edge, y - height / 2), (w, height), 0.3, **look)
         for k, token in enumerate(tokens):
-            letter(ax, left + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
-        left += w + SPACE
+            letter(ax, left_edge + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
+        left_edge += w + SPACE
     ax.text(x, y + height / 2 + 0.35, name, ha="center", va="bottom", fontsize=8.5, color="#222222", fontstyle="italic")
     return Placed(x, width)
 
@@ -69,7 +69,7 @@ def arrow(
 ) -> None:
     """An arrow as wide as its probability (but never too thin to be seen); dashed if it is not the preferred move."""
     width = max(THINNEST, WIDEST * probability)
-    # the head covers the end of the line, which would show beside its point
+    # the head covers the end of the line, which would show at its point
     length = (2.2 + 0.75 * width) * POINT
     direction = 1 if end[0] > start[0] else -1
     neck = end[0] - direction * length

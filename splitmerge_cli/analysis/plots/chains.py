@@ -77,11 +77,11 @@ def traces(run: Run) -> Figure:
         topics.draw_perplexity(axes["perplexity"], run.perplexity(), colour_of(option(run, "sampler")))
     if of_topics:
         sizes = run.topic_sizes().query("chain == 0")
-        topics.stack_sizes(axes["shares"], sizes, colour_of(option(run, "sampler")), most=1000)
+        topics.stack_sizes(axes["shares"], sizes, colour_of(option(run, "sampler")), most_rows=1000)
         axes["shares"].set(xlabel="iteration", ylabel="shares of topics,\nchain 0")
-    made = count_of(n, "chain") if run.is_done else f"{n} of {run.config['chains']} chains ({run.status['state']})"
+    counted = count_of(n, "chain") if run.is_done else f"{n} of {run.config['chains']} chains ({run.status['state']})"
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
-    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {made}"
+    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {counted}"
     named = axes[names[0]].get_yticklabels() if 1 < n <= MOST_NAMES else []
     handles = [entry(label=label.get_text(), linewidth=1.2, **_look(k)) for k, label in enumerate(named)]
     above: dict[str, Any] = {"title": f"{'Do the chains agree? ' * (n > 1)}{title}", "title_fontsize": 9.5}
@@ -118,9 +118,9 @@ def _draw_traces(ax: Axes, chains: Sequence[pd.DataFrame], name: str, label: str
     settled = settled[np.isfinite(settled)]
     low, high = (settled.min(), settled.max()) if len(settled) else (0.0, 0.0)
     for k, chain in enumerate(chains):
-        at = thinned_rows(len(chain), STEPS)
-        height = (chain[name].to_numpy(dtype=float)[at] - low) / ((high - low) or np.inf)
-        x, y = chain["iteration"].to_numpy()[at], k + 0.42 - 0.84 * height.clip(0, 1)
+        rows = thinned_rows(len(chain), STEPS)
+        height = (chain[name].to_numpy(dtype=float)[rows] - low) / ((high - low) or np.inf)
+        x, y = chain["iteration"].to_numpy()[rows], k + 0.42 - 0.84 * height.clip(0, 1)
         ax.plot(x, y, color=_look(k)["color"], linewidth=0.6)
     _make_strips(ax, [f"chain {chain['chain'].iloc[0]}" for chain in chains])
     ax.set_xlim(0, last)
@@ -153,9 +153,9 @@ def count_ranks(x: Numbers) -> NDArray[np.int64]:
 
 
 def _draw_running_means(ax: Axes, chains: Sequence[pd.DataFrame], x: Numbers) -> None:
-    means, at = np.cumsum(x, axis=1) / np.arange(1, x.shape[1] + 1), thinned_rows(x.shape[1], STEPS)
+    means, rows = np.cumsum(x, axis=1) / np.arange(1, x.shape[1] + 1), thinned_rows(x.shape[1], STEPS)
     for k, (chain, mean) in enumerate(zip(chains, means, strict=True)):
-        ax.plot(chain["iteration"].to_numpy()[-x.shape[1] :][at], mean[at], linewidth=1.1, **_look(k))
+        ax.plot(chain["iteration"].to_numpy()[-x.shape[1] :][rows], mean[rows], linewidth=1.1, **_look(k))
     settled = (late := means[:, int(SETTLED * x.shape[1]) :])[np.isfinite(late)]
     if len(settled) and (spread := np.ptp(settled)) > 0:
         ax.set_ylim(settled.min() - 0.08 * spread, settled.max() + 0.08 * spread)

@@ -1,4 +1,4 @@
-"""A map of columns by cluster: means and shares, coloured by how far they are from those of all items."""
+"""A map of columns by cluster: means and shares, coloured by their distance from all items."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.plots.points import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
-from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.diagnostics.cluster_table import number, number_clusters
 from splitmerge_cli.diagnostics.column_statistics import Numbers, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -35,16 +35,16 @@ BELOW = -0.5
 _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBBDD", "#FFFFFF", "#F3B48A", "#C4511A"])
 
 
-def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """Features to draw, int64 ``[rows]``, `most` at most, ordered by the one of the `clusters` in which they are
+def rows_of(known: Statistics, clusters: NDArray[np.int64], most_rows: int = MOST_ROWS) -> NDArray[np.int64]:
+    """Features to draw, int64 ``[rows]``, `most_rows` at most, ordered by the one of the `clusters` in which they are
     highest: features of the columns that the summary names, then of the columns of largest mean divergence.
     Levels of one column stand together, in their order."""
     groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
     chosen: list[int] = []
-    room = most
+    room = most_rows
     for j in dict.fromkeys([*named_columns(known, clusters), *np.argsort(-known.telling, kind="stable").tolist()]):
         # of a column of many levels the commonest
-        levels = groups[j][np.argsort(-known.overall[groups[j]], kind="stable")][: max(2, most // 4)]
+        levels = groups[j][np.argsort(-known.overall[groups[j]], kind="stable")][: max(2, most_rows // 4)]
         if len(levels) > room or np.isnan(known.overall[levels]).any():
             continue
         groups[j] = np.sort(levels)
@@ -80,7 +80,12 @@ def cluster_means(run: Run) -> Figure:
     ax.set_facecolor("#E4E4E4")
     ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
-    ax.set_xticks(range(K), [str(k) for k in clusters], fontsize=6.5 if K <= 30 else SMALLEST, rotation=turned)
+    ax.set_xticks(
+        range(K),
+        [str(k) for k in number_clusters(clusters, run.first_cluster)],
+        fontsize=6.5 if K <= 30 else SMALLEST,
+        rotation=turned,
+    )
     ax.set_xlabel("cluster")
     ax.grid(False)
     ax.tick_params(length=0)
@@ -94,14 +99,14 @@ def cluster_means(run: Run) -> Figure:
     bar.set_label("standard deviations from the mean of all items", fontsize=6.5)
     bar.ax.tick_params(labelsize=6.5)
     figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
-    told = ["Numbers: means; of levels shares." if written else f"Dashes: below −{-BELOW:g} standard deviations."]
+    notes = ["Numbers: means, or shares of levels." if written else f"Dashes: below −{-BELOW:g} standard deviations."]
     if (hidden := len(known.column) - R) > 0:
-        told.append(f"{hidden:,} rows in which the clusters differ less are left out.")
+        notes.append(f"{hidden:,} rows in which the clusters differ less are left out.")
     if (hidden := len(ordered) - K) > 0:
-        told.append(f"{hidden:,} smaller clusters are left out.")
+        notes.append(f"{hidden:,} smaller clusters are left out.")
     if np.isnan(far).any():
-        told.append("Grey: all cells are missing.")
-    footnote(figure, " ".join(told) + state_of(run), round(LINE * across / FULL))
+        notes.append("Grey: all cells are missing.")
+    footnote(figure, " ".join(notes) + state_of(run), round(LINE * across / FULL))
     return figure
 
 

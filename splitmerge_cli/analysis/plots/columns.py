@@ -11,11 +11,20 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
-from splitmerge_cli.analysis.plots.points import ALONE, UNSURE, by_size, scatter, style_of
+from splitmerge_cli.analysis.plots.labels import shorten_names
+from splitmerge_cli.analysis.plots.points import (
+    ALONE,
+    UNSURE,
+    by_size,
+    numbers_by_size,
+    scatter,
+    style_of,
+    write_numbers,
+)
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.column_statistics import BY_LEVEL, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -25,9 +34,9 @@ PAIRED = 4
 MOST_POINTS = 5_000
 """Items that are drawn; of more every n-th."""
 MOST_ROWS = 20_000
-"""Items of which directions are computed; of more every n-th."""
+"""Most items of which directions are computed: every n-th."""
 MOST_COLUMNS = 1_000
-"""Columns of which directions are computed; of more those of largest variance."""
+"""Most columns of which directions are computed: the ones of largest variance."""
 MOST_KEYS = 18
 """Clusters in a legend."""
 NAMED = 3
@@ -44,7 +53,7 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """The part of a run that is drawn: some of its items, their clusters, the statistics of all."""
+    """The drawn part of a run: some of its items, their clusters, and statistics of all items."""
 
     dataset: Any
     known: Statistics
@@ -58,6 +67,8 @@ class Found:
     """bool ``[N]``: items that are alone in their cluster."""
     ranks: dict[int, int]
     """Rank by size of every cluster."""
+    first: int
+    """Number of the first cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":
@@ -68,7 +79,14 @@ class Found:
         ranks = {int(labels[items[0]]): rank for rank, items in enumerate(by_size(labels))}
         alone = (np.bincount(labels) == 1)[labels]
         rows = evenly(len(labels), MOST_POINTS)
-        return cls(dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks)
+        return cls(
+            dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks, run.first_cluster
+        )
+
+    @property
+    def looks(self) -> dict[int, tuple[str, str]]:
+        """Colour and marker of every cluster."""
+        return {cluster: style_of(rank) for cluster, rank in self.ranks.items()}
 
     def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Labels of some items, and whether each is unsure, alone."""
@@ -76,12 +94,12 @@ class Found:
 
     @property
     def drawn_note(self) -> str:
-        """The number of items that are drawn, where not all are."""
+        """The number of drawn items, if it is not all."""
         return "" if len(self.rows) == len(self.labels) else f" {len(self.rows):,} of {len(self.labels):,} items."
 
 
 def evenly(n: int, most: int) -> NDArray[np.int64]:
-    """At most so many of n numbers from 0, evenly spaced."""
+    """Choose at most `most` of the n numbers from 0, evenly spaced."""
     return np.arange(0, n, -(-n // most))
 
 
@@ -105,11 +123,11 @@ def _numeric(known: Statistics) -> list[int]:
     return [j for j, type in enumerate(known.types) if type in ("real", "count") and known.deviation[first[j]] > 0]
 
 
-def choose_columns(found: Found) -> list[int]:
+def choose_columns(drawn: Found) -> list[int]:
     """Columns of numbers that are drawn against each other, `PAIRED` at most: first the columns that the summary names,
     the largest cluster first, then the columns of largest mean divergence."""
-    numeric, order = _numeric(found.known), sorted(found.ranks, key=found.ranks.__getitem__)
-    ranked = [*named_columns(found.known, order), *np.argsort(-found.known.telling, kind="stable").tolist()]
+    numeric, order = _numeric(drawn.known), sorted(drawn.ranks, key=drawn.ranks.__getitem__)
+    ranked = [*named_columns(drawn.known, order), *np.argsort(-drawn.known.telling, kind="stable").tolist()]
     return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]
 
 
@@ -122,16 +140,16 @@ def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
 
 def pairs(run: Run) -> Figure:
     """Draw the columns that the summary names against each other, and each by cluster."""
-    found = Found.from_run(run)
-    chosen = choose_columns(found)
+    drawn_part = Found.from_run(run)
+    chosen = choose_columns(drawn_part)
     n = len(chosen)
-    labels, unsure, alone = found.marks_at(found.rows)
-    every = shorten_names(found.known.titles, NAME)
+    labels, unsure, alone = drawn_part.marks_at(drawn_part.rows)
+    every = shorten_names(drawn_part.known.titles, NAME)
     names = [every[j] for j in chosen]
-    cells = [column(found.dataset, j, found.rows) for j in chosen]
+    cells = [column(drawn_part.dataset, j, drawn_part.rows) for j in chosen]
     # whole numbers move by up to a quarter, the same at every call: equal ones would cover each other
-    moved = np.random.default_rng(0).uniform(-0.25, 0.25, len(found.rows))
-    drawn = [x + moved if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
+    moved = np.random.default_rng(0).uniform(-0.25, 0.25, len(drawn_part.rows))
+    drawn = [x + moved if drawn_part.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
     side = FULL / n
     figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
     for a in range(n):
@@ -141,12 +159,12 @@ def pairs(run: Run) -> Figure:
             if b > a:
                 ax.axis("off")
             elif a == b:
-                _draw_histogram(ax, cells[a], labels, found.ranks)
+                _draw_histogram(ax, cells[a], labels, drawn_part.ranks)
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
-                at = np.column_stack([drawn[b], drawn[a]])[both]
-                scatter(ax, at, labels[both], 9.0, unsure[both], found.ranks, alone[both])
-            ax.xaxis.set_major_locator(MaxNLocator(4, integer=found.known.types[chosen[b]] == "count"))
+                points = np.column_stack([drawn[b], drawn[a]])[both]
+                scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
+            ax.xaxis.set_major_locator(MaxNLocator(4, integer=drawn_part.known.types[chosen[b]] == "count"))
             ax.ticklabel_format(style="plain" if _plain(cells[b], cells[a]) else "sci")
             ax.label_outer()
             if a == n - 1:
@@ -154,12 +172,12 @@ def pairs(run: Run) -> Figure:
             if b == 0 and a > 0:
                 ax.set_ylabel(plain_text(names[a]))
     figure.suptitle(f"Columns in which the clusters differ most: {subject(run)}", x=0.01, ha="left")
-    _keys(axes[0, n - 1], found)
+    _keys(axes[0, n - 1], drawn_part)
     gaps = sum(int(np.isnan(x).sum()) for x in cells)
     footnote(
         figure,
         'Columns of numbers: first those that the summary names ("differs most in"), the largest cluster\'s first. '
-        f"Diagonal: items by cluster, stacked, the largest at the bottom.{found.drawn_note}{_marks(found)}"
+        f"Diagonal: items by cluster, stacked, the largest at the bottom.{drawn_part.drawn_note}{_marks(drawn_part)}"
         + state_of(run)
         + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),
     )
@@ -183,20 +201,20 @@ def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[
     ax.spines["left"].set_visible(False)
 
 
-def _marks(found: Found) -> str:
+def _marks(drawn: Found) -> str:
     """Meaning of crosses and open marks, where there are any."""
-    open_marks = f" Open marks: certainty below {UNSURE:g}." if found.unsure.any() else ""
-    return open_marks + (" Crosses: alone in a cluster." if found.alone.any() else "")
+    open_marks = f" Open marks: certainty below {UNSURE:g}." if drawn.unsure.any() else ""
+    return open_marks + (" Crosses: alone in a cluster." if drawn.alone.any() else "")
 
 
-def _keys(ax: Axes, found: Found) -> None:
+def _keys(ax: Axes, drawn: Found) -> None:
     """Clusters and their sizes, as ``clusters.csv`` numbers them, where the panel is free."""
-    sizes, ranks = np.bincount(found.labels), found.ranks
+    sizes, ranks = np.bincount(drawn.labels), drawn.ranks
     order = [k for k in sorted(ranks, key=ranks.__getitem__) if sizes[k] > 1]
     handles = []
     for cluster in order[:MOST_KEYS]:
         colour, marker = style_of(ranks[cluster])
-        label = f"cluster {cluster}: {sizes[cluster]:,}"
+        label = f"cluster {number_clusters(cluster, drawn.first)}: {sizes[cluster]:,}"
         handles.append(entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
     if (more := len(order) - MOST_KEYS) > 0:
         handles.append(entry(linestyle="", label=f"{more} smaller ones"))
@@ -218,13 +236,13 @@ class Directions:
     loadings: Points
 
 
-def standardise(found: Found) -> tuple[Points, list[str]]:
+def standardise(drawn: Found) -> tuple[Points, list[str]]:
     """Return the features of a table with mean 0 and variance 1, 0 where a cell is missing, ``[rows, F]``; and names.
 
     Levels of a categorical column have a total variance of their number less 1, as in an analysis of mixed data.
     """
-    known, dataset = found.known, found.dataset
-    rows = evenly(len(found.labels), MOST_ROWS)
+    known, dataset = drawn.known, drawn.dataset
+    rows = evenly(len(drawn.labels), MOST_ROWS)
     widest = np.arange(len(known.column))
     if len(widest) > MOST_COLUMNS:
         widest = np.sort(np.argsort(-known.deviation, kind="stable")[:MOST_COLUMNS])
@@ -234,8 +252,8 @@ def standardise(found: Found) -> tuple[Points, list[str]]:
         j, level = int(known.column[f]), known.level[f]
         type = known.types[j]
         # statistics may be of the widest columns alone
-        at = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
-        x = column(dataset, at, rows)
+        position = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
+        x = column(dataset, position, rows)
         if type in BY_LEVEL:
             x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
         scale = np.sqrt(known.overall[f]) if type in BY_LEVEL else known.deviation[f]
@@ -255,7 +273,7 @@ def principal(x: Points) -> Directions:
 def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
     """Directions in which the means of clusters differ most, in units of the spread within (Fisher's).
 
-    Of two clusters there is one; the second is that of largest variance within them.
+    Two clusters have one direction; the second is the direction of largest variance within them.
     """
     x = x - x.mean(axis=0)
     clusters = [items for items in by_size(labels) if len(items) > 1]
@@ -273,9 +291,9 @@ def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
     if len(clusters) > 2 and len(singular) > 1 and shares[1] > 1e-9:
         return _project(x, whiten @ directions[:2].T, shares[:2])
     first = directions[:1]
-    left = rest @ whiten
-    left = left - left @ first.T @ first
-    second = np.linalg.svd(left, full_matrices=False)[2][:1]
+    remainder = rest @ whiten
+    remainder = remainder - remainder @ first.T @ first
+    second = np.linalg.svd(remainder, full_matrices=False)[2][:1]
     return _project(x, whiten @ np.concatenate([first, second]).T, np.array([1.0, 0.0]))
 
 
@@ -291,46 +309,41 @@ def _project(x: Points, vectors: Points, shares: Points) -> Directions:
 
 def projection(run: Run) -> Figure:
     """Draw all items along the directions of largest variance, and along those that discriminate the clusters."""
-    found = Found.from_run(run)
-    x, names = standardise(found)
-    rows = evenly(len(found.labels), MOST_ROWS)
-    labels, unsure, alone = found.marks_at(rows)
+    drawn = Found.from_run(run)
+    x, names = standardise(drawn)
+    rows = evenly(len(drawn.labels), MOST_ROWS)
+    labels, unsure, alone = drawn.marks_at(rows)
     shown = evenly(len(rows), MOST_POINTS)
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
     figure, axes = plt.subplots(1, len(panels), figsize=(FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
-    figure.suptitle(f"All {len(found.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
-    sizes = np.bincount(found.labels)
+    figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
     footnote(
         figure,
-        "Standardised columns; on an axis those of largest correlation with it, + or −. Numbers: clusters, as in "
-        f"clusters.csv.{found.drawn_note}{_marks(found)}{state_of(run)} "
-        "Directions that separate clusters show them further apart than they "
-        "are where columns are many.",
+        "Standardised columns; each axis names the columns of largest correlation with it, + or −. Numbers: clusters, "
+        f"as in clusters.csv.{drawn.drawn_note}{_marks(drawn)}{state_of(run)} "
+        "With many columns, directions that separate clusters show them further apart than they are.",
     )
     for ax, (title, word, found_here, of_what) in zip(axes[0], panels, strict=True):
         places = found_here.places[shown]
-        scatter(ax, places, labels[shown], 9.0, unsure[shown], found.ranks, alone[shown])
+        scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.looks, alone[shown])
         ax.grid(False)
         ax.set_title(title)
         within = of_what == "of separation" and found_here.shares[1] == 0
-        for axis, at in (("x", 0), ("y", 1)):
-            share = f"{word} {at + 1}, {found_here.shares[at]:.0%} {of_what}"
-            said = "variance within clusters" if within and at == 1 else share
-            ax.set(**{f"{axis}label": f"{said}\n{_top_loadings(found_here.loadings[at], names)}"})
+        for axis, axis_index in (("x", 0), ("y", 1)):
+            share = f"{word} {axis_index + 1}, {found_here.shares[axis_index]:.0%} {of_what}"
+            label = "variance within clusters" if within and axis_index == 1 else share
+            ax.set(**{f"{axis}label": f"{label}\n{_top_loadings(found_here.loadings[axis_index], names)}"})
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
-        order = sorted((k for k in found.ranks if sizes[k] > 1), key=found.ranks.__getitem__)
-        middles = [np.median(found_here.places[labels == k], axis=0) for k in order]
-        where = np.array(middles, dtype=np.float64).reshape(-1, 2)
-        write_apart(ax, where, list(map(str, order)), range(len(order)), fontsize=8, fontweight="bold", color="#111111")
+        write_numbers(ax, found_here.places, labels, numbers_by_size(run, labels))
     return figure
 
 
 def _top_loadings(loadings: Points, names: list[str]) -> str:
     """The columns of largest correlation with a direction, with their signs."""
     order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
-    told = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
-    return plain_text("  ".join(told))
+    terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
+    return plain_text("  ".join(terms))

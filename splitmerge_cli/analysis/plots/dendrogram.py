@@ -11,11 +11,12 @@ from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, count_of, footnote
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.store.read import Run
 
 MOST_LEAVES = 40
-"""Leaves at most: of more clusters the level with so many is drawn."""
+"""Most leaves. With more clusters the level with so many is drawn."""
 ROW = 0.19
 """Height of a leaf, in inches."""
 NUMBER: dict[str, Any] = {
@@ -26,7 +27,7 @@ NUMBER: dict[str, Any] = {
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a finished run lists at least two clusters of its items, and partitions to hold them against."""
+    """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
     return not run.has_topics and uncertainty.can_draw(run) and run.summary["point_estimate"]["n_clusters"] > 1
 
 
@@ -49,14 +50,15 @@ def dendrogram(run: Run) -> Figure:
     low, high = interval_of_run(run)
     if low < K:
         edges = [height[max(0, K - high)], height[min(K - 1, K - low + 1)]]
-        said = f"{low} to {high} clusters, 95 % of the posterior"
-        ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=said)
+        label = f"{low} to {high} clusters, 95 % of the posterior"
+        ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=label)
         ax.legend(loc="lower right", fontsize=6.5)
     for x, y in zip(np.array(tree["dcoord"], np.int64), np.array(tree["icoord"]) / 10 - 0.5, strict=True):
         ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
         place = (height[x[1]], y[1:3].mean())
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
-    names = [_name_leaf(members[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
+    numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
+    names = [_name_leaf(numbers[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
@@ -64,7 +66,7 @@ def dendrogram(run: Run) -> Figure:
     ax.set_title(f"Which clusters are merged first: {subject(run)}")
     footnote(
         figure,
-        "Each merge is the one after which the partition is nearest to the posterior; its number is that of the\n"
+        "Each merge leaves the partition nearest to the posterior; its number counts the\n"
         f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their items; numbers as in clusters.csv.",
     )
     return figure

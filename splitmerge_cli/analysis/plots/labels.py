@@ -16,7 +16,7 @@ ENDS = 3
 """Letters that a common beginning or end has at least, where it is cut out."""
 
 
-def shorten_names(names: Sequence[str], most: int) -> list[str]:
+def shorten_names(names: Sequence[str], most_letters: int) -> list[str]:
     """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut.
 
     Examples
@@ -24,7 +24,7 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
     >>> shorten_names(["item 1 of the form", "item 2 of the form"], 10)
     ['…1…', '…2…']
     """
-    if all(len(name) <= most for name in names):
+    if all(len(name) <= most_letters for name in names):
         return list(names)
     begin = _common(names)
     begin = begin[: begin.rfind(" ") + 1]
@@ -33,8 +33,8 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
     begin, end = (part if len(part) > ENDS else "" for part in (begin, end))
     middle = [name[len(begin) : len(name) - len(end)] for name in names]
     if len(names) < 2 or not all(middle):
-        return [shorten(name, most) for name in names]
-    return [shorten(f"{'…' if begin else ''}{name}{'…' if end else ''}", most) for name in middle]
+        return [shorten(name, most_letters) for name in names]
+    return [shorten(f"{'…' if begin else ''}{name}{'…' if end else ''}", most_letters) for name in middle]
 
 
 def _common(names: Sequence[str]) -> str:
@@ -52,7 +52,7 @@ def write_apart(
     marks: float = 0.0,
     **style: Any,
 ) -> list[int]:
-    """Write texts at or beside places ``[n, 2]`` of the data, those first in `order` first; what would cover another is
+    """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is
     left out. The limits of the axes are final.
 
     `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself. `marks`:
@@ -60,7 +60,7 @@ def write_apart(
     """
     figure = ax.figure
     assert isinstance(figure, Figure)
-    taken: list[Any] = []
+    boxes: list[Any] = []
     written = []
     inside = ax.get_window_extent()
     pixels = ax.transData.transform(places)
@@ -85,8 +85,8 @@ def write_apart(
             box = text.get_window_extent()
             within = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
             covers = marks and box.padded(room).count_contains(pixels)
-            if within and not covers and not any(box.overlaps(other) for other in taken):
-                taken.append(box)
+            if within and not covers and not any(box.overlaps(other) for other in boxes):
+                boxes.append(box)
                 written.append(k)
                 break
             text.remove()

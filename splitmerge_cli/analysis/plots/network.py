@@ -22,7 +22,8 @@ MOST_NODES = 2000
 CELLS = 600
 """Rows and columns of that density."""
 MOST_NAMES = 150
-"""Nodes up to which names cover no mark; of more nodes `IN_A_CROWD` names, of those of most ties, stand over marks."""
+"""Number of nodes up to which names cover no mark. With more, the `IN_A_CROWD` nodes of most ties have names over
+marks."""
 IN_A_CROWD = 15
 NAME = 18
 """Letters of a name."""
@@ -79,18 +80,18 @@ def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
     components = sorted((sorted(part) for part in networkx.connected_components(graph)), key=len, reverse=True)
     places = np.zeros((len(graph), 2))
     main = components[0]
-    found = networkx.spring_layout(graph.subgraph(main), seed=seed, iterations=200 if len(main) <= 500 else 60)
-    at = np.array([found[node] for node in main])
-    at -= np.median(at, axis=0)
+    by_node = networkx.spring_layout(graph.subgraph(main), seed=seed, iterations=200 if len(main) <= 500 else 60)
+    positions = np.array([by_node[node] for node in main])
+    positions -= np.median(positions, axis=0)
     # wider than high, as its panel
-    at = at @ np.linalg.eigh(at.T @ at)[1][:, ::-1]
-    radius = np.linalg.norm(at, axis=1, keepdims=True)
-    places[main] = at / np.maximum(radius, 1e-12) * (radius / max(radius.max(), 1e-12)) ** SPREAD
+    positions = positions @ np.linalg.eigh(positions.T @ positions)[1][:, ::-1]
+    radius = np.linalg.norm(positions, axis=1, keepdims=True)
+    places[main] = positions / np.maximum(radius, 1e-12) * (radius / max(radius.max(), 1e-12)) ** SPREAD
     for k, part in enumerate(components[1:]):
         angle = 2 * np.pi * k / (len(components) - 1)
-        own = networkx.circular_layout(graph.subgraph(part), scale=0.03 if len(part) > 1 else 0.0)
+        by_part = networkx.circular_layout(graph.subgraph(part), scale=0.03 if len(part) > 1 else 0.0)
         for node in part:
-            places[node] = 1.12 * np.array([np.cos(angle), np.sin(angle)]) + own[node]
+            places[node] = 1.12 * np.array([np.cos(angle), np.sin(angle)]) + by_part[node]
     return places
 
 
@@ -116,14 +117,14 @@ def draw_network(ax: Axes, adjacency: csr_array, labels: ArrayLike, places: NDAr
 
 
 def write_names(ax: Axes, adjacency: csr_array, places: NDArray[np.float64], names: list[str]) -> int:
-    """Write names of nodes beside them, where they cover no other, and return how many; the layout is final."""
+    """Write names next to nodes, where they cover no other, and return how many; the layout is final."""
     N = len(names)
     order = np.argsort(-np.diff(adjacency.indptr), kind="stable").tolist()
     short = [shorten(name, NAME) for name in names]
     mark = np.sqrt(_mark_size(N))
     # in a crowd every name covers marks: a few stand all the same
-    most, marks = (N, 0.8 * mark) if N <= MOST_NAMES else (IN_A_CROWD, 0.0)
-    return len(write_apart(ax, places, short, order[:most], offset=0.75 * mark, marks=marks, color="#222222"))
+    most_names, marks = (N, 0.8 * mark) if N <= MOST_NAMES else (IN_A_CROWD, 0.0)
+    return len(write_apart(ax, places, short, order[:most_names], offset=0.75 * mark, marks=marks, color="#222222"))
 
 
 def _mark_size(N: int) -> float:
@@ -145,12 +146,12 @@ def clusters(run: Run) -> Figure:
         draw_network(axes[0, 1], dataset.values, labels, places)
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
-    found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
+    counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
     sampler, edges = option(run, "sampler"), dataset.values.nnz // 2
-    axes[0, 0].set_title(f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {found}")
+    axes[0, 0].set_title(f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {counted}")
     shown = "" if small else " Darker cells hold more edges (square root of their share)."
     cross = " Crosses: alone in a cluster." if alone and small else ""
-    named = " Names of nodes where they fit, those of most ties first." if dataset.names and small else ""
+    named = " Names of nodes where they fit, nodes of most ties first." if dataset.names and small else ""
     footnote(
         figure,
         f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "

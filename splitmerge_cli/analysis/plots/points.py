@@ -1,6 +1,6 @@
 """Points of two columns, the clusters found in them, and what is fitted to each cluster."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,8 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.plots.labels import write_apart
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import CHAINS, FULL, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -64,7 +66,7 @@ def ridge(points: Points, sigma0: float, sigma1: float) -> tuple[float, float]:
 
 
 def segment(points: Points, intercept: float, slope: float) -> Points:
-    """The two ends ``[2, 2]`` of the part of a line that runs beside the points: inside of the box around them.
+    """The two ends ``[2, 2]`` of the part of a line next to the points: inside the box around them.
 
     A line that misses the box is drawn over the range of x.
     """
@@ -83,30 +85,47 @@ def scatter(
     labels: ArrayLike,
     size: float = 11.0,
     unsure: ArrayLike | None = None,
-    ranks: Mapping[int, int] | None = None,
+    looks: Mapping[int, tuple[str, str]] | None = None,
     alone: ArrayLike | None = None,
 ) -> None:
     """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
 
-    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. Where the points are some
-    of all items, `ranks` has the rank of each cluster by size, and `alone`, ``[N]``, says which are alone in theirs.
+    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
+    the colour and marker of each cluster, by default by its rank in size. Where the points are some of all items,
+    `alone`, ``[N]``, says which are alone in their cluster.
     """
     labels = np.asarray(labels)
     single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
     open_ = np.zeros(len(labels), dtype=bool) if unsure is None else np.asarray(unsure)
     raster = len(labels) > RASTER
     for rank, items in enumerate(by_size(labels)):
-        colour, marker = style_of(rank if ranks is None else ranks[int(labels[items[0]])])
+        colour, marker = style_of(rank) if looks is None else looks[int(labels[items[0]])]
         if single[items[0]]:
             x, y = points[items].T
             ax.scatter(x, y, s=size, marker="x", color=ALONE, linewidth=0.8, zorder=5, rasterized=raster)
             continue
         filled: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.25}
         hollow: dict[str, Any] = {"facecolor": "white", "edgecolor": colour, "linewidth": 0.7}
-        for these, looks in ((items[~open_[items]], filled), (items[open_[items]], hollow)):
+        for these, drawn in ((items[~open_[items]], filled), (items[open_[items]], hollow)):
             if len(these):
                 x, y = points[these].T
-                ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **looks)
+                ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **drawn)
+
+
+def write_numbers(ax: Axes, points: Points, labels: ArrayLike, names: Sequence[str]) -> None:
+    """Write names of clusters, the largest first, in the middle of the points ``[N, 2]`` of each that has several; the
+    layout of the figure is final."""
+    clusters = [points[items][~np.isnan(points[items]).any(axis=1)] for items in by_size(labels)]
+    several = [(name, places) for name, places in zip(names, clusters, strict=True) if len(places) > 1]
+    middles = np.array([np.median(places, axis=0) for _, places in several]).reshape(-1, 2)
+    bold: dict[str, Any] = {"fontsize": 8, "fontweight": "bold", "color": "#111111"}
+    write_apart(ax, middles, [name for name, _ in several], range(len(several)), **bold)
+
+
+def numbers_by_size(run: Run, labels: ArrayLike) -> list[str]:
+    """Numbers of clusters as the files of a run have them, the largest cluster first."""
+    found = np.asarray(labels)
+    return [str(number_clusters(int(found[items[0]]), run.first_cluster)) for items in by_size(found)]
 
 
 def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: Mapping[str, Any]) -> None:
@@ -162,11 +181,11 @@ def clusters(run: Run) -> Figure:
     x = np.asarray(dataset.values, dtype=np.float64)
     unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
     scatter(ax, x, labels, size=14.0, unsure=unsure)
-    draw, said = FITS[option(run, "model")]
+    draw, caption = FITS[option(run, "model")]
     draw(ax, x, labels, run.config["model"])
     placed = x[~np.isnan(x).any(axis=1)]
     if absent := len(x) - len(placed):
-        said += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
+        caption += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
     spans = np.ptp(placed, axis=0) if len(placed) else np.zeros(2)
     # one unit is as long on both axes, unless the picture would be a strip
     if spans.min() > 0 and spans.max() / spans.min() < 4:
@@ -176,8 +195,10 @@ def clusters(run: Run) -> Figure:
     ax.grid(False)
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
-    found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
-    ax.set_title(f"{subject(run)}: {found}")
+    counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
+    ax.set_title(f"{subject(run)}: {counted}")
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
-    footnote(figure, f"Clusters: {plain_text(estimate['criterion'])}.\n{said}{marks}")
+    footnote(figure, f"Numbers: clusters, as in clusters.csv: {plain_text(estimate['criterion'])}.\n{caption}{marks}")
+    figure.canvas.draw()
+    write_numbers(ax, x, labels, numbers_by_size(run, labels))
     return figure

@@ -21,14 +21,14 @@ def calibration(run: Run) -> Figure:
     figure, ax = plt.subplots(figsize=(FULL * 0.6, 3.0), layout="constrained")
     colour = colour_of(option(run, "sampler"))
     ax.plot(curve["clusters"], curve["fit"], color=colour, marker="o", markersize=3.5, linewidth=1.0)
-    taken = curve[curve["taken"]]
-    ax.plot(taken["clusters"], taken["fit"], "o", color="none", markeredgecolor=REFERENCE, markersize=9)
+    chosen_point = curve[curve["taken"]]
+    ax.plot(chosen_point["clusters"], chosen_point["fit"], "o", color="none", markeredgecolor=REFERENCE, markersize=9)
     least, labelled = 0.1 * (curve["clusters"].max() - curve["clusters"].min()), list[float]()
     for _, row in curve.sort_values("taken", ascending=False, kind="stable").iterrows():
         # points of much the same number of clusters lie on top of each other
-        if all(abs(row["clusters"] - at) > least for at in labelled):
-            at = (row["clusters"], row["fit"])
-            ax.annotate(f"{row['power']:g}", at, (5, -10), textcoords="offset points", fontsize=6.5)
+        if all(abs(row["clusters"] - place) > least for place in labelled):
+            place = (row["clusters"], row["fit"])
+            ax.annotate(f"{row['power']:g}", place, (5, -10), textcoords="offset points", fontsize=6.5)
             labelled.append(row["clusters"])
     ax.margins(0.08, 0.1)
     ax.set(xlabel="clusters with at least 2 % of the rows", ylabel="held-out log density, nats a row")

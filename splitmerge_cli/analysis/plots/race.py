@@ -25,15 +25,19 @@ def times(race: Race) -> Figure:
     starts = race.starts
     figure, axes = plt.subplots(2, len(starts), figsize=(FULL, 4.2), sharex=True, sharey="row", squeeze=False)
     least = min(float(track.seconds[track.seconds > 0][0]) for track in race.tracks if (track.seconds > 0).any())
-    most = max(track.end for track in race.tracks)
+    longest = max(track.end for track in race.tracks)
     for (above, below), start in zip(axes.T, starts, strict=True):
         above.set_title(f"from {start.replace('_', ' ')}", loc="left")
         for track in race.tracks:
             if track.trial.start == start:
-                at = thinned_rows(len(track.seconds), log=True)
-                at = at[track.seconds[at] > 0]
+                places = thinned_rows(len(track.seconds), log=True)
+                places = places[track.seconds[places] > 0]
                 above.plot(
-                    track.seconds[at], track.log_joint[at], color=colours[track.sampler], linewidth=0.5, alpha=0.6
+                    track.seconds[places],
+                    track.log_joint[places],
+                    color=colours[track.sampler],
+                    linewidth=0.5,
+                    alpha=0.6,
                 )
         above.axhline(race.target.log_joint, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
         for sampler in race.samplers:
@@ -41,7 +45,7 @@ def times(race: Race) -> Figure:
             if len(rows):
                 reached = np.sort(rows["seconds"][np.isfinite(rows["seconds"])].to_numpy(float))
                 share = np.arange(1, len(reached) + 1) / len(rows)
-                x, y = np.r_[least, reached, most], np.r_[0, share, share[-1:] if len(share) else 0]
+                x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
                 look = look_of(sampler) | {"color": colours[sampler]}
                 place = marks_along(y, race.samplers.index(sampler), len(race.samplers))
                 below.step(x, y, where="post", label=title_of(sampler), **look, **place)
@@ -53,7 +57,7 @@ def times(race: Race) -> Figure:
     axes[0, 0].set_ylim(high - 2.5 * room if room > 0 else None, high + 0.15 * room if room > 0 else None)
     axes[0, 0].set_ylabel("log joint density")
     axes[1, 0].set_ylabel("chains that have\nreached the target")
-    axes[0, 0].set_xlim(least, most)
+    axes[0, 0].set_xlim(least, longest)
     handles, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=min(6, len(labels)))
     footnote(figure, "Dashed: log joint density of the target. Lower values of the log joint are cut off.")
@@ -62,8 +66,8 @@ def times(race: Race) -> Figure:
 
 def _colours(samplers: list[str]) -> dict[str, str]:
     """A colour for each, none twice."""
-    found: dict[str, str] = {}
+    colour_by_name: dict[str, str] = {}
     for sampler in samplers:
-        free = (colour for colour in (colour_of(sampler), *CYCLE) if colour not in found.values())
-        found[sampler] = next(free, "#444444")
-    return found
+        free = (colour for colour in (colour_of(sampler), *CYCLE) if colour not in colour_by_name.values())
+        colour_by_name[sampler] = next(free, "#444444")
+    return colour_by_name

@@ -21,16 +21,16 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 
-def fractions(chain: pd.DataFrame, most: int) -> pd.DataFrame:
+def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
     """Return the fractions of the items in the largest cluster of one chain, in the two largest, ...
 
-    `chain` has iteration and largest of its trace, of which `most` rows are taken. Columns iteration, largest_1 (the
-    largest), largest_2 (the two largest), ...
+    `chain` has iteration and largest of its trace, of which `most_rows` rows are taken. Columns iteration, largest_1
+    (the largest), largest_2 (the two largest), ...
     """
-    at = thinned_rows(len(chain), most)
-    stacked = np.cumsum(np.stack(chain["largest"].tolist())[at], axis=1)
+    rows = thinned_rows(len(chain), most_rows)
+    stacked = np.cumsum(np.stack(chain["largest"].tolist())[rows], axis=1)
     frame = pd.DataFrame(stacked, columns=[f"largest_{k + 1}" for k in range(stacked.shape[1])])
-    frame.insert(0, "iteration", chain["iteration"].to_numpy()[at])
+    frame.insert(0, "iteration", chain["iteration"].to_numpy()[rows])
     return frame
 
 
@@ -84,7 +84,7 @@ PICTURES = {
     ),
     "cluster_means": Picture(
         "What is each cluster like?",
-        "heat map of columns by cluster, means and shares coloured by their distance from those of all items",
+        "heat map of columns by cluster; the colour of a mean or share is its distance from all items",
         columns.can_draw,
         means.cluster_means,
     ),
@@ -115,7 +115,8 @@ PICTURES = {
     ),
     "dendrogram": Picture(
         "Which clusters are nearest to each other?",
-        "tree diagram of the clusters over the expected distance from the posterior, merged where that rises least",
+        "tree diagram of the clusters over the expected distance from the posterior; the merge that adds least comes "
+        "first",
         dendrogram.can_draw,
         dendrogram.dendrogram,
     ),
@@ -173,11 +174,11 @@ def _make_each(run: Run, make: Callable[[str], Any], names: Iterable[str]) -> It
     failed = None
     for name in names:
         try:
-            made = [make(name)] if _has(run, name) else []
+            figures = [make(name)] if _has(run, name) else []
         except (ConfigError, DataError) as error:
             failed = failed or error
         else:
-            yield from ((name, each) for each in made)
+            yield from ((name, each) for each in figures)
     if failed is not None:
         raise failed
 

@@ -26,7 +26,7 @@ def option(run: Run, key: str) -> Any:
 
 
 def data_name(run: Run) -> str:
-    """Name of a run's data in titles: that of the file without its ending, of the network, or of the data set."""
+    """Name of a run's data in titles: the file without its ending, the network, or the data set."""
     data = run.config["data"]
     if path := data.get("path"):
         name = PurePath(path).name
@@ -44,11 +44,11 @@ def subject(run: Run) -> str:
 
 
 def state_of(run: Run) -> str:
-    """A sentence, after a space, where the clusters of a run are those of its best state; else nothing."""
+    """A sentence, after a space, if a run shows the clusters of its best state; otherwise nothing."""
     if "expected_vi" in run.summary["point_estimate"]:
         return ""
     apart = judgement_of(run).converged is False
-    return " The clusters are those of the best state" + (": the chains have not converged." if apart else ".")
+    return " The clusters are the best state" + (": the chains have not converged." if apart else ".")
 
 
 def pick(runs: Iterable[Run], **where: Any) -> list[Run]:
@@ -86,5 +86,5 @@ def data_sets(runs: Sequence[Run]) -> NDArray[np.int64]:
 
 def thinned_rows(n: int, points: int = 400, log: bool = False) -> NDArray[np.int64]:
     """Positions of at most `points` of `n` rows, the first and the last among them, evenly (`log`: geometrically)."""
-    at = np.geomspace(1, n, points) - 1 if log else np.linspace(0, n - 1, points)
-    return np.unique(at.round().astype(np.int64))
+    places = np.geomspace(1, n, points) - 1 if log else np.linspace(0, n - 1, points)
+    return np.unique(places.round().astype(np.int64))

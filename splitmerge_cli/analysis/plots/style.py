@@ -88,9 +88,9 @@ CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
 """Dashes that the chains of one sampler take in turn."""
 
 
-def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
-    """Dashes and shade that tell one chain of a sampler from the `of` others."""
-    light = 0.55 * place / max(1, of - 1)
+def chain_look(colour: str, place: int, n_chains: int) -> dict[str, Any]:
+    """Dashes and shade that tell one chain of a sampler from the `n_chains` others."""
+    light = 0.55 * place / max(1, n_chains - 1)
     shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
     return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
 
@@ -112,11 +112,11 @@ def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
     return mark_alone(look, size) | edge
 
 
-def marks_along(values: ArrayLike, place: int, of: int, every: float = 0.22) -> dict[str, Any]:
-    """Marks of a long line through these values, at such a share of the panel from each other; those of lines at other
+def marks_along(values: ArrayLike, place: int, n_lines: int, every: float = 0.22) -> dict[str, Any]:
+    """Marks of a long line through these values, at such a share of the panel from each other; marks of lines at other
     places, of so many, stand between."""
     # Matplotlib fails on marks of a line that has no point
-    return {"markevery": (every * (place + 0.5) / of, every)} if np.isfinite(values).any() else {}
+    return {"markevery": (every * (place + 0.5) / n_lines, every)} if np.isfinite(values).any() else {}
 
 
 FONTS = (
@@ -150,7 +150,7 @@ def _fallbacks() -> list[FontEntry]:
 
 
 def _take_fonts(text: str) -> None:
-    """Let installed fonts stand behind that of the style for the letters that it has not."""
+    """Let installed fonts supply the letters that the font of the style lacks."""
     families = matplotlib.rcParams["font.family"]
     needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
     for family in families if needed else ():
@@ -215,7 +215,7 @@ def sampler_handles(samplers: Sequence[str], dashed: bool = True) -> list[Line2D
 
 
 def entry(**look: Any) -> Line2D:
-    """An entry of a legend by itself: its `label`, and the looks of a line."""
+    """A single entry of a legend: its `label`, and the looks of a line."""
     return Line2D([], [], **look)
 
 
@@ -234,13 +234,13 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def count_of(n: int, what: str) -> str:
+def count_of(n: int, noun: str) -> str:
     """A number of things in words."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def superscript(number: int) -> str:
-    """An exponent as text; that of a formula would be smaller than `SMALLEST`."""
+    """An exponent as text; in a formula it would be smaller than `SMALLEST`."""
     return str(number).translate(_RAISED)
 
 

@@ -38,7 +38,7 @@ def can_draw(run: Run) -> bool:
 def topics(run: Run) -> Figure:
     """Draw the topics in the last state of the chain with the highest log joint.
 
-    Of a small vocabulary a map of all words, with the true topics beside it where they are known, else the top words of
+    A small vocabulary gives a map of all words, next to the true topics if they are known; otherwise the top words of
     the largest topics.
     """
     chain = run.summary["topics_of"]["chain"]
@@ -57,9 +57,9 @@ def _title(run: Run, K: int) -> str:
 
 
 def _note(chain: int, K: int) -> str:
-    left = f"The {SHOWN} largest of {K} topics. " if K > SHOWN else ""
+    first_words = f"The {SHOWN} largest of {K} topics. " if K > SHOWN else ""
     return (
-        f"{left}Last state of chain {chain}, the one of highest log joint. Bars: posterior mean of a word's "
+        f"{first_words}Last state of chain {chain}, the one of highest log joint. Bars: posterior mean of a word's "
         "probability, the panels of a row of one scale. Above them: share of the tokens, and coherence (NPMI of the "
         "top words over the documents, from −1 to 1)."
     )
@@ -99,9 +99,9 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
 
 
 def _bars(ax: Axes, row: Any, words: int) -> None:
-    at = np.arange(len(row.top_words))
-    ax.barh(at, row.top_probabilities, height=0.72, color=_BAR, linewidth=0)
-    ax.set_yticks(at, [_short(word) for word in row.top_words], fontsize=6.5)
+    places = np.arange(len(row.top_words))
+    ax.barh(places, row.top_probabilities, height=0.72, color=_BAR, linewidth=0)
+    ax.set_yticks(places, [_short(word) for word in row.top_words], fontsize=6.5)
     ax.set_ylim(words - 0.4, -0.6)
     ax.set_title(_percent(row.share), fontsize=7.5, fontweight="bold", pad=3)
     if not pd.isna(row.coherence):
@@ -120,22 +120,24 @@ def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
     dataset = dataset_of(run)
     vocabulary = pd.Index(dataset.vocabulary)
     words = run.topic_words()
-    found = topic_tables.from_words(words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary)
+    topics_of_chain = topic_tables.from_words(
+        words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary
+    )
     corpus, truth = dataset.values, None
     if corpus.topics is not None and dataset.truth is not None:
         shares = np.bincount(dataset.truth, minlength=len(corpus.topics)) / dataset.N
         truth = Topics.of_probabilities(corpus.topics, shares)
-    return word_map(found, truth, list(vocabulary), _title(run, len(table)), chain)
+    return word_map(topics_of_chain, truth, list(vocabulary), _title(run, len(table)), chain)
 
 
-def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], title: str, chain: int) -> Figure:
-    """Draw probabilities of all words, a row for each topic; the true topics beside them, in the order of their
+def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[str], title: str, chain: int) -> Figure:
+    """Draw probabilities of all words, a row for each topic; the true topics next to them, in the order of their
     matches.
 
     Topics are over the words of the vocabulary; the note says of which `chain` they are.
     """
-    same = match(found, truth) if truth is not None else None
-    panels = [("found", found, np.arange(len(found.shares)))]
+    same = match(topics_drawn, truth) if truth is not None else None
+    panels = [("found", topics_drawn, np.arange(len(topics_drawn.shares)))]
     if truth is not None and same is not None:
         # in the order of the found ones that they are matched with, the others by size
         partners = same.pairs[np.argsort(same.pairs[:, 0]), 1]
@@ -144,13 +146,13 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
     rows = max(len(order) for _, _, order in panels)
     figure, axes = plt.subplots(1, len(panels), figsize=(FULL, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
     values = [topics.probabilities()[order] for _, topics, order in panels]
-    most = max(float(value.max()) for value in values)
+    largest = max(float(value.max()) for value in values)
     words = [_short(word) for word in vocabulary]
     upright = max(map(len, vocabulary)) * len(vocabulary) <= 40
     scale = LinearSegmentedColormap.from_list("topics", ["#FFFFFF", "#9FC1DE", _BAR, "#12304C"])
     for ax, (name, topics, order), value in zip(axes[0], panels, values, strict=True):
         # by the root: one word of probability 1 would leave the topics of many words pale
-        image = ax.imshow(value, aspect="auto", cmap=scale, norm=PowerNorm(0.5, 0, most), interpolation="nearest")
+        image = ax.imshow(value, aspect="auto", cmap=scale, norm=PowerNorm(0.5, 0, largest), interpolation="nearest")
         ax.hlines(np.arange(len(order) + 1) - 0.5, -0.5, len(vocabulary) - 0.5, color="#D8D8D8", linewidth=0.5)
         ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
         ax.set_xticks(range(len(words)), words, fontsize=6.5, rotation=0 if upright else 90)
@@ -171,20 +173,20 @@ def _map_note(chain: int, same: Match | None) -> str:
     if same is None:
         return note
     return (
-        f"{note} True topics stand beside those found that they match best (Hungarian method, Hellinger distance): "
+        f"{note} True topics stand next to the topics that they match best (Hungarian method, Hellinger distance): "
         f"mean similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with "
         f"{LARGE:.0%} of the tokens or more)."
     )
 
 
-def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
+def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most_rows: int) -> pd.DataFrame:
     """Draw the shares of one chain's topics, largest at the bottom; those beyond `BANDS` as one band.
 
-    `frame` has iteration and sizes of ``topic_sizes.parquet``, of which `most` rows are drawn; the `colour` is that of
-    the largest topic, the others are lighter. Returns what is drawn: iteration, topics_1 (share of the largest),
-    topics_2 (of the two largest), ...
+    `frame` has iteration and sizes of ``topic_sizes.parquet``, of which `most_rows` rows are drawn; the `colour`
+    belongs to the largest topic, the others are lighter. Returns what is drawn: iteration, topics_1 (share of the
+    largest), topics_2 (of the two largest), ...
     """
-    part = frame.iloc[thinned_rows(len(frame), most)]
+    part = frame.iloc[thinned_rows(len(frame), most_rows)]
     iteration, sizes = part["iteration"].to_numpy(), part["sizes"].tolist()
     K = min(BANDS, max(len(row) for row in sizes))
     upto = np.zeros((len(sizes), K))

@@ -1,5 +1,6 @@
 """How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,10 +13,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots import points
-from splitmerge_cli.analysis.plots.labels import write_apart
 from splitmerge_cli.analysis.plots.runs import option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, shorten
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs.clusterings import sampled_partitions
@@ -28,15 +28,15 @@ MOST_NUMBERS = 12
 LEAST_NUMBER = 0.005
 """Probability below which it has none."""
 MOST_NAMES = 90
-"""Items up to which their names stand beside the matrix."""
+"""Number of items up to which their names are next to the matrix."""
 NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
-"""Share of the items that a cluster has at least for its number to stand below it; beside a panel twice as large."""
+"""Least share of the items with which a cluster has its number below it; next to a panel twice as much."""
 LEAST_PART = 0.1
 """Least share of a cluster's items that another has where it takes the name of the other."""
 MOST_ROWS = 12
-"""Items whose rows stand beside the matrix."""
+"""Number of items whose rows are next to the matrix."""
 BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
 
 
@@ -63,10 +63,10 @@ def co_clustering(run: Run) -> Figure:
         a, b = place[pairs["row"] - 1], place[pairs["other"] - 1]
         shown[a, b] = shown[b, a] = pairs["probability"]
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
-        said = "Each cell is a pair of items"
+        caption = "Each cell is a pair of items"
     else:
         drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
-        said = "Each block is the mean over the pairs of items of two clusters"
+        caption = "Each block is the mean over pairs of items from two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
@@ -75,14 +75,14 @@ def co_clustering(run: Run) -> Figure:
         places = thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel("row of the item (items are sorted by cluster)")
-    _name_blocks(ax.xaxis, ends, [str(k) for k in labels[order[ends - 1]]], NARROWEST * N)
+    _name_blocks(ax.xaxis, ends, points.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
-        f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
+        f"{caption}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
         "first; rows and numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure
@@ -94,7 +94,7 @@ def credible_ball(run: Run) -> Figure:
     """
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
-    numbered = np.array(estimate["labels"])
+    numbers = number_clusters(np.array(estimate["labels"]), run.first_cluster)
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
@@ -104,13 +104,13 @@ def credible_ball(run: Run) -> Figure:
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            points.scatter(ax, x, labels, size=8.0)
+            points.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
-            drawn = _blocks(ax, sampled, labels, numbered)
+            drawn = _blocks(ax, sampled, labels, numbers)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
         ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
     if drawn is not None:
@@ -123,7 +123,8 @@ def credible_ball(run: Run) -> Figure:
         "ones. The name of a cluster: the clusters of the point estimate (numbers as in clusters.csv) that hold at "
         "least a tenth of its items; several of one name are 1.1, 1.2, ..., the largest first.\n"
         + (
-            "Each panel has its own colours. Crosses: points alone."
+            "Colours: the cluster of the point estimate that holds most of the items; its parts differ in their marks. "
+            "Crosses: points alone."
             if x is not None
             else "Blocks: clusters, the largest first, as wide as they have items; with the mean probability from "
             f"{LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} items."
@@ -132,20 +133,32 @@ def credible_ball(run: Run) -> Figure:
     if x is not None:
         figure.canvas.draw()
         for ax, (_, partition) in zip(axes.flat, shown, strict=True):
-            clusters = [x[items][~np.isnan(x[items]).any(axis=1)] for items in points.by_size(partition["labels"])]
-            several = [k for k, places in enumerate(clusters) if len(places) > 1]
-            middles = np.array([np.median(clusters[k], axis=0) for k in several]).reshape(-1, 2)
-            names = [name_parts(partition["labels"], numbered)[k] for k in several]
-            write_apart(ax, middles, names, range(len(names)), fontsize=8, fontweight="bold", color="#111111")
+            points.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
     return figure
 
 
-def name_parts(labels: ArrayLike, numbered: NDArray[np.int64]) -> list[str]:
-    """Name the clusters of a partition, the largest first, by the clusters of the point estimate, `numbered`, with a
-    share of at least `LEAST_PART` of their items."""
+def _looks_of_parts(labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
+    """Return the colours and markers of clusters by number.
+
+    The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
+    largest such part."""
+    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(points.by_size(estimate))}
+    looks, parts = {}, Counter[int]()
+    for items in points.by_size(labels):
+        rank = ranks[int(np.bincount(estimate[items]).argmax())]
+        colour, marker = points.style_of(rank)
+        place = points.MARKERS.index(marker) + parts[rank]
+        looks[int(labels[items[0]])] = colour, points.MARKERS[place % len(points.MARKERS)]
+        parts[rank] += 1
+    return looks
+
+
+def name_parts(labels: ArrayLike, numbers: NDArray[np.int64]) -> list[str]:
+    """Name the clusters of a partition, the largest first, by the clusters of the point estimate, whose `numbers`
+    ``[N]`` people read, with a share of at least `LEAST_PART` of their items."""
     names = []
     for items in points.by_size(labels):
-        counts = np.bincount(numbered[items])
+        counts = np.bincount(numbers[items])
         held = np.flatnonzero(counts >= LEAST_PART * len(items))
         names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
     return [f"{n}.{names[: k + 1].count(n)}" if names.count(n) > 1 else n for k, n in enumerate(names)]
@@ -171,11 +184,11 @@ def n_clusters(run: Run) -> Figure:
     return figure
 
 
-def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], numbered: NDArray[np.int64]) -> Any:
-    """Mean co-clustering between the clusters of a partition, with its numbers; `numbered`: the point estimate."""
+def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+    """Mean co-clustering between the clusters of a partition, with its values; `numbers`: of the point estimate."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
     ax.set_xticks([])
-    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbered), 2 * NARROWEST * len(labels))
+    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers), 2 * NARROWEST * len(labels))
     _outline(ax, edges[1:])
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
     for a in wide:

@@ -7,7 +7,7 @@ the column                                                   is read as
 ===========================================================  =================================================
 no value; one value                                          nothing: it is left out
 dates                                                        nothing: it is left out, unless data.types says date
-text that is free, or of too many words                      nothing: it is rejected
+text that is free, or of too many words                      nothing: it is left out
 words beside numbers, more than `SOME`, or fewer rows than   nothing: it is rejected
 `REPEATED` of each on average; numbers with units
 categories that the file itself declares                     categorical (two: binary)
@@ -349,15 +349,19 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         expected = f"a number, as in {numeric} of {present} rows"
         return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
-        what = f"free text, {len(words)} different ones; expected words of a few kinds"
-        return _reject(cells, what, as_documents(cells.table, key))
+        if chosen:
+            what = f"free text, {len(words)} different ones; expected words of a few kinds"
+            return _reject(cells, what, as_documents(cells.table, key))
+        return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
         return Reading(why="every value differs", names=present == len(codes))
     most = max(SOME, min(MOST, present // 2))
     if len(words) <= most:
         return _as_levels(codes, words)
-    what = f"{len(words)} different words in {present} rows; expected at most {most}"
-    return _reject(cells, what, as_categories)
+    what = f"{len(words)} different words in {present} rows"
+    if chosen:
+        return _reject(cells, f"{what}; expected at most {most}", as_categories)
+    return Reading(why=f"{what}, more than {most}", ways=(as_categories,))
 
 
 def as_documents(table: Table, key: str) -> str:

@@ -98,8 +98,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             neighbours.append(None if present is None else whole_numbers(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
-        left_out = readings[j].type is None and not readings[j].problem
-        if not (said := say_names(table, j, cells.values()[1], cells.present, left_out)):
+        by_name = readings[j].names or readings[j].why == "every value differs"
+        if not (said := say_names(table, j, cells.values()[1], cells.present, by_name)):
             continue
         if readings[j].problem:
             readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")

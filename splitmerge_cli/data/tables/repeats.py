@@ -21,6 +21,10 @@ MOST_COLUMNS = 64
 """Real columns that are looked at for that, evenly spaced."""
 SAME = 1e-8
 """Gaps between values are one if they differ by less, as a share of their range."""
+ATOM = 0.05
+"""Share of the rows from which on a value of a real column is one that many rows share, such as 0 or 40 hours."""
+BY_CHANCE = 0.05
+"""Expected rows that agree with a row by chance, from which on it is no copy."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -69,18 +73,20 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
     Values that are recorded to a step agree by chance, and as often two values differ by one step to one side. So more
     pairs of rows that are equal, than pairs that differ by one step in one real column and agree in all others, are
     copies. Where both are few, pairs that are equal have to be more by three standard deviations, unless no two
-    different rows agree in any real column.
+    different rows agree in any real column. Rows whose real cells are common ones, or missing, do not count.
     """
     if len(x) > MOST_ROWS:
         x, items = x[:MOST_ROWS], items_of_rows(x[:MOST_ROWS])
+    reals = np.asarray(reals)[np.linspace(0, len(reals) - 1, min(len(reals), MOST_COLUMNS)).astype(int)]
     counts = np.bincount(items).astype(np.float64)
-    equal = float((counts * (counts - 1.0)).sum()) / 2.0
+    different = x[np.unique(items, return_index=True)[1]]
+    rare = _expected_by_chance(different[:, reals]) < BY_CHANCE
+    equal = float((counts * (counts - 1.0))[rare].sum()) / 2.0
     if not equal:
         return False
-    different = x[np.unique(items, return_index=True)[1]]
     whole = sum((_hash(different[:, d], d) for d in range(x.shape[1])), np.zeros(len(different), dtype=np.uint64))
     near, ties = 0.0, False
-    for d in np.asarray(reals)[np.linspace(0, len(reals) - 1, min(len(reals), MOST_COLUMNS)).astype(int)]:
+    for d in reals:
         cells = different[:, d].astype(np.float64)
         near += _one_step_apart(cells, whole - _hash(cells, d), counts)
         if near >= equal:
@@ -89,6 +95,23 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
         ties = ties or len(np.unique(present)) < len(present)
     exact = not ties and len(reals) > 1
     return exact or bool(equal > near + 3.0 * np.sqrt(near + 1.0))
+
+
+def _expected_by_chance(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """How many other rows are expected to hold the same real cells, by row: ``[U, D]`` to float64 ``[U]``.
+
+    Columns are independent, but values that many rows share come together: of these the rarest counts. What is missing
+    tells nothing.
+    """
+    product, shared = np.ones(len(cells)), np.ones(len(cells))
+    for column in cells.T:
+        _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+        share = (counts[place] - 1.0) / max(np.count_nonzero(~np.isnan(column)) - 1.0, 1.0)
+        share[np.isnan(column)] = 1.0
+        product *= np.where(share < ATOM, share, 1.0)
+        shared = np.minimum(shared, np.where(share < ATOM, 1.0, share))
+    expected: NDArray[np.float64] = (len(cells) - 1.0) * product * shared
+    return expected
 
 
 def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:

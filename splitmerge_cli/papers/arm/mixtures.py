@@ -289,7 +289,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     first = min(run.config["data"]["seed"] for run in runs)
     for sampler in SAMPLERS:
         trace = pick(runs, sampler=sampler, data__seed=first)[0].trace(["chain", "iteration", "largest"])
-        frames.append(fractions(trace[trace["chain"] == trace["chain"].min()], most=2000).assign(sampler=sampler))
+        frames.append(fractions(trace[trace["chain"] == trace["chain"].min()], most_rows=2000).assign(sampler=sampler))
     plotted = pd.concat(frames, ignore_index=True)
     notes = (
         f"Example 1, data set {first}, first chain of each: fraction of the items in the largest block, in the two "

@@ -31,7 +31,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
     for N, sampler in product(sizes, samplers):
         here = pick(runs, N=N, sampler=sampler)
         shown = here[0].trace(["chain", "iteration", "largest"])
-        drawn = fractions(shown[shown["chain"] == shown["chain"].min()], most=600)
+        drawn = fractions(shown[shown["chain"] == shown["chain"].min()], most_rows=600)
         frames.append(drawn.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
         components = _components(here)
         found = components == claim.value

@@ -17,7 +17,7 @@ def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
 
 
 def say(run: "Run") -> None:
-    """Print on stderr what the recorder of a finished run says at its end."""
+    """Print the closing lines of a finished run's recorder on stderr."""
     # a recorder of clusters says nothing: what it needs is not imported
     if run.has_topics:
         from splitmerge_cli.runs.recorders.topics import TopicRecorder

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 NEVER = 2**62
-"""Iterations until an evaluation that never comes."""
+"""Number of iterations that stands for "no further evaluation"."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Streamed:
 
 
 class Recorder:
-    """Records that a run keeps of one kind of data: here those of clusters of items.
+    """Records that a run keeps of one kind of data; this class records clusters of items.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Recorder:
 
     @property
     def spacing(self) -> Spacing:
-        """Which partitions are recorded; those that nobody asked for only where an estimate is made of them."""
+        """Which partitions are recorded. Without a request, only if an estimate is made of them."""
         if self.spec.trace.partitions is None and self.not_estimated:
             return Spacing(0)
         return spacing_of(self.spec, self.dataset.N)
@@ -82,7 +82,7 @@ class Recorder:
 
     @property
     def not_estimated(self) -> str | None:
-        """Why no partition is estimated from those that were recorded; None where one is."""
+        """Reason why no partition is estimated from the recorded ones; None if one is."""
         return None
 
     @property
@@ -94,7 +94,7 @@ class Recorder:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
         if every := self.spec.perplexity.every:
             raise ConfigError(
-                f"perplexity.every={every}: expected 0, because perplexity is that of held-out documents under topics; "
+                f"perplexity.every={every}: expected 0, because perplexity needs held-out documents and topics; "
                 f"model={self.spec.model.name} reads {self.dataset.kind}"
             )
 
@@ -111,7 +111,7 @@ class Recorder:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
-        """Fields of a chain that `assemble` needs beside those of every chain."""
+        """Fields of a chain that `assemble` needs in addition to the fields of every chain."""
         return {}
 
     def assemble(
@@ -122,7 +122,7 @@ class Recorder:
         Returns
         -------
         fields : dict
-            What the summary says beside what all runs say.
+            The entries of the summary that not all runs have.
         rows : list of Row
             Of the diagnosis.
         """
@@ -130,7 +130,7 @@ class Recorder:
 
     @classmethod
     def say(cls, run: "Run") -> None:
-        """Print on stderr what there is to say at the end of a run."""
+        """Print the closing lines of a run on stderr."""
 
 
 def best(outcomes: Sequence[Mapping[str, Any]], key: str) -> int:

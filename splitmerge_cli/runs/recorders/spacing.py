@@ -52,8 +52,8 @@ class Spacing:
         """Drop the partitions that are not recorded from the rows that ``Chain.advance`` returned."""
         if self.doubled_after is None or not len(rows["partition_iteration"]):
             return rows
-        kept = self.is_recorded(rows["partition_iteration"])
-        return rows | {name: values[kept] for name, values in rows.items() if name.startswith("partition_")}
+        is_kept = self.is_recorded(rows["partition_iteration"])
+        return rows | {name: values[is_kept] for name, values in rows.items() if name.startswith("partition_")}
 
     def is_recorded(self, iterations: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each of these iterations, multiples of `every`, is recorded: bool, of the same shape."""
@@ -74,12 +74,12 @@ class Spacing:
         return max(self.every, iterations // max(1, self.doubled_after * (2 + doublings) // 2))
 
 
-def spacing_of(spec: "RunSpecification", N: int, most: int = MOST_ROWS) -> Spacing:
-    """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most` of a
-    chain."""
+def spacing_of(spec: "RunSpecification", N: int, most_rows: int = MOST_ROWS) -> Spacing:
+    """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most_rows` of
+    a chain."""
     if spec.trace.partitions is not None:
         return Spacing(spec.trace.partitions)
-    rows = max(1, min(most, MOST_LABELS // (N * spec.chains)))
+    rows = max(1, min(most_rows, MOST_LABELS // (N * spec.chains)))
     least = OF_SCANS if spec.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
     if spec.budget is not None or spec.until.is_given:
         return Spacing(least, max(1, rows // 2))

@@ -74,11 +74,11 @@ class TopicRecorder(Recorder):
         return f"not estimated: more than {ESTIMATED:,} tokens" if self.dataset.N > ESTIMATED else None
 
     def check(self, together: int) -> None:
-        """Held-out documents are there where they are to be evaluated, and so many chains find the memory they need."""
+        """Check that held-out documents exist if they are to be evaluated, and that so many chains fit into memory."""
         every, held, N = self.spec.perplexity.every, self.dataset.values.heldout, self.dataset.N
         if every and (held is None or held.observed.all()):
             raise ConfigError(
-                f"perplexity.every={every}: data={self.spec.data.name} holds no tokens out; expected data.heldout "
+                f"perplexity.every={every}: data={self.spec.data.name} has no held-out tokens; expected data.heldout "
                 "above 0, such as data.heldout=0.2"
             )
         if N * together * TOKEN_BYTES > memory():
@@ -97,14 +97,14 @@ class TopicRecorder(Recorder):
 
     def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
         """Record how likely the held-out documents are under the present state, where it is one to evaluate."""
-        asked, corpus = self.spec.perplexity, self.dataset.values
+        settings, corpus = self.spec.perplexity, self.dataset.values
         model: Any = chain.model
-        if not asked.every or chain.iteration % asked.every:
+        if not settings.every or chain.iteration % settings.every:
             return
         seed = [self.spec.seed, store.chain, chain.iteration]
         topics = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
-        values = log_likelihoods(*topics, *state, asked.method, asked.particles, seed)
+        values = log_likelihoods(*topics, *state, settings.method, settings.particles, seed)
         store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
@@ -134,7 +134,7 @@ class TopicRecorder(Recorder):
         corpus = self.dataset.values
         if corpus.tokens.J <= LISTED:
             late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
-            # topics of other chains may be others: an interval is that of one chain
+            # topics differ between chains, so an interval describes one chain
             recorded = list(late.get(chain, ()))
             frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
             store.keep_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
@@ -153,8 +153,8 @@ class TopicRecorder(Recorder):
         """The topics of every chain at its end."""
         corpus = self.dataset.values
         data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
-        of = ("weights", "alpha0", "eta")
-        states = ((outcome["last_labels"], *(outcome["topics"][key] for key in of)) for outcome in outcomes)
+        names = ("weights", "alpha0", "eta")
+        states = ((outcome["last_labels"], *(outcome["topics"][key] for key in names)) for outcome in outcomes)
         return [ChainTopics(data, *state) for state in states]
 
     def _true_topics(self) -> "Topics | None":
@@ -169,14 +169,16 @@ class TopicRecorder(Recorder):
         evaluated (a budget may end before)."""
         import pandas as pd
 
-        asked, frames, means = self.spec.perplexity, [], []
+        settings, frames, means = self.spec.perplexity, [], []
         for chain in chains:
             rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.recorded_columns(schema.HELDOUT))
             if rows.num_rows:
                 iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
                 log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
                 frame, mean = heldout.evaluations(iterations, tokens, log_lik)
-                frames.append(frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=asked.method))
+                frames.append(
+                    frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=settings.method)
+                )
                 means.append(mean)
         columns = schema.recorded_columns(schema.PERPLEXITY)
         whole = pd.concat(frames) if frames else pd.DataFrame(columns=columns.names)
@@ -185,8 +187,8 @@ class TopicRecorder(Recorder):
             return None
         last = pd.concat([frame.iloc[[-1]] for frame in frames])
         return {
-            "method": asked.method,
-            "particles": asked.particles,
+            "method": settings.method,
+            "particles": settings.particles,
             "tokens": int(last["tokens"].iloc[0]),
             **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
             "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),

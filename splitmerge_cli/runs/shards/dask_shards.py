@@ -43,32 +43,33 @@ class DaskShards:
         return self.each(method, [args] * len(self.actors))
 
     def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
-        asked = range(len(self.actors)) if shards is None else shards
+        numbers = range(len(self.actors)) if shards is None else shards
         # an actor asks the present client
         with _report_lost(), self._client.as_current():
             answers = [
-                self.actors[number].call(method, tuple(given)) for number, given in zip(asked, args, strict=True)
+                self.actors[number].call(method, tuple(arguments))
+                for number, arguments in zip(numbers, args, strict=True)
             ]
-        return self._results(answers, asked)
+        return self._results(answers, numbers)
 
     def _results(self, answers: Sequence[Any], shards: Sequence[int]) -> list[Any]:
         """The results; a lost worker is noticed while they are waited for."""
-        found = []
+        results = []
         for answer, number in zip(answers, shards, strict=True):
             while True:
                 try:
                     with _report_lost(), self._client.as_current():
-                        found.append(answer.result(timeout=PATIENCE))
+                        results.append(answer.result(timeout=PATIENCE))
                     break
                 except TimeoutError:
                     if self._workers[number] not in self._client.scheduler_info(n_workers=-1)["workers"]:
                         raise ShardLost(f"the worker {self._workers[number]} was lost") from None
-        return found
+        return results
 
 
 @contextmanager
 def _report_lost() -> Any:
-    """Report errors of Dask that mean that a shard is gone as one error; those of data as they are."""
+    """Report Dask errors that mean a lost shard as one error; errors of data stay as they are."""
     try:
         yield
     except (DataError, ValueError, TimeoutError):

@@ -48,7 +48,7 @@ cdef class ShardItems(Items):
         That a pass may use.
     """
 
-    cdef Shards statistics              # those of its clusters, packed
+    cdef Shards statistics              # statistics of its clusters, packed
 
     def __init__(self, Model model not None, Py_ssize_t offset, Py_ssize_t total, Py_ssize_t near, int threads=1):
         super().__init__(model, Rng(0), near)
@@ -147,7 +147,7 @@ cdef class ShardItems(Items):
         return np.diff(starts), firsts
 
     def founding(self, sides, ranks):
-        """Statistics of items that are to found sides, each by its rank among those of the block that are here."""
+        """Statistics of the items that found sides, each by its rank among the items of the block in this shard."""
         cdef Py_ssize_t s, r, column = self.column
         packed = []
         for s, r in zip(sides, ranks):
@@ -237,8 +237,8 @@ cdef class ShardItems(Items):
 
     # -- changes
     def change_clusters(self, const int32_t[::1] now, Py_ssize_t K, parts):
-        """Change the clusters to these, then the second sides of the blocks, -1 none, or those of `parts`: (cluster,
-        item, item). Now there are K."""
+        """Change the clusters to these, then the second sides of the blocks, -1 none, or the sides of `parts`:
+        (cluster, item, item). Now there are K."""
         cdef Py_ssize_t before = self.model.K, k, b, t, e, new, i, j
         cdef Py_ssize_t base = max(before, K) + 3, second = now.shape[0] - before
         cdef bint of_blocks = not parts
@@ -295,7 +295,7 @@ cdef class RemoteItems(Items):
         Items of each shard, in their order.
     """
 
-    cdef Shards statistics              # those of its clusters, packed
+    cdef Shards statistics              # statistics of its clusters, packed
     cdef readonly object shards
     cdef object ends                    # [shards] items before the end of each
     cdef object counts                  # [shards, blocks] items of each block in each shard

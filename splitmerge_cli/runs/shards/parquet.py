@@ -21,16 +21,16 @@ def read_blocks(
 ) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
     """Rows `first` to before `end` of these files, each with the number of its rows, at most `step` at a time; and
     those columns, by their places, whose whole numbers have 64 bits, null being 0."""
-    at = 0
+    row = 0
     for name, rows in files:
-        if at >= end or at + rows <= first:
-            at += rows
+        if row >= end or row + rows <= first:
+            row += rows
             continue
         file = ParquetFile(name)
         for group in range(file.metadata.num_row_groups):
-            n, here = file.metadata.row_group(group).num_rows, at
-            at += n
-            if here >= end or at <= first:
+            n, here = file.metadata.row_group(group).num_rows, row
+            row += n
+            if here >= end or row <= first:
                 continue
             for batch in file.iter_batches(step, row_groups=[group], columns=names):
                 low, high = max(first - here, 0), min(end - here, batch.num_rows)
@@ -58,7 +58,7 @@ def find_columns(
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
     if not files:
         raise DataError(f"{place}: no .parquet file in this folder")
-    found: list[tuple[str, int]] = []
+    parts: list[tuple[str, int]] = []
     names: tuple[str, ...] = ()
     for file in files:
         try:
@@ -72,25 +72,25 @@ def find_columns(
                 raise DataError(f"{file}: no column {name}; expected one of {', '.join(map(str, present))}")
         wanted = tuple(columns or (name for name in present if name not in (drop or ())))
         if names and wanted != names:
-            raise DataError(f"{file}: columns {', '.join(wanted)}; expected {', '.join(names)}, those of {files[0]}")
+            raise DataError(f"{file}: columns {', '.join(wanted)}; expected {', '.join(names)} as in {files[0]}")
         names = wanted
         for name in names:
             kind = opened.schema_arrow.field(name).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise DataError(f"{file}: column {name}: {kind}; expected numbers (data.drop leaves columns out)")
-        found.append((str(file), opened.metadata.num_rows))
-    rows = sum(n for _, n in found)
+        parts.append((str(file), opened.metadata.num_rows))
+    rows = sum(n for _, n in parts)
     if not names or not rows:
         raise DataError(f"{place}: {rows} rows of {len(names)} columns; expected at least one of each")
-    return names, tuple(found)
+    return names, tuple(parts)
 
 
 def write_labels(path: Path, first: int, labels: NDArray[np.int32]) -> None:
-    """Write row numbers, those of a table from row `first` on, and clusters."""
+    """Write row numbers, counted from row `first` of a table, and clusters."""
     schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
     # piece by piece, and without pandas, whose import takes as much memory as millions of rows
     with replace_file(path) as temporary, ParquetWriter(temporary, schema) as writer:
-        for at in range(0, len(labels), ROWS):
-            part = labels[at : at + ROWS]
-            rows = np.arange(first + at + 1, first + at + len(part) + 1)
+        for start in range(0, len(labels), ROWS):
+            part = labels[start : start + ROWS]
+            rows = np.arange(first + start + 1, first + start + len(part) + 1)
             writer.write_table(pa.table([rows, part], schema=schema))

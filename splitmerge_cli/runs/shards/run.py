@@ -1,6 +1,6 @@
 """One chain of `subcluster` on a table in shards.
 
-The chain is one of the compiled driver (`splitmerge_cli.core.chain`), as those of all runs are. No process holds all
+The chain runs in the compiled driver (`splitmerge_cli.core.chain`), like the chains of all runs. No process holds all
 rows while it runs: labels are saved by the workers that hold them, each its own file, and a worker that is lost ends
 the attempt, which the next one continues.
 """
@@ -27,6 +27,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.shards.items import sharded_subcluster
@@ -67,7 +68,7 @@ CHECKPOINT = "checkpoint.npz"
 LABELS = "labels"
 
 
-def check(spec: "RunSpecification", given: Sequence[str]) -> None:
+def check(spec: "RunSpecification", words: Sequence[str]) -> None:
     """Reject keys that a run on shards does not take.
 
     Raises
@@ -75,14 +76,14 @@ def check(spec: "RunSpecification", given: Sequence[str]) -> None:
     ConfigError
         The message names the key.
     """
-    for override in given:
+    for override in words:
         key = override.lstrip("+").partition("=")[0]
         if key in ("data", "data.name") or any(key == one or key.startswith(f"{one}.") for one in HEEDED):
             continue
-        raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
+        raise ConfigError(f"{override}: a run on shards does not take this key; expected {', '.join(HEEDED)}")
     if spec.samplers[0].target is not Subcluster:
         raise ConfigError(f"sampler={spec.sampler_name}: expected subcluster, whose items may be in shards")
-    named = any(re.match(r"[+]*model(@\S*)?=", one) for one in given)
+    named = any(re.match(r"[+]*model(@\S*)?=", one) for one in words)
     if not named or not _may_be_sharded(spec.model.target):
         offered = [name for name, cls in classes("model").items() if _may_be_sharded(cls)]
         expected = f"{', '.join(offered[:-1])} or {offered[-1]}"
@@ -108,29 +109,30 @@ def source_of(spec: "RunSpecification") -> Source:
     kind, data = spec.model.kind, spec.data.options
     if data["types"] and not kind.any_columns:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    found = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
+    source = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
     # as everywhere, digits are lost only where somebody asks for it
     real = (str(name) for name, word in (data["types"] or {}).items() if word == "real")
-    return replace(found, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))
+    return replace(source, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))
 
 
-def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:
-    """The type of each column: as `given` says, binary where all cells are 0 or 1, real where one is no whole number.
+def types_of(names: Sequence[str], columns: Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
+    """The type of each column: as `named_types` says, binary where all cells are 0 or 1, real where one is no whole
+    number.
 
     Raises
     ------
     ConfigError
         For a name that is no column's, a word that is no type, or whole numbers without a type.
     """
-    said = {str(name): word for name, word in given.items()}
-    for name, word in said.items():
+    type_by_name = {str(name): word for name, word in named_types.items()}
+    for name, word in type_by_name.items():
         if name not in names:
             raise ConfigError(f"data.types: no column {name}; expected one of {', '.join(names)}")
         if word not in (*MOST, "real"):
             raise ConfigError(f"data.types: {name}: {word}; expected {', '.join((*MOST, 'real'))}")
-    found, unclear = [], []
+    types, unclear = [], []
     for name, low, high, whole in zip(names, columns.low, columns.high, columns.whole, strict=True):
-        word = said.get(name, "")
+        word = type_by_name.get(name, "")
         if not word:
             word = "real" if low > high or not whole else "binary" if low >= 0 and high <= 1 else "count"
             if word == "count":
@@ -140,13 +142,13 @@ def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -
                 f"data.types: {name}: {word}: values from {low:g} to {high:g}; expected whole numbers from 0 to "
                 f"{MOST[word]:,}"
             )
-        found.append(word)
+        types.append(word)
     if unclear:
         example = ",".join(f"{name}:count" for name in unclear)
         raise ConfigError(
-            f"data.types: columns of whole numbers; say categorical, count or real: data.types={{{example}}}"
+            f"data.types: columns of whole numbers; choose categorical, count or real: data.types={{{example}}}"
         )
-    return tuple(found)
+    return tuple(types)
 
 
 def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
@@ -191,7 +193,7 @@ class ShardedRun:
         refresh = [Refresh(self.model, rng)] if self.model.refreshes else []
         self.chain = Chain(self.model, rng, [mover, *refresh], timing=spec.timing)
         self.chain.set_threads(spec.workers or 1)
-        what = {
+        identity = {
             "model": model.values,
             "sampler": sampler.values,
             "seed": spec.seed,
@@ -200,7 +202,7 @@ class ShardedRun:
             "rows": source.rows,
             "data": hashlib.sha256(columns.low.tobytes() + columns.high.tobytes() + self._packed).hexdigest(),
         } | ({"types": columns.types} if columns.types else {})
-        self.identity = json.loads(json.dumps(what, default=str))
+        self.identity = json.loads(json.dumps(identity, default=str))
         digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
         self.path = Path(spec.out) / f"shards-{digest[:12]}"
 
@@ -210,9 +212,9 @@ class ShardedRun:
         packed = np.concatenate(self.shards.all("count_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
         self._packed = self.shards.each("add_statistics", [(packed,)], [0])[0].tobytes()
-        own = model.target.find_capability(capabilities.Shards)
-        assert own is not None
-        return own.build_whole(columns, self._packed, **model.options)
+        shards_class = model.target.find_capability(capabilities.Shards)
+        assert shards_class is not None
+        return shards_class.build_whole(columns, self._packed, **model.options)
 
     # -- running
     def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
@@ -260,7 +262,7 @@ class ShardedRun:
         last = time.monotonic()
         assert self.spec.iterations is not None  # as `check` says
         while len(rows) < self.spec.iterations + 1:
-            # the first row is that of the start
+            # the first row describes the initial state
             self.chain.advance(len(rows) - self.chain.iteration)
             rows.append(self._row())
             if tell is not None:
@@ -334,14 +336,19 @@ class ShardedRun:
 
     def _finish(self, rows: list[dict[str, Any]]) -> None:
         frame, sizes = pd.DataFrame(rows), self.model.sizes
-        # one that was stopped here may have left those of other shards
+        # a run that was stopped here may have left labels of other shards
         shutil.rmtree(self.path / LABELS, ignore_errors=True)
         (self.path / LABELS).mkdir()
         with SealedFolder(self.path) as files:
             files.add_parquet("trace", frame)
-            files.add_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            order = np.argsort(-np.asarray(sizes), kind="stable")
+            numbers = np.empty(len(order), dtype=np.int32)
+            numbers[order] = number_clusters(np.arange(len(order)))
+            files.add_parquet(
+                "clusters", pd.DataFrame({"cluster": numbers, "size": sizes}).sort_values("cluster", ignore_index=True)
+            )
             labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
-            self.shards.each("write", [(str(path.absolute()),) for path in labels])
+            self.shards.each("write", [(str(path.absolute()), numbers) for path in labels])
             files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
@@ -349,7 +356,7 @@ class ShardedRun:
 
 
 def _remedy(path: Path) -> str:
-    return f"remove {path}, and the same command begins anew"
+    return f"remove {path}, and the same command starts again"
 
 
 def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str], remedy: str) -> np.ndarray:
@@ -431,13 +438,13 @@ def run_on_shards(
         require_writable(Path(spec.out))
     with ExitStack() as stack:
         client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
-        for left in reversed(range(ATTEMPTS)):
+        for attempts_left in reversed(range(ATTEMPTS)):
             count = shards or len(client.scheduler_info(n_workers=-1)["workers"]) or 1
             bounds = bounds_of(source.rows, min(count, source.rows))
             try:
                 return ShardedRun(spec, source, DaskShards(client, source, bounds), bounds).run(every, tell)
             except ShardLost as error:
-                if not left:
+                if not attempts_left:
                     raise RunError(f"{error}; the same command continues the run") from error
                 say(f"{error}; its rows go to another one, from the last checkpoint")
                 client.wait_for_workers(1)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splitmerge_cli.core.capabilities import Shards
 from splitmerge_cli.core.model import Model
@@ -36,8 +37,8 @@ class Shard:
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
         """Call a method of the shard or its items."""
-        found = getattr(self, method, None)
-        return (getattr(self.items, method) if found is None else found)(*args)
+        function = getattr(self, method, None)
+        return (getattr(self.items, method) if function is None else function)(*args)
 
     def columns(self) -> Columns:
         """Facts about the columns here."""
@@ -60,12 +61,12 @@ class Shard:
         shard = shards.build_shard(values, columns, **params)
         self.items = ShardItems(shard, self.first, columns.rows, near, threads)
 
-    def write(self, path: str) -> None:
-        """Write row numbers, from 1, and clusters to a .parquet file."""
+    def write(self, path: str, numbers: NDArray[np.int32]) -> None:
+        """Write row numbers, from 1, and `numbers` of clusters to a .parquet file."""
         from splitmerge_cli.runs.shards.parquet import write_labels
 
         assert self.items is not None
-        write_labels(Path(path), self.first, self.items.labels())
+        write_labels(Path(path), self.first, numbers[self.items.labels()])
 
     def save(self, path: str) -> str:
         """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""

@@ -55,33 +55,33 @@ class Source:
             be; the message names file, row and column.
         """
         out = np.empty((end - first, len(self.names)))
-        at = 0
+        row = 0
         for block, long in self._blocks(first, end):
             for j, whole in long.items():
                 if self.names[j] not in self.rounded and (i := first_rounded(whole)) is not None:
                     raise DataError(
-                        f"{self.path}: row {first + at + i + 1}, column {self.names[j]}: {whole[i]} has more digits "
+                        f"{self.path}: row {first + row + i + 1}, column {self.names[j]}: {whole[i]} has more digits "
                         "than a number keeps, as codes do; expected numbers (data.drop leaves the column out; "
                         "data.columns, or data.types={NAME:real}, reads it, rounded)"
                     )
-            out[at : at + len(block)] = block
-            here = out[at : at + len(block)]
-            there = np.where(np.isnan(here), 0.0, here) if self.missing else here
-            bad = place_not_finite(there)
+            out[row : row + len(block)] = block
+            here = out[row : row + len(block)]
+            known = np.where(np.isnan(here), 0.0, here) if self.missing else here
+            bad = place_not_finite(known)
             expected = FINITE
-            if bad is None and self.binary and len(others := np.argwhere(there * (there - 1.0))):
+            if bad is None and self.binary and len(others := np.argwhere(known * (known - 1.0))):
                 bad, expected = (int(others[0, 0]), int(others[0, 1])), "0 or 1"
             if bad is not None:
                 i, d = bad
-                found = here[i, d]
-                if np.isnan(found):
+                cell = here[i, d]
+                if np.isnan(cell):
                     expected = "a number (model=mixed reads rows with missing cells)"
                 raise DataError(
-                    f"{self.path}: row {first + at + i + 1}, column {self.names[d]}: {found:g}; expected {expected}"
+                    f"{self.path}: row {first + row + i + 1}, column {self.names[d]}: {cell:g}; expected {expected}"
                 )
-            at += len(block)
-        if at != end - first:
-            raise DataError(f"{self.path}: {at} of the rows {first + 1} to {end}; expected all: has the file changed?")
+            row += len(block)
+        if row != end - first:
+            raise DataError(f"{self.path}: {row} of the rows {first + 1} to {end}; expected all: has the file changed?")
         return out
 
     def _blocks(self, first: int, end: int) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
@@ -97,12 +97,12 @@ class Source:
             begin = array.offset + first * width * array.itemsize
             with open(self.path, "rb") as file:
                 file.seek(begin)
-                for at in range(first, end, step):
-                    n = min(step, end - at)
+                for start in range(first, end, step):
+                    n = min(step, end - start)
                     yield _with_long(np.fromfile(file, dtype=array.dtype, count=n * width).reshape(-1, width))
             return
-        for at in range(first, end, step):
-            block = np.asarray(array[at : min(at + step, end)])
+        for start in range(first, end, step):
+            block = np.asarray(array[start : min(start + step, end)])
             yield _with_long(block.reshape(len(block), -1))
 
 
@@ -116,7 +116,7 @@ def open_source(
     path : str
         Of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
     columns : sequence of str, optional
-        Columns of parquet in their order; by default all but those of `drop`.
+        Columns of parquet in their order; by default all except `drop`.
     drop : sequence of str, optional
     missing : bool
         Whether cells may be missing.
@@ -167,10 +167,10 @@ def _array(place: Path) -> Any:
     except ImportError as error:
         raise DataError(f"{place}: {error}; pip install 'smcmc[zarr]' installs it") from error
     try:
-        found = zarr.open(str(place), mode="r")
-        if not hasattr(found, "shape"):
+        opened = zarr.open(str(place), mode="r")
+        if not hasattr(opened, "shape"):
             raise ValueError("a group of arrays; expected one array")
-        return found
+        return opened
     except Exception as error:  # damaged metadata raise all kinds
         reject_machine_error(error, place)
         raise DataError(f"{place}: not a readable .zarr array: {error}") from error

@@ -21,7 +21,7 @@ def array_of(values: NDArray[Any] | list[Any], type: pa.DataType) -> pa.Array:
         if not all(known):
             filler = "" if text else 0
             validity = pa.py_buffer(np.packbits(known, bitorder="little"))
-            values = [value if there else filler for value, there in zip(values, known, strict=True)]
+            values = [value if is_known else filler for value, is_known in zip(values, known, strict=True)]
     if text:
         texts = [value.encode() for value in values]
         buffers = [np.cumsum([0, *map(len, texts)], dtype=np.int32), b"".join(texts)]
@@ -38,7 +38,7 @@ def table_of(rows: Iterable[Iterable[Any]], columns: pa.Schema) -> pa.Table:
 
 
 def numbers_of(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Return the numbers of a column without missing values, those of lists one after the other."""
+    """Return the numbers of a column without missing values; lists follow one after the other."""
     lists = pa.types.is_list(column.type)
     dtype = np.dtype((column.type.value_type if lists else column.type).to_pandas_dtype())
     chunks = [chunk for chunk in column.chunks if len(chunk)]

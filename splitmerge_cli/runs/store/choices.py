@@ -14,7 +14,7 @@ from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.store.names import CHOICES
 
 FURTHER = ("data.columns", "data.drop", "data.types", "data.scale", "gap")
-"""Keys that ``auto`` may change beside options of the model."""
+"""Keys that ``auto`` may change in addition to options of the model."""
 
 
 def path_of(out: str | Path, choice_id: str) -> Path:

@@ -33,9 +33,9 @@ class DamagedRun(RuntimeError):
         What is wrong; by default that it is damaged, or missing.
     """
 
-    def __init__(self, path: Path, remedy: str | None = None, what: str | None = None) -> None:
-        what = what or ("damaged" if path.is_file() else "missing")
-        super().__init__(f"{path}: {what}; {remedy or 'smcmc run with resume=false begins the run anew'}")
+    def __init__(self, path: Path, remedy: str | None = None, problem: str | None = None) -> None:
+        problem = problem or ("damaged" if path.is_file() else "missing")
+        super().__init__(f"{path}: {problem}; {remedy or 'smcmc run with resume=false starts the run again'}")
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def open_new(path: Path) -> BinaryIO:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its name once it is complete and on the disk."""
+    """A temporary file next to `path` that takes its name once it is complete and on the disk."""
     temporary = _partial(path)
     with naming(path):
         try:

@@ -49,13 +49,13 @@ def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = N
 
 
 def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, bytes] | None = None) -> bytes:
-    """Write the manifest `path` of files that lie beside it; returns its content.
+    """Write the manifest `path` of the files next to it; return its content.
 
     Parameters
     ----------
     path : Path
     names : iterable of str
-        May lead into folders beside it.
+        May lead into folders next to it.
     contents : mapping of str to bytes, optional
         Contents of files that were just written; the others are read.
     """
@@ -70,7 +70,7 @@ def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, byte
 
 
 class Manifest:
-    """A manifest that was read, and the files beside it.
+    """A manifest that was read, and the files next to it.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Manifest:
     remedy : str, optional
         What to do about damage, for messages; by default what is to be done about a run.
     contents : mapping of str to bytes, optional
-        Contents of the manifest and of files beside it that this process has written.
+        Contents of the manifest and of files next to it that this process has written.
 
     Attributes
     ----------

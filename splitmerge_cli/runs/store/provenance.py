@@ -16,13 +16,13 @@ _PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "
 
 def versions() -> dict[str, str]:
     """Versions of smcmc, Python and the packages that results depend on."""
-    found = {"smcmc": __version__, "python": platform.python_version()}
+    version_by_package = {"smcmc": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            version_by_package[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            version_by_package[package] = "not installed"
+    return version_by_package
 
 
 @cache

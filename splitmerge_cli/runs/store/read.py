@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import received
 from splitmerge_cli.config.renamed import rename
+from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import names, schema, state
 from splitmerge_cli.runs.store.files import is_locked, report_damage
@@ -73,7 +74,7 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.specify_stored`."""
         status = self.status
-        # the command writes it anew
+        # the command writes it again
         remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
         with report_damage(self.path / CONFIG, remedy):
             content = self._contents.get(CONFIG) or received.read(self.path / CONFIG, MOST_CONFIG)
@@ -127,17 +128,22 @@ class Run:
 
     @property
     def missing(self) -> str | None:
-        """Say what an unfinished run has, and how to finish it; None for a finished one."""
+        """Describe the state of an unfinished run, and how to finish it; None for a finished one."""
         status, config = self.status, self.config
         if (state := status["state"]) == "done":
             return None
         if state == "failed":
             state += f" ({status['error']})"
-        made = [outcome["iterations"] for _, outcome in self._stored_chains()]
-        of = "" if config["iterations"] is None else f" of {config['iterations']:,}"
-        least = "" if not made else f", {min(made):,}{of} iterations each at least"
-        rest = "it is being made" if state == "running" else self.remedy
-        return f"{state} with {len(made)} of {config['chains']} chains{least}; {rest}"
+        iterations_made = [outcome["iterations"] for _, outcome in self._stored_chains()]
+        of_all = "" if config["iterations"] is None else f" of {config['iterations']:,}"
+        least = "" if not iterations_made else f", at least {min(iterations_made):,}{of_all} iterations each"
+        rest = "it is still running" if state == "running" else self.remedy
+        return f"{state} with {len(iterations_made)} of {config['chains']} chains{least}; {rest}"
+
+    @property
+    def first_cluster(self) -> int:
+        """Number of the first cluster, or topic, in what this run shows and writes: 1, or 0 if it was made earlier."""
+        return int(self.summary.get(schema.FIRST_CLUSTER, 0)) if self.is_done else FIRST
 
     def best_state(self) -> NDArray[np.int32]:
         """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
@@ -148,7 +154,7 @@ class Run:
             Nothing is stored yet.
         """
         best = max(
-            (outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None
+            (outcome for _, outcome in self._stored_chains()), key=lambda stored: stored["best_log_joint"], default=None
         )
         if best is None:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
@@ -245,7 +251,7 @@ class Run:
             frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
             rows = self.summary["repeated_rows"]["rows"] if has_copies else N
-            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
+            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < self.first_cluster).any():
                 raise ValueError("expected a row for every item")
             if has_copies:
                 frame = frame[frame[schema.COPY_OF] == ""].reset_index(drop=True)
@@ -357,9 +363,9 @@ class Run:
             # partitioning off: a folder name such as a=b in the path is no column
             options: Any = {"partitioning": None, "page_checksum_verification": True}
             schema.check_columns(table, pq.read_schema(file), whole=True)
-            found = pq.read_table(file, columns=columns, **options)
-            schema.check_rows(table, found, self.config["chains"], done=True)
-            return found
+            table_read = pq.read_table(file, columns=columns, **options)
+            schema.check_rows(table, table_read, self.config["chains"], done=True)
+            return table_read
 
     def states(self) -> dict[str, Any]:
         """The states of the chains at the end of a finished run, from which a longer one goes on."""
@@ -383,8 +389,8 @@ class Run:
 
 
 def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Read a table whose columns `text` are text, a name such as NA being a name; in those of `missing` (by default in
-    all others) an empty cell is a missing value."""
+    """Read a table whose columns `text` are text, a name such as NA being a name; in the columns `missing` (by default
+    in all others) an empty cell is a missing value."""
     import pandas as pd  # takes longer than a short run
 
     head = pd.read_csv(file, nrows=0).columns if missing is None else missing

@@ -81,6 +81,10 @@ CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+AS_THE_ESTIMATE = "as_the_estimate"
+"""Key of ``summary.json``: share of draws that have as many clusters as the point estimate."""
+FIRST_CLUSTER = "first_cluster"
+"""Key of ``summary.json``: the number of the first cluster, or topic, in all tables. Runs made earlier have 0."""
 GROUPS = "density_groups"
 """Key of ``summary.json``: the groups of clusters without a gap of density between them, where they were looked for."""
 JOINED_BY = "joined"
@@ -126,7 +130,7 @@ def hyperparameters(columns: Iterable[str]) -> list[str]:
 
 
 def row_bytes(table: str, width: int, optional: Collection[str] = (), parameters: int = 0) -> int:
-    """Bytes of a `table` row in memory and in a stream, its list (if it has one) being of length `width`, that of
+    """Bytes of a `table` row in memory and in a stream, its list (if it has one) being of length `width`, the list of
     `PARAMETERS` of length `parameters`."""
     size = 0
     for field in recorded_columns(table, optional):
@@ -143,47 +147,47 @@ def full(table: str, optional: Collection[str] = (), metadata: bytes | None = No
     return schema if metadata is None else schema.with_metadata({METADATA_KEY: metadata})
 
 
-def find_difference(found: pa.Schema, expected: pa.Schema) -> str:
+def find_difference(columns: pa.Schema, expected: pa.Schema) -> str:
     """Describe the first column that is not as expected, for messages; empty where all are."""
     for field in expected:
-        if field.name not in found.names:
+        if field.name not in columns.names:
             return f"no column '{field.name}'"
-        if (other := found.field(field.name).type) != field.type:
+        if (other := columns.field(field.name).type) != field.type:
             return f"column '{field.name}' holds {other}; expected {field.type}"
-    for name in found.names:
+    for name in columns.names:
         if name not in expected.names:
             return f"a column '{name}'; expected none of this name"
     return ""
 
 
-def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
+def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
     """Raise `Refused` unless a file has the columns of `table`, in any order.
 
     Parameters
     ----------
     table : str
         A name such as `TRACE`.
-    found : pyarrow.Schema
+    columns : pyarrow.Schema
         Columns of the file.
     whole : bool
         Whether it is the parquet file of a finished run, with provenance, or a stream.
     """
-    optional = [name for name in (*OPTIONAL, PARAMETERS) if name in found.names]
+    optional = [name for name in (*OPTIONAL, PARAMETERS) if name in columns.names]
     if table == TRACE:
-        optional += hyperparameters(found.names)
+        optional += hyperparameters(columns.names)
     expected = full(table, optional) if whole else recorded_columns(table, optional)
-    if difference := find_difference(found, expected):
+    if difference := find_difference(columns, expected):
         raise Refused(table, f"{difference}, as another version of the program may have recorded it")
 
 
-def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
-    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can be those of a run.
+def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
+    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can belong to a run.
 
     Parameters
     ----------
     table : str
         A name such as `TRACE`.
-    found : pyarrow.Table
+    rows : pyarrow.Table
         Some of its columns.
     chains : int
         Chains of the run.
@@ -192,8 +196,8 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
     """
     import pyarrow.compute as pc
 
-    found.validate(full=True)
-    for name, column in zip(found.column_names, found.columns, strict=True):
+    rows.validate(full=True)
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
         marks = _MARKS.get((table, name), "")
         # a list has no gaps either
         values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
@@ -206,11 +210,11 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
         finite = not pa.types.is_floating(values.type) or "~" in marks or values.null_count == len(values)
         if not finite and not pc.all(pc.is_finite(values)).as_py():
             raise ValueError(f"{name}: a number that is not finite")
-    if "chain" in found.column_names and len(found):
-        numbers = set(pc.unique(found["chain"]).to_pylist()) - {None}
+    if "chain" in rows.column_names and len(rows):
+        numbers = set(pc.unique(rows["chain"]).to_pylist()) - {None}
         if not numbers <= set(range(chains)):
             raise ValueError("rows of a chain that the run does not have")
         if done and table in _OF_EVERY_CHAIN and len(numbers) < chains:
             raise ValueError("a chain without rows")
-    if done and table in _OF_EVERY_CHAIN and not len(found):
+    if done and table in _OF_EVERY_CHAIN and not len(rows):
         raise ValueError("no rows")

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.runs.store import schema, state, streams
 from splitmerge_cli.runs.store.arrays import array_of, table_of
 from splitmerge_cli.runs.store.files import (
@@ -172,7 +173,7 @@ class ChainStore:
         return streams.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
-        """Read the rows as a table, checked to be those of a run with so many chains.
+        """Read the rows as a table, checked to belong to a run with so many chains.
 
         Raises
         ------
@@ -181,10 +182,10 @@ class ChainStore:
         """
         with report_damage(self._paths[table]):
             batches = list(self.read(table))
-            found = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
-            schema.check_columns(table, found.schema, whole=False)
-            schema.check_rows(table, found, chains, done=False)
-        return found
+            recorded = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
+            schema.check_columns(table, recorded.schema, whole=False)
+            schema.check_rows(table, recorded, chains, done=False)
+        return recorded
 
 
 def save_checkpoints(
@@ -319,7 +320,7 @@ class RunStore:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove everything but the lock: the run begins anew."""
+        """Remove everything except the lock: the run starts again."""
         for item in [*self.path.iterdir(), *self.work.iterdir()]:
             if item in (self.work, self.work / LOCK, self.work / RESERVE):
                 continue
@@ -340,7 +341,7 @@ class RunStore:
         self.contents[STATUS] = write_sealed(self.path / STATUS, self._status)
 
     def write_failure(self, error: str) -> None:
-        """Write the status of a run that failed, on a full disk too: its reserve makes room."""
+        """Write the status of a failed run, even on a full disk: its reserve makes room."""
         (self.work / RESERVE).unlink(missing_ok=True)
         self.write_status("failed", error=error)
 
@@ -388,25 +389,30 @@ class RunStore:
         item_of_row: NDArray[np.int32] | None = None,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
+        """Write ``clusters.csv``: the point estimate, `row` and `cluster` counted from 1, `name` where known.
 
-        `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
+        `membership` has the columns `schema.MEMBERSHIP`, what is missing being NaN or below 0; without it
         they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
-        table is, `names` are those of the rows, and `copy_of` is the row that a row repeats. `weights` are those of
-        the items, where they have any.
+        table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `weights` are the
+        weights of the items, where they have any.
         """
         items, copy_of = list(range(len(labels))), list[int | None]()
         if item_of_row is not None:
             items = item_of_row.tolist()
             first: dict[int, int] = {}
             rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
-            copy_of = [None if of == row else of for row, of in enumerate(rows, start=1)]
-        table: dict[str, Iterable[Any]] = {"row": range(1, len(items) + 1), "cluster": [labels[i] for i in items]}
+            copy_of = [None if first_copy == row else first_copy for row, first_copy in enumerate(rows, start=1)]
+        table: dict[str, Iterable[Any]] = {
+            "row": range(1, len(items) + 1),
+            "cluster": [number_clusters(labels[i]) for i in items],
+        }
         if names is not None:
             table["name"] = names
         for column in schema.MEMBERSHIP:
             values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
             shown = [value if value is not None and value >= 0 else None for value in values]
+            if column == "second":
+                shown = [value if value is None else number_clusters(value) for value in shown]
             table[column] = [shown[i] for i in items]
         if weights is not None:
             table[schema.WEIGHT] = weights.round(6)[items].tolist()

@@ -35,7 +35,7 @@ class Stream:
     schema : pyarrow.Schema
         Columns of every batch.
     mark : Mark, optional
-        What to keep of an existing file; None starts anew.
+        The part to keep of an existing file; None starts again.
 
     Raises
     ------
@@ -47,9 +47,9 @@ class Stream:
         self.path, self.schema = path, schema
         self._file: BinaryIO
         if mark:
-            kept = _read_before(path, mark)
+            stored = _read_before(path, mark)
             with report_damage(path):
-                if not pa.ipc.open_stream(kept).schema.equals(schema):
+                if not pa.ipc.open_stream(stored).schema.equals(schema):
                     raise Refused(path, "other columns")
             self._file = path.open("r+b")
             self._file.truncate(mark.length)
@@ -84,9 +84,9 @@ class Stream:
 
 def schema_of(path: Path, mark: Mark) -> pa.Schema:
     """Columns of a stream that was written up to a mark; a `DamagedRun` where it does not hold what was marked."""
-    kept = _read_before(path, mark)
+    stored = _read_before(path, mark)
     with report_damage(path):
-        return pa.ipc.open_stream(kept).schema
+        return pa.ipc.open_stream(stored).schema
 
 
 def _read_before(path: Path, mark: Mark) -> pa.Buffer:

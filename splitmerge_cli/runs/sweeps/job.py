@@ -1,4 +1,4 @@
-"""One job of a sweep, in a process of its own beside the sweep's: what kills that process costs no other job.
+"""One job of a sweep, in its own process: a killed process costs no other job.
 
 `Processes` hands one job after another to each of its processes (`support`) and tells by the exit status of one how
 it died. A job crosses as text (`splitmerge_cli.config.stored.pack`); its run is written to the folder of the results,
@@ -56,7 +56,7 @@ def task_of(spec: RunSpecification, folder: str) -> Task:
 
 
 def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
-    """Make jobs, so many at the same time (-1: one per processor), in processes beside this one.
+    """Make jobs, so many at the same time (-1: one per processor), in other processes.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator
     if not at_once:
         raise ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
     folder, processors = os.getcwd(), os.cpu_count() or 1
-    most = at_once if at_once > 0 else max(1, processors + 1 + at_once)
-    with ThreadPoolExecutor(min(most, len(jobs))) as threads:
+    n_processes = at_once if at_once > 0 else max(1, processors + 1 + at_once)
+    with ThreadPoolExecutor(min(n_processes, len(jobs))) as threads:
         running = {threads.submit(make_here, task_of(job, folder)): path for path, job in jobs.items()}
         try:
             yield from ((running[ended], ended.result()) for ended in as_completed(running))
@@ -185,7 +185,7 @@ def _outcome_of_exit(code: int) -> Ended:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    likely = " (most likely by the system, for want of memory)" if -code == signal.SIGKILL else ""
+    likely = " (most likely by the system, because memory ran out)" if -code == signal.SIGKILL else ""
     return "failed", f"its process was killed by {name}{likely}; the same command continues it"
 
 

@@ -39,11 +39,11 @@ class Launch:
     def maker(self, search_path: Sequence[str]) -> Maker:
         """Return the function that makes jobs whose choices are on this search path; a `ConfigError` where there is no
         such launcher, or it has no such options."""
-        own = list(self.overrides)
-        if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
-            own = [f"hydra.launcher.n_jobs={self.workers or os.cpu_count() or 1}", *own]
+        launcher_overrides = list(self.overrides)
+        if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in launcher_overrides):
+            launcher_overrides = [f"hydra.launcher.n_jobs={self.workers or os.cpu_count() or 1}", *launcher_overrides]
         try:
-            chosen = hydra_adapter.launching(own, search_path)
+            chosen = hydra_adapter.launching(launcher_overrides, search_path)
             return self._maker(chosen, load(chosen.target))
         except ConfigError as error:
             own_key = "" if str(error).startswith("--") else "hydra.launcher."
@@ -51,7 +51,7 @@ class Launch:
         except Exception as error:  # the module of a launcher may raise anything
             raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
 
-    def _maker(self, chosen: hydra_adapter.Launching, found: Any) -> Maker:
+    def _maker(self, chosen: hydra_adapter.Launching, launcher: Any) -> Maker:
         named = [o.lstrip("+").split("=")[0].removeprefix("hydra.launcher.") for o in self.overrides]
         if chosen.target.startswith("hydra_plugins.hydra_submitit_launcher."):
             cluster = "slurm" if chosen.target.endswith(".SlurmLauncher") else "local"
@@ -63,7 +63,7 @@ class Launch:
                 raise ConfigError(f"{min(strange)}: jobs are processes of smcmc; expected hydra.launcher.n_jobs alone")
             return partial(make_beside, at_once=chosen.options["n_jobs"])
         if chosen.target.startswith("splitmerge_cli."):
-            return partial(make_remotely, found(**chosen.options))
+            return partial(make_remotely, launcher(**chosen.options))
         if chosen.basic:
             return make_alone
         return partial(_make_by_hydra, chosen.make(partial(make_composed, folder=os.getcwd())))
@@ -76,14 +76,14 @@ class Launch:
         except (ConfigError, RunError, DamagedRun):
             raise
         except Exception as error:  # whatever the launcher does
-            said = f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
+            message = f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
             if any((path / STATUS).is_file() for path in jobs):
-                raise RunError(f"{said}; the same command continues the sweep") from error
-            raise ConfigError(said) from error
+                raise RunError(f"{message}; the same command continues the sweep") from error
+            raise ConfigError(message) from error
 
 
 def _make_by_hydra(launcher: Any, jobs: Jobs) -> Iterator[tuple[Path, Ended]]:
     """Make jobs by a launcher of Hydra's, which composes each again, of its words, where it runs."""
-    given = [rewrite(job.words, job.config_dir) for job in jobs.values()]
-    returned = launcher.launch(given, initial_job_idx=0)
+    job_words = [rewrite(job.words, job.config_dir) for job in jobs.values()]
+    returned = launcher.launch(job_words, initial_job_idx=0)
     yield from zip(jobs, (one.return_value for one in returned), strict=True)

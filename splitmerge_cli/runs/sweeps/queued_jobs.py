@@ -1,6 +1,6 @@
 """Jobs in the queue of Slurm, through submitit: ``hydra/launcher=submitit_slurm`` (and ``submitit_local``).
 
-The options are those of the plugin of Hydra. A job that is preempted or comes to its time limit is queued again by
+Hydra's plugin defines the options. A job that is preempted or comes to its time limit is queued again by
 submitit and goes on from its last checkpoint. A job that is submitted is noted in a file, so that the same command,
 given again, waits for it and does not submit it twice.
 
@@ -81,20 +81,20 @@ class QueuedJobs:
     """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` where
     it is not there.
 
-    `options` are those of the plugin of Hydra, of which the user `named` some. `detach`: submit, and do not wait.
+    `options` belong to Hydra's plugin; the user `named` some of them. `detach`: submit, and do not wait.
     """
 
     waits = False
 
     def __init__(self, cluster: str, options: Mapping[str, Any], named: Sequence[str], detach: bool = False) -> None:
 
-        given = {key: value for key, value in options.items() if value is not None}
-        if "max_num_timeout" in given and "max_num_timeout" not in named:
-            given["max_num_timeout"] = REQUEUED
+        named_options = {key: value for key, value in options.items() if value is not None}
+        if "max_num_timeout" in named_options and "max_num_timeout" not in named:
+            named_options["max_num_timeout"] = REQUEUED
         self.cluster, self.detach = cluster, detach
-        self.folder = Path(str(given.pop("submitit_folder"))).resolve()
-        self._at_start = {f"{cluster}_{key}": given.pop(key) for key in _AT_START if key in given}
-        self._rest = {key if key in _COMMON else f"{cluster}_{key}": value for key, value in given.items()}
+        self.folder = Path(str(named_options.pop("submitit_folder"))).resolve()
+        self._at_start = {f"{cluster}_{key}": named_options.pop(key) for key in _AT_START if key in named_options}
+        self._rest = {key if key in _COMMON else f"{cluster}_{key}": value for key, value in named_options.items()}
         try:
             self._executor(self.folder)
         except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
@@ -116,16 +116,16 @@ class QueuedJobs:
         from submitit.core.utils import JobPaths
 
         base = JobPaths.get_first_id_independent_folder(self.folder)
-        own = base / secrets.token_hex(16)
+        folder = base / secrets.token_hex(16)
         base.mkdir(parents=True, exist_ok=True)
-        own.mkdir(mode=0o700)
-        return own / self.folder.relative_to(base)
+        folder.mkdir(mode=0o700)
+        return folder / self.folder.relative_to(base)
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
         """How each job ended, in their order."""
         notes = [note_of(task.path) for task in tasks]
-        found = [self._waiting(note) for note in notes]
-        new = [number for number, job in enumerate(found) if job is None]
+        waiting = [self._waiting(note) for note in notes]
+        new = [number for number, job in enumerate(waiting) if job is None]
         if new:
             folder = self._new_folder()
             results = [_result_of(folder, notes[number]) for number in new]
@@ -134,12 +134,12 @@ class QueuedJobs:
             except Exception as error:  # sbatch says what it does not like
                 raise ConfigError(f"submitit_{self.cluster}: {' '.join(str(error).split())}") from error
             for number, job, result in zip(new, jobs, results, strict=True):
-                found[number] = job, result
+                waiting[number] = job, result
                 notes[number].parent.mkdir(parents=True, exist_ok=True)
                 write_sealed(notes[number], {"job": job.job_id, "cluster": self.cluster, "folder": str(folder)})
         if self.detach:
             return [("submitted", None)] * len(tasks)
-        known = [each for each in found if each is not None]
+        known = [each for each in waiting if each is not None]
         return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
 
     def _waiting(self, note: Path) -> tuple[Any, Path] | None:
@@ -166,9 +166,9 @@ class QueuedJobs:
         unlocked: Counter[int] = Counter()
         try:
             while len(ended) < len(jobs):
-                left = [number for number in range(len(jobs)) if number not in ended]
-                alive = self._alive([jobs[number] for number in left])
-                for number in left:
+                open_jobs = [number for number in range(len(jobs)) if number not in ended]
+                alive = self._alive([jobs[number] for number in open_jobs])
+                for number in open_jobs:
                     job = jobs[number]
                     if results[number].exists():
                         ended[number] = _read_result(results[number])
@@ -242,7 +242,7 @@ def in_queue(jobs: Sequence[str], folder: Path | None = None) -> set[str]:
 
 
 def _own(folder: Path) -> Path:
-    """The folder of a submission, in which that of its jobs has another name for each."""
+    """The folder of a submission, in which the folder of jobs has a different name for each."""
     from submitit.core.utils import JobPaths
 
     return JobPaths.get_first_id_independent_folder(folder)
@@ -251,10 +251,10 @@ def _own(folder: Path) -> Path:
 def _read_result(file: Path) -> Ended:
     """Read how a job ended from its note."""
     try:
-        found = read_sealed(file, "the same command continues it")
+        ended = read_sealed(file, "the same command continues it")
         with report_damage(file, "the same command continues it"):
-            error = found["error"]
-            return ENDS[ENDS.index(found["status"])], None if error is None else str(error)
+            error = ended["error"]
+            return ENDS[ENDS.index(ended["status"])], None if error is None else str(error)
     except DamagedRun as damage:
         return "failed", str(damage)
 

@@ -96,13 +96,13 @@ def on_worker(remote: RemoteTask) -> Ended:
 def _unfit(remote: RemoteTask) -> str | None:
     """Why a run that is made here would not be the sweep's; None: nothing stands against it."""
     here = socket.gethostname()
-    if (found := version("smcmc")) != remote.version:
-        return f"worker {here} has smcmc {found}, the sweep {remote.version}"
+    if (local_version := version("smcmc")) != remote.version:
+        return f"worker {here} has smcmc {local_version}, the sweep {remote.version}"
     if remote.mark is None:
         return None
     mark = Path(remote.mark)
     with suppress(OSError):
-        # a file system of the network may show a new file late: a look at its folder asks anew
+        # a network file system may show a new file late: listing its folder asks again
         list(mark.parent.iterdir())
     if not mark.exists():
         return f"worker {here} does not share the folder {mark.parent}; expected out= in one that all machines have"

@@ -80,7 +80,7 @@ def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
         return None
     shown = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
     shown["to do"] = counts["interrupted"]
-    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in shown.items() if number)
+    return "interrupted: " + ", ".join(f"{number} {status}" for status, number in shown.items() if number)
 
 
 def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
@@ -109,8 +109,8 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
         for experiment in hydra_adapter.grid(experiments):
             # the main configuration has no grid of its own
             composed = compose_raw(experiment, config_dir) if experiment else None
-            own = (composed.hydra.sweeper.params or {}).items() if composed else ()
-            params = [f"{key}={value}" for key, value in own]
+            hydra_keys = (composed.hydra.sweeper.params or {}).items() if composed else ()
+            params = [f"{key}={value}" for key, value in hydra_keys]
             jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
     if any(f"data.path={SIGN}" in job for job in jobs):
@@ -254,8 +254,8 @@ def run_jobs(
             ended: dict[Path, Ended] = {}
             for part, at_once in parts:
                 # one job alone gains nothing from a process, but its chains from threads
-                own = launcher or ["hydra/launcher=basic"] * (len(part) == 1 and not detach)
-                ended |= _make(part, Launch(own, at_once, detach), shown.say)
+                launcher_words = launcher or ["hydra/launcher=basic"] * (len(part) == 1 and not detach)
+                ended |= _make(part, Launch(launcher_words, at_once, detach), shown.say)
                 if any(status == "interrupted" for status, _ in ended.values()):
                     break
             ended |= {path: _outcome_of_interruption(path) for path in missing if path not in ended}
@@ -270,23 +270,23 @@ def run_jobs(
 def _make(missing: Jobs, launch: Launch, say: Callable[[str], None]) -> dict[Path, Ended]:
     """Make the missing runs, those first that nobody else writes; what became of each."""
     ended: dict[Path, Ended] = {}
-    left = list(missing)
+    remaining = list(missing)
     # with resume=false
     repeated = {path for path in missing if is_done(path)}
     waiting = False
     try:
         with AnsweredBy(interrupt):
-            while left:
+            while remaining:
                 # another process may have finished one since it was looked at
-                ended |= {path: ("elsewhere", None) for path in left if path not in repeated and _is_whole(path)}
-                if free := [path for path in left if path not in ended and not is_written(path)]:
+                ended |= {path: ("elsewhere", None) for path in remaining if path not in repeated and _is_whole(path)}
+                if free := [path for path in remaining if path not in ended and not is_written(path)]:
                     launch.make({path: missing[path] for path in free}, ended)
-                elif any(path not in ended for path in left):
+                elif any(path not in ended for path in remaining):
                     if not waiting:
-                        say(f"{len(left)} {_jobs(left)} running elsewhere; waiting for the end")
+                        say(f"{len(remaining)} {_jobs(remaining)} running elsewhere; waiting for the end")
                     waiting = True
                     time.sleep(LOOK)
-                left = [path for path in left if path not in ended]
+                remaining = [path for path in remaining if path not in ended]
     except KeyboardInterrupt:
         return {path: _outcome_of_interruption(path) for path in missing} | ended
     return ended
@@ -333,7 +333,7 @@ class _Poll:
         """The share of a run that is done; its duration is noted once it is complete."""
         if not (path / STATUS).is_file():
             return 0.0
-        with suppress(DamagedRun):  # it is written anew at once
+        with suppress(DamagedRun):  # it is written again at once
             status: dict[str, Any] = Run(path).status
             if status["state"] == "done":
                 begin, end = (datetime.fromisoformat(status[key]) for key in ("started", "updated"))
@@ -352,14 +352,14 @@ class _Poll:
             for path, seconds in self._durations.items():
                 groups.setdefault(key(path), []).append(seconds - self._budget[path])
             means.append({group: sum(seconds) / len(seconds) for group, seconds in groups.items()})
-        left = 0.0
+        seconds_left = 0.0
         for paths, at_once in self._parts:
             seconds = 0.0
             for path in paths:
                 beyond = next(mean[key(path)] for key, mean in zip(keys, means, strict=True) if key(path) in mean)
                 seconds += (1 - shares[path]) * max(0.0, self._budget[path] + beyond)
-            left += seconds / max(1, min(at_once, len(paths)))
-        return left
+            seconds_left += seconds / max(1, min(at_once, len(paths)))
+        return seconds_left
 
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
@@ -372,14 +372,12 @@ def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
     launcher : sequence of str
         Hydra's own overrides.
     """
-    for given in launcher if workers is not None else ():
-        key, _, value = given.lstrip("+~").partition("=")
+    for override in launcher if workers is not None else ():
+        key, _, value = override.lstrip("+~").partition("=")
         if key == "hydra.launcher.n_jobs" and value != str(workers):
-            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
+            raise ConfigError(f"--workers {workers} and {override}: expected one of the two")
         if key == "hydra/launcher" and value != "joblib":
-            raise ConfigError(
-                f"--workers {workers}: {given} has options of its own, hydra.launcher.KEY; expected joblib"
-            )
+            raise ConfigError(f"--workers {workers}: {override} has other options, hydra.launcher.KEY; expected joblib")
 
 
 def _is_hydra(arg: str) -> bool:
@@ -387,6 +385,6 @@ def _is_hydra(arg: str) -> bool:
 
 
 def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Separate the overrides of the jobs from those of Hydra itself (launcher and so on)."""
-    own = [arg for arg in args if _is_hydra(arg)]
-    return [arg for arg in args if not _is_hydra(arg)], own
+    """Separate the overrides of jobs from Hydra's own (launcher and so on)."""
+    hydra_words = [arg for arg in args if _is_hydra(arg)]
+    return [arg for arg in args if not _is_hydra(arg)], hydra_words
