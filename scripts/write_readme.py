@@ -55,7 +55,8 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(kept)
     absent = whole.figures - whole.kept
     stored = "All" if not absent else f"{whole.kept} of the"
-    text = f"{count_rows(folder, whole)} {stored} {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
+    text = f"{count_rows(folder, whole)} {stored} {whole.figures} figures and tables are kept in "
+    text += "[docs/reproduction](docs/reproduction)"
     text += "; `make reproduction` makes the others (hours). " if absent else describe_moved(folder)
     return "\n".join([*lines, "", *textwrap.wrap(text, 100, break_on_hyphens=False), ""])
 
