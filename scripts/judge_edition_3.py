@@ -3,13 +3,14 @@
 docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and the runs, from other seeds, that judge
 them again. Runs that are stored are not made again; none of them counts seconds.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only] [--runs-only]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
 """
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_o
 from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm import acceptance, networks, tables
 from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
-from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims
+from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
@@ -47,12 +48,20 @@ from splitmerge_cli.papers.verdicts import (
 )
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of, open_run
-from splitmerge_cli.runs.sweeps.sweep import expand, read_jobs, run_jobs
+from splitmerge_cli.runs.sweeps.sweep import expand, find_run, read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RULES = DOCS / "reproduction-edition-3.yaml"
 KEPT = DOCS / "reproduction"
 EDITION_2 = KEPT / "edition-2"
+
+
+Key = tuple[str, ...]
+
+
+def key_of(claim: Claim) -> Key:
+    """Figure, data, sampler and metric of a claim."""
+    return claim.id, claim.data, claim.sampler, claim.metric
 
 
 def judge_table3(runs: Sequence[Run]) -> list[Verdict]:
@@ -99,6 +108,17 @@ def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, 
     return list(dict.fromkeys(jobs))
 
 
+def stored_runs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[Run]:
+    """Return the stored runs of the grids, without settings that lack a seed."""
+    jobs = list_jobs(grids, out)
+    specifications, _ = read_jobs(jobs)
+    by_setting: dict[tuple[str, ...], list[Run | None]] = {}
+    for job, specification in zip(jobs, specifications, strict=True):
+        setting = tuple(override for override in job if not override.startswith("seed="))
+        by_setting.setdefault(setting, []).append(find_run(specification))
+    return [run for runs in by_setting.values() if all(runs) for run in runs if run]
+
+
 def make_runs(grids: Sequence[Mapping[str, Any]], out: Path, workers: int) -> list[Run]:
     """Return the runs of the grids; those that are missing are made."""
     specifications, rejected = read_jobs(list_jobs(grids, out))
@@ -131,6 +151,18 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     chosen = [v for v in verdicts if v.is_counted and (v.claim.data, v.claim.sampler, v.claim.metric) in wanted]
     # without a run the verdict of the edition stays
     return [v for v in chosen if v.n]
+
+
+def share_verdicts(figure: str, verdicts: Sequence[Verdict], known: Mapping[Key, Verdict]) -> list[Verdict]:
+    """Return a figure's verdicts; a claim that repeats a judged one (shared.csv), metric included, has its verdict."""
+    first_of = shared_numbers([figure])
+    shared = [
+        replace(known[first], claim=claim)
+        for claim in published_claims(figure)
+        if (first := first_of.get(key_of(claim), ())) in known and first[-1] == claim.metric
+    ]
+    keys = {key_of(v.claim) for v in shared}
+    return [*(v for v in verdicts if key_of(v.claim) not in keys), *shared]
 
 
 # claims of added.csv
@@ -323,6 +355,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--figure", action="append", help="these figures alone")
     parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
+    parser.add_argument("--stored", action="store_true", help="make no run; judge settings whose seeds are all stored")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
@@ -331,14 +364,18 @@ def main() -> None:
     with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
     if options.kept_only:
         again, more = {}, {}
+    known: dict[Key, Verdict] = {}
     for figure in options.figure or dict.fromkeys([*again, *with_added]):
-        runs = make_runs(again[figure]["runs"], options.out, options.workers) if figure in again else []
-        others = make_runs(more[figure], options.out, options.workers) if figure in more else []
+        get = stored_runs if options.stored else partial(make_runs, workers=options.workers)
+        runs = get(again[figure]["runs"], options.out) if figure in again else []
+        others = get(more[figure], options.out) if figure in more else []
         print(f"{figure}: {len(runs) + len(others)} runs", flush=True)
         if options.runs_only:
             continue
-        verdicts = judge_again(again[figure], listed["supplements"], runs) if figure in again else []
+        verdicts = judge_again(again[figure], listed["supplements"], runs) if runs else []
         verdicts = [replace(v, reason=f"{v.reason}; seeds of edition 3") for v in verdicts]
+        verdicts = share_verdicts(figure, verdicts, known)
+        known |= {key_of(v.claim): v for v in verdicts}
         verdicts += judge_added(figure, others or runs)
         keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES)
         for verdict in verdicts:
