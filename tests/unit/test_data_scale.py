@@ -12,8 +12,7 @@ from sklearn.preprocessing import PowerTransformer
 
 import smcmc
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates
-from splitmerge_cli.api import scales
+from splitmerge_cli.api import candidates, scales
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
