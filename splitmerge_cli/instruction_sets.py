@@ -74,7 +74,7 @@ class Finder:
 
 
 def install() -> str:
-    """Let compiled modules be those of the best variant that processor and installation have; returns its name."""
+    """Load compiled modules from the best variant that processor and installation have; return its name."""
     variant = choose(built_variants())
     if variant != BASELINE:
         sys.meta_path.insert(0, Finder(variant))  # type: ignore[arg-type]

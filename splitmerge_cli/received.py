@@ -53,7 +53,7 @@ _OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno
 
 
 def reject_machine_error(error: BaseException, called: object) -> None:
-    """Raise an error anew, as MemoryError or OSError, that is the machine's, and no fault of what was read: a lack of
+    """Raise an error again, as MemoryError or OSError, if the machine caused it and not the file: a lack of
     memory, of threads, of open files, of room on the disk, or of a permission; others are left to the caller.
 
     A library may have turned it into another error: whatever `error` follows from counts as well. Messages say that
@@ -124,7 +124,7 @@ class _Ready(FileIO):
 
 
 def _refuse_others(called: object, mode: int) -> None:
-    """Raise unless a mode is that of a regular file."""
+    """Raise unless a mode belongs to a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{called}: a folder")
     if (kind := kind_of(mode)) is not None:

@@ -1,6 +1,6 @@
 """The compiled driver: chains make their steps and record their traces without the interpreter.
 
-A chain advances by itself, or, where its sampler learns from the chains' history, together with the others in rounds of
+A chain advances alone or, if its sampler learns from the chains' history, together with the others in rounds of
 one iteration each.
 """
 import threading
@@ -443,9 +443,9 @@ cdef class Chain:
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
             truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
-            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes those of
-            all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been made
-            than asked for; see ``iteration``.
+            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes the sizes
+            of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been
+            made than asked for; see ``iteration``.
 
         Raises
         ------

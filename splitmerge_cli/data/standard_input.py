@@ -23,8 +23,8 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 
 def path() -> Path:
     """The path that stands for standard input."""
-    found: Path = StandardInput("standard input")
-    return found
+    input_path: Path = StandardInput("standard input")
+    return input_path
 
 
 def is_standard_input(path: object) -> bool:

@@ -1,6 +1,6 @@
 """Ordinal columns of a table (``mixed.pyx``): answers on a scale, the levels of which have an order.
 
-A cluster's answers are those of a normal number that is cut into levels: level v has the probability
+A cluster's answers are a normal number that is cut into levels: level v has the probability
 
     q_v(m, s) = Phi((c_(v+1) - m) / s) - Phi((c_v - m) / s)
 
@@ -170,7 +170,7 @@ cdef class OrderedLevels:
 
     cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
                           bint inverse) noexcept nogil:
-        """Log of the posterior mean of level r in this table, or of that of 1 / q, inverted."""
+        """Log of the posterior mean of level r in this table, or of the mean of 1 / q, inverted."""
         cdef double sum = sum_points(w, q + (r - self.before) * POINTS, inverse)
         return log(total / sum if inverse else sum / total)
 

@@ -52,7 +52,8 @@ class Given:
     options : mapping
         Of the model, none left to the data.
     parameters : ndarray of float64 or None
-        Those that a state holds beside the partition, as a model's ``parameters``: resampled scales, missing cells.
+        The parameters that a state holds in addition to the partition, as a model's ``parameters``: resampled scales,
+        missing cells.
     known : int or None
         The items whose cells are known, the first ones, whose posterior parameters are drawn from; 0: from their prior;
         None: all.
@@ -418,7 +419,7 @@ def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:
 
 
 def simulate_words(rng: Rng, given: Given) -> Any:
-    """Documents as long as these, their words those of topics: a `Corpus`, whose other tokens are those that are."""
+    """Documents as long as these, their words drawn from topics: a `Corpus`, whose other tokens stay."""
     corpus = given.data.values
     words = np.array(corpus.tokens.words)
     words[slice(None) if given.rows is None else given.rows] = draw_words(

@@ -49,21 +49,18 @@ TV_ALONE = list(COLUMNS).index("tv")
 STYLES = {"exact": "green", "NOT EXACT": "bold red"}
 """Colours of the verdicts."""
 LEGEND = (
-    "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
-    "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
-    "TV: total variation between the stationary distribution and the enumerated posterior. "
-    "For adaptive samplers the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
-    "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
+    "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. balance: max|π_a "
+    "P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). TV: total variation between the stationary "
+    "distribution and the enumerated posterior. For adaptive samplers the largest over several pairs of partitions "
+    "(z_a, z_b) to learn from, balance for each (i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
     "For lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
-    "continuous: draws parameters from a continuum, so its choices cannot be listed. "
-    "keeps a state: beside that of the model, so its steps are no kernel on that alone. "
-    "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
-    "+: each step followed by refresh; "
-    "*: together with a Gibbs scan and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for "
-    "adaptive samplers), since alone it cannot reach every state. "
-    "For topics all three TV are of chains: alone, against their distribution given what no topic holds, which no move "
-    "changes; with a Gibbs scan and refresh; with refresh."
+    "continuous: draws parameters from a continuum, so its choices cannot be listed. keeps a state: its own in "
+    "addition to the model's, so its steps are no kernel on the model's alone. sampled: TV of a chain's frequencies, "
+    "and what an exact sampler would show by chance; +: each step followed by refresh; *: together with a Gibbs scan "
+    "and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for adaptive samplers), since "
+    "alone it cannot reach every state. For topics all three TV are of chains: alone, against their distribution "
+    "given what no topic holds, which no move changes; with a Gibbs scan and refresh; with refresh."
 )
 
 
@@ -98,7 +95,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     args : mapping of str to str
         See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves. A
+        check (0: none); ``schedule`` what `smcmc run` takes: it is checked instead of the samplers alone. A
         `ConfigError` names an unknown key or choice, or a value out of range.
     config_dir : str or Path, optional
         A folder with the user's own groups.
@@ -293,15 +290,18 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
 def _judge_matrices(
     case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], is_adaptive: bool
 ) -> tuple[bool, list[str]]:
-    """Return whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
+    """Return whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan."""
     if not kernel.matrices:
         return True, [kernel.why, "", "", "", ""]
     defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
     exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
     cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
     if gibbs:
-        beside = [P @ gibbs[0] for P in kernel.matrices]
-        cells[3:] = [f"{max(stationarity_defect(P, case.pi) for P in beside):.1e}", _largest_distance(beside, case)]
+        with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
+        cells[3:] = [
+            f"{max(stationarity_defect(P, case.pi) for P in with_gibbs):.1e}",
+            _largest_distance(with_gibbs, case),
+        ]
     return exact, cells
 
 

@@ -248,7 +248,7 @@ def mixture_log_weight(
 
 
 def log_prior(concentration: Concentration, prior: object, z: NDArray[np.int64]) -> float:
-    """Log weight of a partition, up to a constant: 0 (uniform), that of the Chinese restaurant process, or what any
+    """Log weight of a partition, up to a constant: 0 (uniform), of the Chinese restaurant process, or what any
     other prior gives as its ``log_probability``."""
     sizes, prior = np.bincount(z), str(prior)
     if prior == "uniform":
@@ -268,7 +268,7 @@ def _log_integral(
     prior: str, sizes: tuple[int, ...], concentration: float | tuple[float, float], held: tuple[tuple[str, float], ...]
 ) -> float:
     """Log weight of a partition by the ``log_probability`` of a prior, its hyper-parameters integrated over their own
-    priors, those of `held` put at these values.
+    priors, the ones in `held` put at these values.
 
     The trapezoidal rule on the line on which each is moved, where the integrand is analytic and falls exponentially at
     both ends; of a whole number the sum up to `LARGEST`. The error is below 1e-13 where one hyper-parameter from a

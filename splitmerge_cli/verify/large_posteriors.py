@@ -1,7 +1,8 @@
 """Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
 
-``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` beside this
-module: they take minutes. The data are generated anew, and compared with the digest that was stored with the means.
+``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` next to
+this module: they take minutes. The data are generated again, and compared with the digest that was stored with the
+means.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ class LargePosterior:
     hyperparameters: dict[str, Any]
     """All of them; a pair (shape, rate) is a gamma density over which it is integrated."""
     generate: Callable[[np.random.Generator], dict[str, Any]]
-    """Makes the data, as those of `small_posteriors.Posterior`, from a generator."""
+    """Makes the data, as in `small_posteriors.Posterior`, from a generator."""
     pairs: int = 300
     """Pairs of chains."""
     iterations: int = 10_000

@@ -12,7 +12,7 @@ from splitmerge_cli.config.hydra_adapter import parse_override
 
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
 """Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model. Without
-a schedule samplers are checked, each by itself."""
+a schedule samplers are checked, each alone."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Request:
     seed: int
     iterations: int
     schedule: str | None
-    """As `smcmc run` takes it; checked in place of the samplers by themselves."""
+    """As in `smcmc run`; checked instead of the samplers alone."""
     everything: bool
     """Explain samplers that are biased as printed, too."""
 
 
 def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool = False) -> Request:
-    """Read and check the command's options, `KEYS` and those of samplers and models; `own` is Hydra's additional search
-    path. A `ConfigError` names an unknown key or choice, or a value out of range."""
+    """Read and check the command's options, `KEYS` and options of samplers and models; `own` is Hydra's additional
+    search path. A `ConfigError` names an unknown key or choice, or a value out of range."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():
@@ -64,9 +64,9 @@ def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool =
         raise ConfigError(f"mode={values['mode']}: expected exact, as_printed or both")
     if schedule := values["schedule"]:
         if mode := args.get("mode"):
-            raise ConfigError(f"mode={mode}: expected none beside schedule={schedule}, which is checked as it is")
+            raise ConfigError(f"mode={mode}: expected no mode with schedule={schedule}, which is checked as it is")
         if not schedule.startswith("[") and ("sampler" not in args or "," in args["sampler"]):
-            raise ConfigError(f"schedule={schedule}: expected one sampler beside it, as sampler=sdds")
+            raise ConfigError(f"schedule={schedule}: expected one sampler as well, such as sampler=sdds")
     chosen = {group: _read_group(group, values[group], nested[group], own) for group in nested}
     return Request(
         samplers=chosen["sampler"],
@@ -80,7 +80,7 @@ def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool =
 
 
 def _read_group(group: str, text: str, options: Mapping[str, Any], own: Sequence[str]) -> list[Component]:
-    """Read the samplers or models of these names, each with those of the options that it has."""
+    """Read the samplers or models of these names, each with the options that it has."""
     names = choices(group, own)
     chosen = names if text == "all" else text.split(",")
     for name in chosen:

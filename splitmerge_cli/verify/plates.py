@@ -120,7 +120,7 @@ def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move,
     """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
     Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
-    that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
+    another's) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
     RuntimeError where there is none.
     """
     states = gibbs_states(model, 3, SCANS, seed)

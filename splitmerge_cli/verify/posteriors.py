@@ -61,7 +61,7 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
     p = exact["probability"].to_numpy()
     batches = [np.bincount(part, minlength=len(p)) / len(part) for part in np.array_split(found, BATCHES)]
     frequency = np.bincount(found, minlength=len(p)) / len(found)
-    # what was never seen has no spread of its own: that of independent draws
+    # a state that was never seen has no spread of its own: use the spread of independent draws
     error = np.maximum(np.std(batches, axis=0, ddof=1) / np.sqrt(BATCHES), np.sqrt(p * (1 - p) / len(found)))
     clusters = exact["K"].to_numpy()
     of_batch = [float(np.mean(clusters[part])) for part in np.array_split(found, BATCHES)]
@@ -70,7 +70,7 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
     off = np.abs(frequency - p) / np.where(error > 0, error, np.inf)
     worst = int(off.argmax())
     distance, noise = 0.5 * np.abs(frequency - p).sum(), 0.5 * np.sqrt(2 / np.pi) * error.sum()
-    # of the sum of absolute errors, as if those of different states were independent
+    # of the sum of absolute errors, as if errors of different states were independent
     spread = 0.5 * np.sqrt((1 - 2 / np.pi) * (error**2).sum())
     far = stats.t.ppf(1 - CHANCE / 3 / np.array([1, 2, 2 * len(p)]), BATCHES - 1)
     agrees = distance <= noise + far[0] * spread and abs(mean_K - exact_K) <= far[1] * error_K and off[worst] <= far[2]

@@ -1,5 +1,5 @@
 """Proposals of a compiled sampler before acceptance: a table for understanding a move; and, from one enumeration, its
-transition matrix, the one of its printed form, and those of all mutants.
+transition matrix, the one of its printed form, and the matrices of all mutants.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Proposals:
     def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
         """The transition matrix with acceptance min(1, exp(sum of terms)).
 
-        With terms left out, or of opposite sign, it is that of a mutant; `printed` counts the printed term, too.
+        With terms left out, or of opposite sign, it is a mutant's ratio; `printed` counts the printed term, too.
         """
         log_ratio = self.log_ratio
         if omit or flip or printed:

@@ -81,8 +81,8 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """Compose the transition matrix of one iteration from those of its samplers, each enumerated; the second is why it
-    is None.
+    """Compose the transition matrix of one iteration from the matrices of its samplers, each enumerated; the second is
+    why it is None.
 
     It is given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
     learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.

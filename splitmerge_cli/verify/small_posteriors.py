@@ -246,7 +246,7 @@ def _mixed_base(x: NDArray[np.float64], types: list[str], levels: list[int], hyp
 
 
 def _bases(missing: bool = False) -> dict[str, _Base]:
-    """The mixtures, by the name that begins an id; those of `missing` cells where they are asked for."""
+    """The mixtures, by the name that begins an id; on request with `missing` cells."""
     N, rng = 5, np.random.default_rng(5)
     half = np.arange(N) % 2
     bits = (rng.random((N, 3)) < 0.25 + 0.5 * half[:, None]).astype(float)

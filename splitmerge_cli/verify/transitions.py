@@ -2,7 +2,7 @@
 
 Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by
 path, through all options of positive probability; the product of their probabilities along a path is the path's
-probability. So the matrix is that of the code that runs, not of a formula about it.
+probability. So the matrix belongs to the code that runs, not to a formula about it.
 """
 
 from __future__ import annotations

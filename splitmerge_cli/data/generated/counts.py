@@ -26,7 +26,7 @@ def generate(
         Of the Dirichlet distribution from which the shares of a cluster's columns are drawn: the smaller, the farther
         apart the clusters.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

@@ -61,8 +61,8 @@ def _check_banner(path: Path, comment: bytes) -> None:
         raise DataError(f"{path}: row 1: a file of Matrix Market; expected a list of edges, two names a row")
     if re.match(rb"%\s*bip\b", comment):
         raise DataError(
-            f"{path}: row 1: a two-mode network, in which one number may stand for two nodes; expected a network with "
-            "nodes of one kind, or other names in each column (without this comment)"
+            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected a network with "
+            "nodes of one kind, or different names in each column (without this comment)"
         )
 
 

@@ -143,7 +143,7 @@ def without_data(
     N, width = x.shape
     if (width < 2 and alone) or N < inference.SOME:
         return {}
-    found = {}
+    reason_by_column = {}
     sparse = isinstance(x, csr_array)
     for d in range(1 if sparse else width):
         if names and names[d].strip().lower() in inference.COORDINATES:
@@ -152,8 +152,8 @@ def without_data(
         why = inference.tells_apart(values, names[d] if names else "") if kind.of_numbers else None
         why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why
         if why is not None:
-            found[d] = why
-    return found
+            reason_by_column[d] = why
+    return reason_by_column
 
 
 def _without_values(values: NDArray[Any]) -> str | None:
