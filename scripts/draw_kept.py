@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from splitmerge_cli.papers.editions import kept_editions, kept_folder
-from splitmerge_cli.papers.kept import INDEX, draw_kept, read_index
+from splitmerge_cli.papers.kept import INDEX, SUPPLEMENTS, draw_kept, read_index
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +22,8 @@ def main(out: Path, editions: list[int], names: list[str]) -> None:
     """Draw the figures of these names, or all, of these editions."""
     for edition in editions:
         folder, target = kept_folder(KEPT, edition), out / f"edition-{edition}"
+        if SUPPLEMENTS in read_index(folder):  # it has no numbers to draw
+            continue
         for name in names or read_index(folder)["figures"]:
             print(
                 draw_kept(folder, name, target) or f"{name}: its paper has no function that draws it from its numbers"

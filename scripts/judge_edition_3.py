@@ -3,36 +3,55 @@
 docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and the runs, from other seeds, that judge
 them again. Runs that are stored are not made again; none of them counts seconds.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--runs-only]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only] [--runs-only]
 """
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import yaml
 from measure_sensitivity import judge_sdds, replace_names
+from scipy import stats
 
 from splitmerge_cli.analysis.plots.style import use_style
+from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
+from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm import acceptance, networks, tables
-from splitmerge_cli.papers.arm.runs import LENGTH, Cells
-from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
+from splitmerge_cli.papers.claims import Claim, added, added_claims, published_claims
+from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import out_override
+from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
+from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.supplement import keep_supplement
 from splitmerge_cli.papers.verdict_tables import read_claims
-from splitmerge_cli.papers.verdicts import UNDECIDED, Verdict
+from splitmerge_cli.papers.verdicts import (
+    UNDECIDED,
+    Verdict,
+    by_majority,
+    by_sign,
+    holds,
+    jackknife,
+    judge_interval,
+    no_run,
+)
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import open_run
+from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.sweeps.sweep import expand, read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RULES = DOCS / "reproduction-edition-3.yaml"
 KEPT = DOCS / "reproduction"
+EDITION_2 = KEPT / "edition-2"
 
 
 def judge_table3(runs: Sequence[Run]) -> list[Verdict]:
@@ -65,6 +84,9 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
     "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
 }
+
+
+# runs
 
 
 def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
@@ -110,22 +132,208 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     return [v for v in chosen if v.n]
 
 
+# claims of added.csv
+
+
+def kept_units(figure: str, sampler: str, metric: str) -> dict[tuple[str, str], np.ndarray]:
+    """Return the values by unit that edition 2 kept, by data and reading."""
+    units = pd.read_csv(next(EDITION_2.glob(f"{figure}-units.csv*")), keep_default_na=False)
+    units = units[(units["sampler"] == sampler) & (units["metric"] == metric) & (units["quantity"] == "value")]
+    groups = units.groupby(["data", "reading"], sort=False)["value"]
+    return {key: values.to_numpy(float) for key, values in groups}
+
+
+def judge_times_usair(claim: Claim, _runs: Sequence[Run]) -> Verdict:
+    """The acceptance of ARM on a network over that on USAir."""
+    rates = kept_units("arm-table5", "arm", "acceptance_percent")
+    own, usair = rates[claim.data, claim.reading], rates["usair scale=0.8", claim.reading]
+    return acceptance._judge_times(claim, own, usair, claim.reading)
+
+
+def judge_gains(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """The fall of log R-hat from two chains to eight, mean over networks."""
+    cells = Cells(runs)
+    pairs = []
+    for level in levels(runs):
+        few, many = (cells.find(level, "random", "arm", chains) for chains in (2, 8))
+        if few and many:
+            pairs.append([rhat_at(cell, cell, cell.length).draws for cell in (few, many)])
+    restarts = min(len(draws) for pair in pairs for draws in pair)
+
+    def fall(kept: np.ndarray) -> float:
+        logs = [[np.log(between_restarts(draws[kept]).mean) for draws in pair] for pair in pairs]
+        return float(np.mean([few - many for few, many in logs]))
+
+    of = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    reason = f"log R-hat with 2 chains minus that with 8, mean over {len(pairs)} networks"
+    return judge_interval(claim, of, 0.0, np.inf, reason, "positive", claim.reading)
+
+
+def judge_random(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """LSHSM and random mixing: which has climbed first, in iterations."""
+    climbs: dict[str, dict[int, Climb]] = {"rm": {}, "lshsm": {}}
+    for run in runs:
+        if data_of(run) == claim.data:
+            climbs[run.config["sampler"]["name"]][run.config["seed"]] = climb_of(run)
+    leads = []
+    for seed, ours in climbs["lshsm"].items():
+        other = climbs["rm"][seed]
+        start, best = ours.log_joint[0], max(ours.log_joint.max(), other.log_joint.max())
+        leads.append(lead(ours, other, best - TOLERANCE * (best - start), "iteration"))
+    rule = "LSHSM is first at the level, in iterations; ours: ratio of iterations"
+    ratios, ahead = [one.ratio for one in leads], [one.ahead for one in leads]
+    return by_majority(claim, ratios, ahead, rule, claim.reading, summary=geometric_interval)
+
+
+def judge_variance(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Variance of equation 11, and of an estimate from a random sample of as many items."""
+    ours = []
+    for run in runs:
+        if data_of(run) == claim.data and run.config["sampler"]["name"] == "lshsm":
+            dataset = dataset_of(run)
+            ours.append(compare_variances(dataset.values, np.asarray(dataset.truth), run.config["seed"]))
+    return by_sign(claim, {"log variance, random minus LSS": ours}, claim.reading)
+
+
+def compare_variances(x: np.ndarray, truth: np.ndarray, seed: int, bits: int = 10, tables: int = 10) -> float:
+    """Return the log of the variance of an estimated log likelihood from a random sample over that of equation 11.
+
+    Each cluster's mean is a query; an item of the cluster is found if all bits of one table agree.
+    """
+    rng, draws = np.random.default_rng(seed), 400
+    estimates, sizes = np.zeros(draws), np.zeros(draws)
+    density, chance = np.empty(len(x)), np.empty(len(x))
+    means = {k: x[truth == k].mean(axis=0) for k in np.unique(truth)}
+    for k, mean in means.items():
+        own = truth == k
+        sd = x[own].std(axis=0) if own.sum() > 1 else np.ones(x.shape[1])
+        density[own] = stats.norm.logpdf(x[own], mean, sd).sum(axis=1)
+        norms = np.linalg.norm(x[own], axis=1) * np.linalg.norm(mean)
+        same = 1 - np.arccos(np.clip(x[own] @ mean / norms, -1, 1)) / np.pi
+        chance[own] = 1 - (1 - same**bits) ** tables
+    for draw in range(draws):
+        planes = rng.standard_normal((x.shape[1], bits * tables))
+        for k, mean in means.items():
+            own = np.flatnonzero(truth == k)
+            agree = (x[own] @ planes > 0) == (mean @ planes > 0)
+            hit = own[agree.reshape(len(own), tables, bits).all(axis=2).any(axis=1)]
+            estimates[draw] += (density[hit] / chance[hit]).sum()
+            sizes[draw] += len(hit)
+    n = max(1, round(sizes.mean()))
+    random = len(x) ** 2 * (1 - n / len(x)) * density.var(ddof=1) / n
+    return float(np.log(random / estimates.var(ddof=1)))
+
+
+def judge_phases(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Smart moves of SDDS accepted in the first iterations and in all."""
+    own = [run for run in runs if run.config["sampler"]["name"] == "sdds"]
+    lengths = sorted({run.config["iterations"] for run in own})
+    move = "smart_split" if claim.metric == "splits_first" else "smart_merge"
+    first, whole = (share_accepted([run for run in own if run.config["iterations"] == n], move) for n in lengths)
+    change = first - whole if claim.metric == "splits_first" else whole - first
+    change = change[np.isfinite(change)]
+    rule = f"share of {move.replace('_', ' ')}s accepted, difference above 0"
+    return by_majority(claim, change, change > 0, rule, claim.reading)
+
+
+def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Share of merges among the proposals by two random words."""
+    shares, sets = [], []
+    for run in runs:
+        if run.config["sampler"].get("choice") == "pair":
+            moves = run.moves()
+            proposed = moves.groupby(["chain", "move"])["proposed"].sum().unstack()
+            share = proposed["merge"] / (proposed["merge"] + proposed["split"])
+            shares += share.tolist()
+            sets += [run.config["seed"]] * len(share)
+    x = np.array(shares)
+    return by_majority(claim, x, x > 0.5, "more than half of the proposals are merges", claim.reading, units=sets)
+
+
+def judge_overlap(claim: Claim, _runs: Sequence[Run]) -> Verdict:
+    """Overlap of the first three topics, and of the last three."""
+    table = pd.read_csv(EDITION_2 / "smag-fig2.csv")
+    topics = table[table["panel"] == "topics"].pivot(index="row", columns="column", values="value").to_numpy()
+
+    def overlaps(which: Sequence[int]) -> list[float]:
+        return [float(np.minimum(topics[a], topics[b]).sum()) for a, b in combinations(which, 2)]
+
+    least, largest = min(overlaps([0, 1, 2])), max(overlaps([7, 8, 9]))
+    reason = f"overlap at least {least:.2f} of topics 1 to 3, at most {largest:.2f} of topics 8 to 10"
+    return holds(claim, least, least > largest, reason, claim.reading)
+
+
+def judge_residual(claim: Claim, _runs: Sequence[Run]) -> Verdict:
+    """Distance of points from the line of their cluster in the two states of Figure 2."""
+    table = pd.read_csv(EDITION_2 / "triadic-fig2.csv")
+    distances = []
+    for _, rows in table.groupby(["set", "cluster"]):
+        if len(rows) >= 10:
+            line = np.polyfit(rows["x"], rows["y"], 1)
+            distances.append(float(np.sqrt(np.mean((rows["y"] - np.polyval(line, rows["x"])) ** 2))))
+    largest = max(distances)
+    reason = f"root mean square distance {largest:.2f} in the worst of {len(distances)} clusters, noise 1"
+    return holds(claim, largest, largest > 2, reason, claim.reading)
+
+
+ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
+    "times_usair": judge_times_usair,
+    "gains_up_to_eight_chains": judge_gains,
+    "fewer_iterations_than_random": judge_random,
+    "estimate_varies_less": judge_variance,
+    "splits_first": judge_phases,
+    "merges_later": judge_phases,
+    "more_merges_than_splits_by_pair": judge_merges,
+    "first_topics_overlap_most": judge_overlap,
+    "line_not_through_points": judge_residual,
+}
+
+
+def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
+    """Return verdicts on the claims of a figure that were added after edition 2."""
+    paper = paper_of(figure)
+    assert paper is not None
+    sources = {tuple(row[:4]): row[-1] for row in added(paper).itertuples(index=False, name=None)}
+    verdicts = []
+    for claim in added_claims(figure):
+        source = sources[claim.id, claim.data, claim.sampler, claim.metric]
+        if source.startswith("needs runs"):
+            verdicts.append(no_run(claim, source))
+        elif source.startswith("runs") and not runs:
+            verdicts.append(no_run(claim, "needs runs: those of edition 3"))
+        else:
+            verdict = ADDED[claim.metric](claim, runs)
+            verdicts.append(replace(verdict, reason=f"{verdict.reason}; added after edition 2, from {source}"))
+    return verdicts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
     parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--figure", action="append", help="these figures alone")
+    parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs say so")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
-    for entry in listed["judged"]:
-        if options.figure and entry["figure"] not in options.figure:
+    again = {entry["figure"]: entry for entry in listed["judged"]}
+    more = {entry["figure"]: entry["runs"] for entry in listed["added"]}
+    with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
+    if options.kept_only:
+        again, more = {}, {}
+    for figure in options.figure or dict.fromkeys([*again, *with_added]):
+        runs = make_runs(again[figure]["runs"], options.out, options.workers) if figure in again else []
+        others = make_runs(more[figure], options.out, options.workers) if figure in more else []
+        print(f"{figure}: {len(runs) + len(others)} runs", flush=True)
+        if options.runs_only:
             continue
-        runs = make_runs(entry["runs"], options.out, options.workers)
-        print(f"{entry['figure']}: {len(runs)} runs", flush=True)
-        if not options.runs_only:
-            verdicts = judge_again(entry, listed["supplements"], runs)
-            keep_supplement(KEPT, 3, listed["supplements"], entry["figure"], verdicts, runs, [RULES])
+        verdicts = judge_again(again[figure], listed["supplements"], runs) if figure in again else []
+        verdicts = [replace(v, reason=f"{v.reason}; seeds of edition 3") for v in verdicts]
+        verdicts += judge_added(figure, others or runs)
+        keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES)
+        for verdict in verdicts:
+            claim = verdict.claim
+            print(f"  {claim.data}, {claim.sampler}, {claim.metric}: {verdict.verdict}: {verdict.explanation}")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
     python scripts/recompute_verdicts.py [FOLDER] [--papers FOLDER] [--show N]
 
 FOLDER is an edition that `smcmc keep` wrote, docs/reproduction by default. Of every figure this reads ID-units.csv, the
-numbers that each verdict follows from, and of its paper claims.csv and readings.csv, and compares the verdict that
-follows with the one in ID-claims.csv. Nothing of smcmc is imported: the rules are written down here a second time, as
-docs/figures.md has them. Exit status 1 where a verdict differs. Figures that were kept without units are named.
+numbers that each verdict follows from, and of its paper claims.csv, readings.csv and added.csv (claims that were added
+later), and compares the verdict that follows with the one in ID-claims.csv. Nothing of smcmc is imported: the rules are
+written down here a second time, as docs/figures.md has them. Exit status 1 where a verdict differs. Figures that were
+kept without units are named.
 """
 
 import argparse
@@ -48,6 +49,11 @@ def read_rules(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
                 "rule": rule["rule"],
                 "tolerance": float(rule["tolerance"] or "nan"),
             }
+    for file in sorted(folder.glob("*/added.csv")):
+        for claim in pd.read_csv(file, dtype=str, keep_default_na=False).to_dict("records"):
+            numbers = {name: float(claim[name] or "nan") for name in ("value", "tolerance")}
+            words = {name: claim[name] for name in ("reading", "rule")}
+            rules[tuple(claim[name] for name in CLAIM)] = words | numbers
     return rules
 
 

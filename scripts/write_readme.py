@@ -12,9 +12,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pandas as pd
+
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.papers import overview
+from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,27 +58,33 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(latest)
     absent = whole.figures - whole.kept
     stored = "All" if not absent else f"{whole.kept} of the"
-    text = f"{stored} {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
-    text += "; `make reproduction` makes the others (hours). " if absent else describe_moved(folder)
+    counted = sum(int(frame["counted"].sum()) for name, frame in latest.items() if paper_of(name))
+    first, *others = overview.editions(folder)
+    pairs = overview.pair_verdicts(first, others[-1]) if others else None
+    seeds = "" if pairs is None else f": {len(pairs)} judged with the first seeds, {counted - len(pairs)} added later"
+    text = (
+        f"The papers give {counted} values and sentences{seeds}. {counted - whole.claims} repeat a number, which "
+        f"leaves {whole.claims} claims. {stored} {whole.figures} figures and tables are kept "
+        "([numbers](docs/reproduction))"
+    )
+    text += "; `make reproduction` makes the others (hours)." if absent else describe_moved(pairs)
     return "\n".join([*lines, "", *textwrap.wrap(text, 100, break_on_hyphens=False), ""])
 
 
-def describe_moved(folder: Path) -> str:
+def describe_moved(pairs: pd.DataFrame | None) -> str:
     """How many verdicts other seeds moved, as the end of a sentence and another; a full stop for one edition."""
-    first, *others = overview.editions(folder)
-    if not others:
+    if pairs is None:
         return "."
-    pairs = overview.pair_verdicts(first, others[-1])
     moved = overview.list_moved(pairs)
     changed = moved["reread"]
     is_reversed = ~moved[["before", "after"]].isin(["undecided", "not testable"]).any(axis=1)
     by_rule = moved[is_reversed & changed]
     for_paper = int((by_rule["after"] == "reproduced").sum())
     return (
-        f", each from two sets of seeds ([editions](docs/figures.md#editions)). Of {len(pairs)} verdicts {len(moved)} "
-        f"differ: {(~changed).sum()} under the same rule ({(is_reversed & ~changed).sum() or 'none'} reversed), "
-        f"{changed.sum()} because the rule was changed ({len(by_rule)} of them reversed, "
-        f"{'all' if for_paper == len(by_rule) else for_paper} in the paper's favour)."
+        f", each from [two sets of seeds](docs/figures.md#editions). {len(moved)} of the {len(pairs)} "
+        f"verdicts differ between the two: {(~changed).sum()} under the same rule "
+        f"({(is_reversed & ~changed).sum() or 'none'} reversed), {changed.sum()} because the rule was changed "
+        f"({len(by_rule)} of them reversed, {'all' if for_paper == len(by_rule) else for_paper} in the paper's favour)."
     )
 
 

@@ -375,7 +375,7 @@ class Article:
     def _claims_of(self, name: str) -> pd.DataFrame:
         """The kept claims of a figure."""
         if name not in self._frames:
-            place = self.latest[name].folder if name in self.latest else self.stored
+            place = self.latest[name].claims_folder if name in self.latest else self.stored
             self._frames[name] = claims_of_figure(place, name)[0]
         return self._frames[name]
 

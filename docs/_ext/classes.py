@@ -25,6 +25,15 @@ CLASSES = {
     ALONE: "exact, or measured under one setting",
 }
 """Classes of *not reproduced*, and when a claim is of one."""
+MORE_UNITS = "more units"
+NEVER = "not testable by this design"
+NEEDS_RUNS = "needs runs"
+OPEN = {
+    MORE_UNITS: "more data sets, restarts or chains would decide it",
+    NEVER: "no number of units decides it: there are no more, or splits of one corpus overlap",
+    NEEDS_RUNS: "the claim was added after edition 2, and no run tells",
+}
+"""Classes of *undecided*, and when a claim is of one."""
 CLAIM = ["id", "data", "sampler", "metric"]
 MORE = "number of restarts or data sets"
 """A setting of docs/reproduction-sensitivity.csv that is none: more units of the same."""
@@ -109,10 +118,30 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    never = open_ones[np.isinf(open_ones["needed"].astype(float))]
-    text += (
-        f"\n## Not testable by this design\n\nOf {len(open_ones)} undecided claims {len(never)} cannot be decided by "
-        "this design: there are no more\nunits, or splits of one corpus overlap.\n\n"
+    of = open_ones.apply(why_undecided, axis=1)
+    text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
+        ["class", "claims", "when"], [[name, int((of == name).sum()), words] for name, words in OPEN.items()]
     )
-    lines = [[row.id, f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}"] for row in never.itertuples()]
-    return text + parts.table(["figure", "claim"], lines)
+    for name in (NEEDS_RUNS, NEVER):
+        rows = open_ones[of == name].itertuples()
+        lines = [
+            [
+                row.id,
+                f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}",
+                row.reason.partition("needs runs: ")[2],
+            ]
+            for row in rows
+        ]
+        text += f"\n### {name.capitalize()}\n\n"
+        text += parts.table(
+            ["figure", "claim", "why"] if name == NEEDS_RUNS else ["figure", "claim"],
+            [line[: 3 if name == NEEDS_RUNS else 2] for line in lines],
+        )
+    return text
+
+
+def why_undecided(row: pd.Series) -> str:
+    """Return the class of an undecided claim, a row of the kept claims: one of `OPEN`."""
+    if row["reason"].startswith("needs runs"):
+        return NEEDS_RUNS
+    return NEVER if np.isinf(float(row["needed"])) else MORE_UNITS

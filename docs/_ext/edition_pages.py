@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import parts
 from parts import cell
 
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.editions import SHIFT
+from splitmerge_cli.papers.kept import SUPPLEMENTS
 from splitmerge_cli.papers.overview import Edition
 
 TITLE = "Editions"
@@ -15,7 +17,11 @@ DIGITS = 12
 """Shown of a commit."""
 
 
-def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
+def page(
+    editions: Sequence[Edition],
+    titles: Mapping[str, str],
+    supplements: Sequence[tuple[int, Mapping[str, Any]]] = (),
+) -> str:
     """The page.
 
     Parameters
@@ -24,6 +30,8 @@ def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
         Two at least, by number.
     titles : mapping of str to str
         Of every figure, by id.
+    supplements : sequence of tuple
+        Number and index of editions that judge single claims.
     """
     first, *later = editions
     text = (
@@ -35,7 +43,32 @@ def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
     )
     for each in later:
         text += _moved_section(first, each) + _absent_section(first, each, titles)
+    for number, index in supplements:
+        text += _supplement_section(number, index)
     return text
+
+
+def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
+    """What a supplement judges, under which rules, and from how many runs."""
+    figures = index["figures"]
+    n_claims = sum(len(figure["judged"]) for figure in figures.values())
+    commits = sorted({str(rules["commit"] or "edited")[:DIGITS] for rules in index["rules"].values()})
+    rows = [
+        [f"[{cell(name)}]({name}.md)", cell("; ".join(figure["judged"]).replace("_", " ")), cell(_n_runs(figure))]
+        for name, figure in figures.items()
+    ]
+    (file,) = index["fixed by"]
+    return (
+        f"\n## Edition {number}\n\nEdition {number} judges {n_claims} claims: again, where edition "
+        f"{index[SUPPLEMENTS]} left them\nundecided, from more units; and for the first time, where it had no row. "
+        "Its verdicts count. "
+        f"`docs/{file}` fixed claims, seeds and runs before\nthe runs; rules: commit {', '.join(commits)}.\n"
+        + parts.table(["figure", "claims", "runs"], rows, raw=range(3))
+    )
+
+
+def _n_runs(figure: Mapping[str, Any]) -> str:
+    return str(sum(len(ids) for by_seed in figure["runs"].values() for ids in by_seed.values()))
 
 
 def _rules(editions: Sequence[Edition]) -> str:

@@ -50,7 +50,7 @@ def write(source: Path) -> None:
     has_editions = len(editions) > 1
     pages = {"reproduction": _overview(kept, titles, has_editions)}
     if has_editions:
-        pages["editions"] = edition_pages.page(editions, titles)
+        pages["editions"] = edition_pages.page(editions, titles, overview.supplements(stored))
     written = articles.articles(source / ARTICLES)
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)

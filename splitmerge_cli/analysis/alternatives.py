@@ -10,7 +10,7 @@ from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
-from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
@@ -120,8 +120,8 @@ def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int
         return f"the clusters of the run: {distance}"
     place = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
     if clusters < low:
-        return f"coarser than the posterior, which has {low:,} to {high:,} (95 %): {place}"
-    return f"merged from the clusters of the run; the posterior has {low:,} to {high:,} (95 %): {place}"
+        return f"coarser than the posterior, which has {span(low, high)} (95 %): {place}"
+    return f"merged from the clusters of the run; the posterior has {span(low, high)} (95 %): {place}"
 
 
 def dendrogram_lines(run: Run) -> Iterator[str]:
@@ -132,7 +132,7 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     density = predictive_densities(run, [dendrogram.cut(clusters) for clusters in numbers])
     low, high = interval_of_run(run)
     yield from _caution(run)
-    yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
+    yield f"levels of {K:,} clusters; the posterior has {span(low, high)} cluster{'s' * (high != 1)} (95 %)"
     yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"
     members = [[k] for k in range(K)]
     for pair in dendrogram.merges:

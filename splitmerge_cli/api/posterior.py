@@ -18,7 +18,7 @@ from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity, topic_summary
-from splitmerge_cli.diagnostics.cluster_table import number_clusters
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, span
 from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
@@ -75,7 +75,7 @@ class Posterior(StoredDraws):
             number, verdict = "the best state", f"not converged ({judged.description})"
         else:
             low, high = self.n_clusters_interval
-            number = f"95 %: {low:,} to {high:,}{'' if low <= K <= high else '; the estimate lies outside'}"
+            number = f"95 %: {span(low, high)}{'' if low <= K <= high else '; the estimate lies outside'}"
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
         n_chains, iterations = config["chains"], min(run.summary["iterations"])
         unlike = find_unlike(run.summary)

@@ -57,7 +57,9 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
         if column.type != "real":
             continue
         cells = x[rows, j].astype(np.float64)
-        scale = _find_scale(cells[~np.isnan(cells)])
+        # rows that are not among these are read on the scale, too
+        ends = np.array([np.nanmin(x[:, j]), np.nanmax(x[:, j])], dtype=np.float64)
+        scale = _find_scale(cells[~np.isnan(cells)], ends)
         if scale is not None:
             scale_by_column[dataset.columns[j] if dataset.columns else positions[j] + 1] = scale.option
     return scale_by_column
@@ -75,10 +77,10 @@ def format_scales(scales: Mapping[str | int, str | float]) -> str:
     return ", ".join(named)
 
 
-def _find_scale(cells: NDArray[np.float64]) -> Scale | None:
+def _find_scale(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Scale | None:
     if len(cells) < FEWEST or np.ptp(cells) == 0.0 or not is_skewed(cells):
         return None
-    scales = list(_candidates(cells))
+    scales = list(_candidates(cells, ends))
     read = [cells, *(scale.read(cells) for scale in scales)]
     jacobian = [0.0, *(float(scale.log_jacobian(y).sum()) for scale, y in zip(scales, read[1:], strict=True))]
     # a power is a parameter
@@ -93,13 +95,14 @@ def is_skewed(cells: NDArray[np.float64]) -> bool:
     return abs(float((z**3).mean())) > max(LEAST_SKEWNESS, SKEWED * np.sqrt(6.0 / len(cells)))
 
 
-def _candidates(cells: NDArray[np.float64]) -> Iterator[Scale]:
-    if cells.min() > 0.0:
+def _candidates(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Iterator[Scale]:
+    """Scales that can read all cells between `ends`."""
+    if ends[0] > 0.0:
         yield Scale(LOG)
     for power in dict.fromkeys((*POWERS, fit_power(cells))):
         scale = Scale(YEO_JOHNSON, power)
         # a power far from the size of the cells leaves no digits to tell them apart; at the bounds none fits
-        y = scale.read(cells)
+        y = scale.read(np.append(cells, ends))
         is_inside = LEAST_POWER + 0.05 < power < MOST_POWER - 0.05
         if is_inside and power != 1.0 and 1e-6 * np.abs(y).max() < np.ptp(y) < MAGNITUDE:
             yield scale

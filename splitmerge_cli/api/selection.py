@@ -96,9 +96,10 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    may_be_t = model != MIXED and bool(scales) and not dataset.missing and not has_steps(dataset)
-    tails = {"tails": AUTO} if may_be_t else {}
-    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | tails | scales
+    if model == MIXED and count_reals(dataset) < 2:
+        return scales
+    tails = {"tails": AUTO} if scales and not has_steps(dataset) else {}
+    return {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:

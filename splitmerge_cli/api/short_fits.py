@@ -18,11 +18,14 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.in_memory import sample_states
+from splitmerge_cli.runs.progress import now_and_then
 from splitmerge_cli.runs.stages import choose_start
 
 ITERATIONS = 500
 """Iterations of each chain in a fold, which has `CHAINS`."""
 CHAINS = 2
+STEP_EVERY = 5.0
+"""Seconds between two lines about candidates; the choice itself has a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,10 @@ class ShortFit:
 
 
 def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> Fits:
-    """Short fits by a sampler (None: the default), which tell `say` how each candidate does unless `progress` is
-    none."""
-    return Fits(sample_by(sampler, seed), seed, (lambda line: None) if progress == "none" else say)
+    """Short fits by a sampler (None: the default). Every `STEP_EVERY` seconds at most they tell `say` how a candidate
+    does, never with `progress` none."""
+    tell = (lambda line: None) if progress == "none" else now_and_then(say, STEP_EVERY)
+    return Fits(sample_by(sampler, seed), seed, tell)
 
 
 def sample_by(sampler: Any, seed: int) -> Sample:

@@ -14,6 +14,7 @@ from splitmerge_cli.runs.support import has_steps
 
 TAILS = ("normal", "t")
 """The simpler first."""
+ALLOWED = "t takes no power, no columns in coarse steps, and gaps with covariance=diag alone"
 
 
 def compare_tails(
@@ -46,6 +47,6 @@ def format_tails(table: pd.DataFrame) -> str:
     """Describe the chosen tails, and how far the others are ahead or behind."""
     chosen, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
     if np.isnan(behind):
-        return f"model.tails=auto: {chosen} (t allows no missing cells, no power and no columns in coarse steps)"
+        return f"model.tails=auto: {chosen} ({ALLOWED})"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
     return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
 
 
+HELP_WIDTH = 78
+"""Letters in a line of help, in a terminal of 80."""
+
+
 class LazyGroup(TyperGroup):
     """The commands of `COMMANDS`. A command is one line of help until it is called; then its module is imported."""
 
@@ -35,19 +39,31 @@ class LazyGroup(TyperGroup):
             name: TyperCommand(name, help=command.help, hidden=command.hidden) for name, command in COMMANDS.items()
         }
         self.commands = lines | dict(self.commands)
+        for name, command in self.commands.items():
+            command.rich_help_panel = COMMANDS[name].group
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, rest
         _import_module_of(name)
-        return name, typer.main.get_group(app).commands[name], rest
+        command = typer.main.get_group(app).commands[name]
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.help = _join_lines(each.help or "")
+        return name, command, rest
+
+
+def _join_lines(text: str) -> str:
+    """Help whose paragraphs a terminal wraps: each is one line, except for tables, which begin with a backspace."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(each if each.startswith("\b") else " ".join(each.split()) for each in paragraphs)
 
 
 app = typer.Typer(
     name="smcmc",
     cls=LazyGroup,
-    help="The reference laboratory for split-merge MCMC.",
+    help="Cluster a table, a network or documents, the number of clusters included: smcmc run FILE. The reference "
+    "laboratory for split-merge MCMC.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

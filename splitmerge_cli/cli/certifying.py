@@ -53,7 +53,9 @@ def certify(
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
+    """Bound the distance of a chain from its posterior.
+
+    smcmc certify sampler=sams data=csv data.path=FILE
 
     Keys are as in smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated bound
     on the distance between a chain's distribution after t iterations and the posterior, and posterior means that need

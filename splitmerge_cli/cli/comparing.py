@@ -22,7 +22,7 @@ def compare(
     ],
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare finished runs: clusters, convergence, cost, and distances between partitions.
+    """Compare finished runs: clusters, convergence, cost, and their distances.
 
     Each run has a row: the settings that differ from other runs, the number of clusters K of its estimate, the 95 %
     interval of K (an estimate outside it is marked), the largest R-hat, the smallest effective sample size (also per

@@ -60,7 +60,10 @@ def reproduce(
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Make the runs of figures (finished ones are kept), draw the figures, check their claims."""
+    """Make the runs of figures, draw the figures, check their claims.
+
+    Runs that are done already are not made again.
+    """
     if check:
         if overrides:
             raise ConfigError(f"--with {overrides[0]}: --check repeats the kept settings; expected one of the two")
@@ -103,7 +106,10 @@ def plot(
     everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Draw figures, or the pictures of a run, from stored results. Nothing is sampled."""
+    """Draw the pictures of runs, or figures of the papers, from stored results.
+
+    The data of a run are read again; nothing is sampled.
+    """
     if show:
         papers.show_pictures(targets, config_dir)
         return

@@ -43,7 +43,7 @@ def keep(
     edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Keep pictures, numbers, claims and origin of figures, small enough for a repository.
+    """Keep pictures, numbers and claims of figures, small enough for a repository.
 
     Edition N (from 2 on) is kept in the subfolder edition-N.
     """
@@ -143,7 +143,7 @@ def archive(
     workers: Annotated[int | None, typer.Option(min=1, help="With --check, number of runs at the same time.")] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Pack figures with their runs, claims and environment (RO-Crate), or verify such an archive."""
+    """Pack figures with their runs and claims (RO-Crate), or verify an archive."""
     if (check is None) == (out is None):
         example = "smcmc archive sdds --out sdds.zip writes one, smcmc archive --check sdds.zip verifies it"
         raise ConfigError(f"expected --out FILE.zip or --check FILE.zip: {example}")

@@ -27,7 +27,10 @@ def list_(
     ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """List samplers, models, priors, data sets, schedules or figures (default: all)."""
+    """List samplers, models, priors, data sets, schedules or figures.
+
+    Without a name, all of them.
+    """
     if what is None:
         for name in _ALL:
             typer.echo(f"{name}\n{'-' * len(name)}")

@@ -42,7 +42,9 @@ def race(
     workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Compare samplers on one posterior: smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
+    """Compare samplers on one posterior: which reaches it first.
+
+    smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
 
     Every sampler runs from one cluster and from singletons (unless init is named) with every seed, all for the same
     time. The target is a log joint density and a distance to the partitions of the best chains; 95 % of the draws of

@@ -26,7 +26,7 @@ def report(
     out: Out = Path("results"),
     config_dir: ConfigDir = None,
 ) -> None:
-    """Write one page of HTML about runs or, without runs, about the reproduction of the papers.
+    """Write one page of HTML about runs; without runs, about the papers.
 
     The page of a run, RUN/report.html, has its clusters, their number and certainty, with pictures; whether the model
     fits; how the answer moves with prior, model and start; what to do next; the chains; and how to repeat it. The page

@@ -33,7 +33,7 @@ def diagnose(
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Show whether chains have converged and what to do next: R-hat, effective sample size, acceptance, scores.
+    """Show whether chains have converged, with R-hat and ESS, and what to do next.
 
     Several runs of topics are also compared with each other.
     """

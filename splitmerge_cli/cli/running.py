@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli.base import (
+    HELP_WIDTH,
     Cfg,
     ConfigDir,
     Info,
@@ -39,35 +41,49 @@ if TYPE_CHECKING:
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
-A table is clustered by model=auto, a list of edges by model=irm, documents by model=hdp. smcmc columns FILE shows how a
-table is read. A named sampler on a named data set: smcmc run sampler=sdds data=emm N=500
+\b
+FILE                                what clusters it
+a table                             model=auto, which chooses; or a model:
+  numbers                           gaussian, lines (columns x and y)
+  counts                            multinomial, gamma_poisson
+  0 and 1                           bernoulli
+  columns of several types          mixed
+  one column of tokens              emm
+edges: two columns of nodes         irm
+documents: texts, or their words    hdp
 
-Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
-weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=as_printed
-model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
+smcmc columns FILE shows how a table is read; data.columns, data.drop, data.types and data.truth read it differently.
+data=csv, data=edges or data=corpus data.path=FILE says what a file is where smcmc run FILE reads it as something else.
+data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
 
-Other models of your own data: data=csv data.path=FILE with model=lines (columns x, y),
-gaussian (numbers), bernoulli (0/1) or emm (one column of tokens); data.columns, data.drop and data.truth choose the
-columns. data=corpus data.path=FILE (or a folder)
-with model=hdp finds the topics of documents; data.heldout=0.2 perplexity.every=10 evaluates held-out documents.
+\b
+smcmc run penguins.csv
+smcmc run penguins.csv model=mixed chains=8 seed=2
+smcmc run friends.csv data=edges
+smcmc run sampler=sdds data=emm N=500
 
-experiment=ID takes the settings of a figure (smcmc list figures).
+Groups have choices, which smcmc list shows: sampler, model, data and schedule (move_only, single_site, full_scan, or a
+weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). A choice has options, such as sampler.mode=as_printed
+and model.alpha=0.1: smcmc sampler info NAME and smcmc model info NAME explain them. experiment=ID takes the settings of
+a figure (smcmc list figures).
 
-Keys with their defaults (smcmc run --cfg job also shows the keys of the choices):
+Keys, with their defaults (smcmc run --cfg job also shows the options of the choices):
 
 \b
 {keys}
 
-The last line on stdout is the folder of the run. A finished run is not repeated; an unfinished one is continued."""
+The last line, on stdout, is the folder of the run. A finished run is not repeated; an unfinished one is continued."""
 
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
-Keys are as in smcmc run; several values make a grid. A value with a comma needs quotes:
-"data.path='a,b.csv',c.csv". --workers N is the number of jobs at the same time (hydra.launcher.n_jobs=N too).
-hydra/launcher=joblib (processes, the default) or basic (one after another) chooses the engine; dask and submitit_slurm
-run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
-killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
-work."""
+Keys are the keys of smcmc run; several values make a grid. Quote a value that contains a comma:
+"data.path='a,b.csv',c.csv".
+
+--workers N is the number of jobs at the same time (hydra.launcher.n_jobs=N too). hydra/launcher chooses the engine:
+joblib (processes, the default), basic (one after another), dask or submitit_slurm (many machines).
+
+Finished runs are skipped, unfinished ones continued. A job that fails, or whose process is killed, does not stop the
+others. The sweep waits for runs that another process writes, so two sweeps of one grid share the work."""
 
 _MANY = 1000
 """Number of jobs above which smcmc prints their number before it composes them."""
@@ -83,8 +99,9 @@ _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 def _with_keys(text: str) -> str:
     """Add a line for each key of the configuration to the help."""
     listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
-    width = max(len(key) for key, _ in listed)
-    return text.replace("{keys}", "\n".join(f"{key:<{width}}  {help_text}" for key, help_text in listed))
+    width = max(len(key) for key, _ in listed) + 2
+    lines = [fill(f"{key:<{width}}{meaning}", HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed]
+    return text.replace("{keys}", "\n".join(lines))
 
 
 @app.command(help=_with_keys(_RUN_HELP))

@@ -24,7 +24,9 @@ def shards(
     ] = None,
     checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
 ) -> None:
-    """Cluster a table too large for one machine: smcmc shards data.path=FILE model=gaussian iterations=100
+    """Cluster a table that is too large for one machine.
+
+    smcmc shards data.path=FILE model=gaussian iterations=100
 
     The run is one chain of the sampler subcluster. Its rows stay with the Dask workers that read them; only sums of
     statistics travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a

@@ -22,7 +22,7 @@ def verify(
     everything: Annotated[bool, typer.Option("--all", help="Print a table for every small data set.")] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Check samplers against the enumerated posterior of small data, alone and with Gibbs.
+    """Compare samplers with the enumerated posterior of small data.
 
     A line for each model names the samplers that are exact. If a sampler is not exact, the line shows the transition
     that is furthest from balance, its move, and the correction that its ratio needs.
@@ -50,7 +50,10 @@ def bench(
     ctx: typer.Context,
     scaling: Annotated[bool, typer.Option("--scaling", help="Measure the growth of time with N, D and K.")] = False,
 ) -> None:
-    """Measure kernels and whole iterations against a plain C baseline (needs a checkout of the repository)."""
+    """Measure kernels and whole iterations against a plain C baseline.
+
+    Needs a checkout of the repository.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / "bench" / "__main__.py").is_file():
         fail("bench: the benchmarks are in the repository, not in the package; run it in a checkout", 2)

@@ -106,6 +106,17 @@ def number(value: float, spread: float = 0.0) -> str:
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
+def span(low: int, high: int) -> str:
+    """An interval of whole numbers in words.
+
+    Examples
+    --------
+    >>> span(3, 5), span(2, 2)
+    ('3 to 5', '2')
+    """
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def shorten(text: str, length: int) -> str:
     """Text of at most so many letters; what is cut out of its middle is an ellipsis."""
     if len(text) <= length:

@@ -5,7 +5,6 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport Normal
-from splitmerge_cli.models.row_weights cimport RowWeights
 
 
 cdef extern from "fixed_point.h":
@@ -51,7 +50,6 @@ cdef class DenseGaussian(Normal):
     cdef whole *both_square             # [width]
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
     # -- tails=t
-    cdef RowWeights weights             # of the rows; None: normal tails
     cdef double *weight                 # [cap] sum over a cluster
     cdef DrawnParameters own_parameters  # draws those of a cluster, for the weights given them
     cdef double *theta                  # scratch of that: parameters, a draw's, a tile
@@ -91,7 +89,10 @@ cdef class DenseGaussian(Normal):
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef void integrate_weight(self, const double *x, double *out) noexcept nogil
     cdef void refresh_weights(self, Rng rng) noexcept nogil
-    cdef void recount(self) noexcept nogil
+    cdef int _make_room(self) except -1
+    cdef void measure_distances(self, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil
+    cdef double log_units_of(self, Py_ssize_t i) noexcept nogil
     cdef double kappa_of(self, Py_ssize_t k) noexcept nogil
     cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil

@@ -56,8 +56,8 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport ISO, Normal
 from splitmerge_cli.models.row_weights cimport FRACTION, LOG_FRACTION, RowWeights
 from splitmerge_cli.models.scale_prior cimport Scaled, ScalePrior
+from splitmerge_cli.models.table cimport weigh_powers
 
-from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
@@ -70,6 +70,12 @@ _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "ta
 cdef extern from "simd_math.h":
     pass
 
+cdef extern from "weighted_sums.h":
+    void count_weighted(whole *square, const double *x, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, int64_t parts,
+                        int64_t logs) noexcept nogil
+    double moments_weighted(const whole *square, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, double *work,
+                            double *mean, double *scatter) noexcept nogil
+
 cdef extern from *:
     """
     /* power = level + degree log q */
@@ -79,12 +85,6 @@ cdef extern from *:
             LANES_TO(power + h) = LANES_AT(level + h) + LANES_AT(degree + h) * LANES_AT(log_q + h);
     }
 
-    static inline void weigh_block(const double *W, const double *power, double top, double *w)
-    {
-        EACH_LANE(h)
-            LANES_TO(w + h) = LANES_AT(W + h) * lanes_exp(LANES_AT(power + h) - top);
-    }
-
     static inline void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
                                    ptrdiff_t D, ptrdiff_t n_squares)
     {
@@ -92,55 +92,6 @@ cdef extern from *:
             sum[d] += more[d];
         for (ptrdiff_t r = 0; r < n_squares; r++)
             square[r] += more_square[r];
-    }
-
-    /* Squares or products of a point of this weight, and behind them point, weight and log of the weight: added, or
-       taken out with the sign of the last two. */
-    static inline void count_weighted(whole *square, const double *x, ptrdiff_t D, ptrdiff_t n_squares, int is_iso,
-                                      int64_t parts, int64_t logs)
-    {
-        whole *sum = square + n_squares;
-        const int is_full = !is_iso && n_squares > D;
-        for (ptrdiff_t d = 0; d < D; d++) {
-            const whole v = (whole)parts * (int64_t)x[d];
-            sum[d] += v;
-            for (ptrdiff_t c = is_full ? 0 : d; c <= d; c++)
-                *square += v * (int64_t)x[c], square += !is_iso;
-        }
-        sum[D] += parts;
-        sum[D + 1] += logs;
-    }
-
-    /* Mean and scatter of weighted points, and their weight. The scatter is first about a whole number near the mean,
-       exactly: what is left are numbers smaller than it. `work`: 2 D numbers. */
-    static inline double moments_weighted(const whole *square, ptrdiff_t D, ptrdiff_t n_squares, int is_iso,
-                                          double *work, double *mean, double *scatter)
-    {
-        const whole *sum = square + n_squares, all = sum[D];
-        const double v = whole_double(all), unit = 0x1p-22;
-        const int is_full = !is_iso && n_squares > D;
-        for (ptrdiff_t d = 0; d < D; d++) {
-            work[d] = all ? rint(whole_double(sum[d]) / v) : 0.0;
-            work[D + d] = whole_double(sum[d] - (int64_t)work[d] * all);
-            mean[d] = all ? work[d] + work[D + d] / v : 0.0;
-        }
-        whole of_all = *square;
-        double rest = 0.0;
-        for (ptrdiff_t d = 0; d < D; d++) {
-            const int64_t a = (int64_t)work[d];
-            for (ptrdiff_t c = is_full ? 0 : d; c <= d; c++) {
-                const int64_t b = (int64_t)work[c];
-                const whole off = a * (b * all - sum[c]) - b * sum[d];
-                const double product = all ? work[D + d] * work[D + c] / v : 0.0;
-                if (is_iso)
-                    of_all += off, rest += product;
-                else
-                    *scatter++ = unit * (whole_double(*square++ + off) - product);
-            }
-        }
-        if (is_iso)
-            *scatter = unit * (whole_double(of_all) - rest);
-        return unit * v;
     }
 
     static inline double whole_at(const whole *square, ptrdiff_t t)
@@ -160,13 +111,8 @@ cdef extern from *:
     }
     """
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
-    void weigh_block(const double *W, const double *power, double top, double *w) noexcept nogil
     void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                      Py_ssize_t n_squares) noexcept nogil
-    void count_weighted(whole *square, const double *x, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, int64_t parts,
-                        int64_t logs) noexcept nogil
-    double moments_weighted(const whole *square, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, double *work,
-                            double *mean, double *scatter) noexcept nogil
     void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
                      double *weighed) noexcept nogil
     double whole_at(const whole *square, Py_ssize_t t) noexcept nogil
@@ -194,12 +140,15 @@ cdef class DenseGaussian(Normal):
 
     SHAPE = ""
     """Its word of the option `covariance`."""
+    READS_GAPS = False
+    """Whether cells may be missing."""
     OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options | {"covariance": self.SHAPE})
         b0, kappa0, zeta = given["b0"], given["kappa0"], given["power"]
-        points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
+        points = x.values if isinstance(x, Rows) else as_array(x)
+        how = [*(given[key] for key in _OF_DATA), self.READS_GAPS]
         if isinstance(x, Rows):
             self.total = x.total
             data = Prepared(prepare(points, *how, known, x.summary))
@@ -215,11 +164,12 @@ cdef class DenseGaussian(Normal):
             for problem, expected in (
                     (zeta != 1.0 and f"model.power={zeta:g}", "model.power=1"),
                     (data.coarse and "a column has a resolution", "model.resolution=none"),
-                    (data.gaps and "a real cell is missing", "a table without missing cells"),
+                    (data.gaps and f"model.covariance={self.SHAPE} and a real cell is missing",
+                     "model.covariance=diag, a table without missing cells"),
                     (isinstance(x, Rows) and "the rows are in shards", "rows in one place")):
                 if problem:
                     raise ValueError(f"model.tails=t: {problem}; expected {expected}, or model.tails=normal")
-            self.weights = RowWeights(N, N if known is None else known)
+            self.weights = RowWeights(N, N if known is None else known, D)
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             n = 1 if self.SHAPE == "iso" else D
             self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2,
@@ -232,7 +182,8 @@ cdef class DenseGaussian(Normal):
         self.given = None if isinstance(x, Rows) else points
         self.vectors = None if data.gaps else self.given
         self.measure()
-        self.width = self.n_squares if self.weights is None else self.n_squares + D + 2
+        if not self.width:
+            self.width = self.n_squares if self.weights is None else self.n_squares + D + 2
         self._hold(data)
         self._take(data)
         self._allocate(N, N)
@@ -242,11 +193,16 @@ cdef class DenseGaussian(Normal):
             self._own_tables()
         if self.weights is not None:
             self.keep_lists()
-            self.own_parameters = self.find_capability(DrawnParameters)(self)
-            self.theta = self.memory.doubles(self.own_parameters.size)
-            self.draft = self.memory.doubles(self.own_parameters.work_size)
-            self.tile = self.memory.doubles((self.own_parameters.tile_rows + 2) * TILE_ITEMS)
+            self._make_room()
         self._start()
+
+    cdef int _make_room(self) except -1:
+        """Make room for what draws weights of rows."""
+        self.own_parameters = self.find_capability(DrawnParameters)(self)
+        self.theta = self.memory.doubles(self.own_parameters.size)
+        self.draft = self.memory.doubles(self.own_parameters.work_size)
+        self.tile = self.memory.doubles((self.own_parameters.tile_rows + 2) * TILE_ITEMS)
+        return 0
 
     cdef int _take(self, data) except -1:
         """Take what ``prepare`` made, and room for the work with it."""
@@ -511,33 +467,37 @@ cdef class DenseGaussian(Normal):
 
     cdef void refresh_weights(self, Rng rng) noexcept nogil:
         """Draw mean and covariance of each cluster given its rows, nu and all weights given these, and forget them."""
-        cdef Py_ssize_t k, t, n
+        cdef Py_ssize_t k
+        self.relist()
+        for k in range(self.K):
+            self.measure_distances(rng, k)
+        self.weights.draw(rng)
+        self.weights_changed()
+
+    cdef void measure_distances(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Draw mean and covariance of cluster k, and set the squared distances of its rows."""
+        cdef Py_ssize_t t, n
         cdef int32_t i
         cdef int32_t[TILE_ITEMS] items
         cdef double *out = self.tile + self.own_parameters.tile_rows * TILE_ITEMS
         cdef double *floor = out + TILE_ITEMS
         for t in range(TILE_ITEMS):
             floor[t] = -INFINITY
-        self.relist()
-        for k in range(self.K):
-            self.own_parameters.draw_posterior(rng, k, self.theta, self.draft)
-            i = self.head[k]
-            while i >= 0:
-                n = 0
-                while i >= 0 and n < TILE_ITEMS:
-                    items[n] = i
-                    n += 1
-                    i = self.after[i]
-                self.own_parameters.load_tile(items, n, self.tile)
-                # the first number is the log of the density at the mean
-                self.own_parameters.score_tile(self.tile, self.theta, 0.0, floor, out)
-                for t in range(n):
-                    self.weights.distance[items[t]] = max(0.0, 2.0 * (self.theta[0] - out[t]))
-        self.weights.draw(rng, self.D)
-        self.recount()
+        self.own_parameters.draw_posterior(rng, k, self.theta, self.draft)
+        i = self.head[k]
+        while i >= 0:
+            n = 0
+            while i >= 0 and n < TILE_ITEMS:
+                items[n] = i
+                n += 1
+                i = self.after[i]
+            self.own_parameters.load_tile(items, n, self.tile)
+            # the first number is the log of the density at the mean
+            self.own_parameters.score_tile(self.tile, self.theta, 0.0, floor, out)
+            for t in range(n):
+                self.weights.distance[items[t]] = max(0.0, 2.0 * (self.theta[0] - out[t]))
 
-    cdef void recount(self) noexcept nogil:
-        """Set the statistics of all clusters: the weights have changed."""
+    cdef void weights_changed(self) noexcept nogil:
         cdef Py_ssize_t i, k
         for k in range(self.K):
             self.clear(k)
@@ -546,63 +506,9 @@ cdef class DenseGaussian(Normal):
             if self.z[i] >= 0:
                 self.count_row(i, self.z[i], 1)
 
-    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
-        if self.weights is not None and not self.weights.equals((<DenseGaussian> other).weights):
-            return False
-        return Scaled.same_parameters(self, other, twin)
-
     def capability(self, kind):
         """As of every model; none where rows have weights, which the parameters of a cluster do not hold."""
         return None if self.weights is not None else Normal.capability(self, kind)
-
-    @property
-    def row_weights(self):
-        """ndarray of float64, shape (N,): present weights of the rows, 1 with normal tails; a copy."""
-        return np.ones(self.N) if self.weights is None else self.weights.values[1:]
-
-    @property
-    def hyperparameters(self):
-        """tuple of str: as of `Scaled`, then nu, the degrees of freedom, with ``tails=t``."""
-        return Scaled.hyperparameters.__get__(self) + (() if self.weights is None else ("nu",))
-
-    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
-        cdef Py_ssize_t t = Scaled.write_hyperparameters(self, out)
-        if self.weights is not None:
-            out[t] = self.weights.nu
-            t += 1
-        return t
-
-    cdef double log_extra(self) noexcept nogil:
-        cdef double total = Scaled.log_extra(self)
-        return total if self.weights is None else total + self.weights.log_density()
-
-    @property
-    def parameters(self):
-        """ndarray of float64, shape (P, 1): those of `Scaled`, then nu and the weights of rows; None without any."""
-        scales = Scaled.parameters.__get__(self)
-        if self.weights is None:
-            return scales
-        weights = self.weights.values[:, None]
-        return weights if scales is None else np.concatenate([scales, weights])
-
-    def set_parameters(self, values):
-        """Set what ``parameters`` gives.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, or one out of range.
-        """
-        if self.weights is None:
-            Scaled.set_parameters(self, values)
-            return
-        given = as_numbers("parameters", values).reshape(-1)
-        scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
-        self.weights.set_values(given[scales:])
-        if scales:
-            self.scale_prior.set_values(given[:scales])
-            self.scales_changed()
-        self.recount()
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -657,7 +563,7 @@ cdef class DenseGaussian(Normal):
         if self.stale[k]:
             self.settle(k)
         self.score(i, k & ~7, -1)
-        return self.power[k] - self.zeta * self.log_units
+        return self.power[k] - self.zeta * self.log_units_of(i)
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t block = a & ~7
@@ -691,12 +597,10 @@ cdef class DenseGaussian(Normal):
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n, mine = own & ~7
-        cdef double top = -INFINITY, w_own
         if own < 0:
             self.weigh(i, 0, m, self.w)
             return
         n = self.size[own] - 1
-        w_own = self.W[own]
         for k in range(m):
             if self.stale[k]:
                 self.settle(k)
@@ -707,21 +611,7 @@ cdef class DenseGaussian(Normal):
             self.settle(own)
             self.score(i, mine, -1)
             self.join(i, own)
-        if n == 0:
-            # its own cluster stands for the new one
-            self.power[own] = self.power[self.K]
-        # not of a new cluster that the prior rules out: it may outweigh all others
-        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
-            if self.power[k] > top:
-                top = self.power[k]
-        if not self.power[self.K] <= top:
-            self.power[self.K] = top
-        self.W[own] = self.scan_weight(n)
-        for k in range(0, m, 8):
-            weigh_block(self.W + k, self.power + k, top, self.w + k)
-        self.W[own] = w_own
-        if n == 0:
-            self.w[m - 1] = 0.0
+        weigh_powers(self, self.power, own)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:
@@ -759,7 +649,7 @@ cdef class DenseGaussian(Normal):
             for start in range(first, self.N):
                 x = self.given_points(start, start + 1)[0]
                 self.integrate_weight(&x[0], &found[0])
-                density[start - first] = np.delete(found[:m + 2], m) - self.log_units
+                density[start - first] = np.delete(found[:m + 2], m) - self.log_units_of(start)
             return density
         step = max(1, COLUMNS // self.D)
         self.begin_scan()
@@ -783,7 +673,7 @@ cdef class DenseGaussian(Normal):
             self.integrate_weight(self.point(i), &found[0])
             for k in range(self.K + (not self.allows_empty)):
                 if self.stands_for_option(k):
-                    density[i, k] = found[k] - self.log_units
+                    density[i, k] = found[k] - self.log_units_of(i)
             self.join(i, own)
         return np.asarray(density)
 
@@ -791,7 +681,8 @@ cdef class DenseGaussian(Normal):
         """out[:K + 1], rounded up to eight: log predictive of a point, in units, that no column counts, its weight
         integrated out: by the trapezoidal rule in the logarithm of the weight, from above what the prior of weights
         allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact."""
-        cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.D), step = 1.1 / sqrt(shape + 1.0), half = 0.5 * nu
+        cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.columns_in(x)), step = 1.1 / sqrt(shape + 1.0)
+        cdef double half = 0.5 * nu
         cdef double t = log(shape / half * (1.0 + 8.0 / sqrt(shape) + 25.0 / shape)), mass, term
         cdef double constant = half * log(half) - lgamma(half) + log(step)
         cdef Py_ssize_t k, block
@@ -810,6 +701,14 @@ cdef class DenseGaussian(Normal):
                 gains |= term > out[k] - 30.0
                 out[k] = max(term, out[k]) + log1p(exp(-abs(term - out[k])))
             t -= step
+
+    cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil:
+        """Cells of a row that are there."""
+        return self.D
+
+    cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
+        """What the units of a row's cells take off its log density."""
+        return self.log_units
 
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
         """Points as they were given, from the columns' middles, in units."""

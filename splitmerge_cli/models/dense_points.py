@@ -44,6 +44,7 @@ def prepare(
     zeta: float,
     a0: float,
     tails: str = "normal",
+    reads_gaps: bool = False,
     known: int | None = None,
     columns: Columns | None = None,
 ) -> dict[str, Any]:
@@ -52,7 +53,8 @@ def prepare(
     first `known` say what these are; new ones beyond their range are put on its edge. With the `Columns` of all rows,
     of which these are a part, they are written over."""
     points = np.asarray(array, dtype=None if array.dtype == np.float32 and columns is None else np.float64)
-    absent = _find_absent(points, covariance) if columns is None else None
+    absent = _find_absent(points, reads_gaps) if columns is None else None
+    draws = absent is not None and covariance == "full"
     N, D = points.shape
     if columns is None:
         step = max(1, COLUMNS // N)
@@ -66,7 +68,7 @@ def prepare(
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     resolutions = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if columns is None else None)
     usual, rare = widest, np.zeros(D)
-    if absent is not None:
+    if absent is not None and draws:
         # room for what is drawn in place of missing cells
         gapped = absent[:known].any(axis=0)
         reach = _reach_of(widest, location, scale + resolutions**2 / 24.0, b0, kappa0, a0)
@@ -89,7 +91,7 @@ def prepare(
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
-    if absent is not None:
+    if absent is not None and draws:
         np.copyto(x, np.rint(mean / units), where=absent)
     if known is not None:
         np.clip(x[known:], -widest / units, widest / units, out=x[known:])
@@ -109,7 +111,7 @@ def prepare(
         "log_unit": float(np.log(unit[: 1 if covariance == "iso" else D]).sum()),
         "least": float(least),
         "points": None if columns is not None or points.dtype == array.dtype else points,
-        **_gaps(absent if known is None or absent is None else absent[:known], len(x), widest / units),
+        **_gaps(absent[:known] if absent is not None and draws else None, len(x), widest / units),
     }
 
 
@@ -125,12 +127,12 @@ def _check_range(least: ArrayLike, largest: ArrayLike) -> None:
         raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
 
 
-def _find_absent(points: NDArray[Any], covariance: str) -> NDArray[np.bool_] | None:
-    """Where a cell is missing, which joint normal columns alone allow; None of points that are complete. A ValueError
-    for what are no points."""
+def _find_absent(points: NDArray[Any], reads_gaps: bool) -> NDArray[np.bool_] | None:
+    """Where a cell is missing; None of points that are complete. A ValueError for what are no points, or missing cells
+    that are not read."""
     if points.ndim != 2 or not points.size:
         raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
-    absent = np.isnan(points) if covariance == "full" and np.isnan(points.min()) else None
+    absent = np.isnan(points) if reads_gaps and np.isnan(points.min()) else None
     seen = points if absent is None else points[~absent]
     if seen.size:
         _check_range(seen.min(), seen.max())

@@ -139,12 +139,13 @@ class Gaussian(Normal):
             return super().from_data(data, **params)
         params = settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
-        if data.missing and params.get("tails") == "t":
+        if data.missing and params.get("tails") == "t" and covariance != "diag":
             raise ValueError(
-                f"model.tails=t: {data.first_missing}; expected a table without missing cells, or model.tails=normal"
+                f"model.tails=t, model.covariance={covariance}: {data.first_missing}; expected model.covariance=diag, "
+                "model.tails=normal, or a table without missing cells"
             )
         if covariance == "diag":
-            options = {key: value for key, value in params.items() if key not in ("covariance", "tails")}
+            options = {key: value for key, value in params.items() if key != "covariance"}
             return of_one_type(data.values, "real", **options)
         if covariance == "iso":
             raise ValueError(
@@ -156,6 +157,8 @@ class Gaussian(Normal):
     @classmethod
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
         full = params.get("covariance") == "full"
-        if scipy.sparse.issparse(whole.values) or (whole.missing and not full) or params.get("select"):
+        if scipy.sparse.issparse(whole.values) or params.get("select"):
             return super().with_new(data, whole, **params)
+        if whole.missing and not full:
+            return cls.from_data(whole, known=data.N, **cls.with_defaults_of(data, **params))
         return super().from_data(whole, known=data.N, **settle_resolution(data, params))

@@ -84,6 +84,7 @@ cdef class FullGaussian(DenseGaussian):
     """Mixture of normal distributions of points, a covariance matrix per cluster; NaN where a cell is missing."""
 
     SHAPE = "full"
+    READS_GAPS = True
     CAPABILITIES = (FullParameters, DenseShards)
 
     cdef int _take(self, data) except -1:

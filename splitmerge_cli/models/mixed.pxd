@@ -3,20 +3,11 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.models.gaussian_full cimport FullGaussian
 from splitmerge_cli.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.models.real_cells cimport RealCells
-from splitmerge_cli.models.scale_prior cimport Scaled
-
-
-cdef class Table(Scaled):
-    cdef int8_t *stale                  # [cap] whether what scores an item is behind the statistics
-    cdef double *power                  # [cap] log predictive of the item at hand, but for what all clusters share
-
-    cdef void settle(self, Py_ssize_t k) noexcept nogil
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+from splitmerge_cli.models.table cimport Table
 
 
 @cython.final
@@ -27,8 +18,9 @@ cdef class Mixed(Table):
     cdef readonly tuple types           # [D] words of TYPES
     cdef readonly str covariance        # of the real columns
     cdef RealCells reals                # independent real columns; None: there are none
-    cdef FullGaussian joint             # jointly normal ones, its sizes those of the clusters here, its labels of no
-    # meaning; None: there are none
+    cdef DenseGaussian joint            # real columns that are jointly normal, or whose rows have weights: its sizes
+    # are the clusters' here, its labels stale except in ``refresh``; None: there are none
+    cdef FullGaussian imputed           # `joint` where its missing cells are a part of the state, else None
     cdef bint apart                     # the likelihood is asked for without them
     cdef readonly double beta1, beta0, alpha, shape
     cdef OrderedLevels ordered          # ordinal columns, the last of the discrete ones; None: there are none
@@ -68,6 +60,7 @@ cdef class Mixed(Table):
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
 
     cdef int _take(self, data) except -1
+    cdef int _join_reals(self, reals, known, bint is_full, given) except -1
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil

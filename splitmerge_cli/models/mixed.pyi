@@ -15,7 +15,7 @@ LONGEST_TABLE: int
 JOINT: str
 HIERARCHICAL: Gamma
 
-def of_one_type(values: NDArray[Any], type: str, **options: Any) -> Mixed: ...
+def of_one_type(values: NDArray[Any], type: str, known: int | None = None, **options: Any) -> Mixed: ...
 
 @final
 class Mixed(Scaled):

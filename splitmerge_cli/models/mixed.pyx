@@ -15,11 +15,12 @@ at level v, and s their sum, the predictive of one more cell is
 
 (docs/derivations.md). A likelihood to the power zeta (``model.power``) has zeta times the counts and sums ("A power of
 the likelihood" there): what was a logarithm of n + a is that of Gamma(a + zeta (n + 1)) over Gamma(a + zeta n), and
-rates are held over zeta. Real columns: ``real_cells.pyx``, or a `FullGaussian` where they are jointly normal.
+rates are held over zeta. Real columns: ``real_cells.pyx``; a `FullGaussian` where they are jointly normal; with
+``model.tails=t`` a `DenseGaussian` whose rows have weights.
 Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
-from libc.math cimport INFINITY, NAN, exp, log, log1p
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -34,6 +35,7 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.models.real_cells cimport RealCells
 from splitmerge_cli.models.scale_prior cimport Scaled
+from splitmerge_cli.models.table cimport Table
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import (
@@ -42,10 +44,12 @@ from splitmerge_cli.core.options import (
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.models.count_vectors import rising_of
+from splitmerge_cli.models.gaussian_gaps import GappedGaussian
+from splitmerge_cli.models.gaussian_independent import DiagonalGaussian
 from splitmerge_cli.models.mixed_cells import JOINT, TYPES, cuts_of, prepare, real_columns, types_of, with_moments
 from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.ordered_levels import tables_of_levels
-from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT
+from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
@@ -65,7 +69,6 @@ cdef extern from "mixed_lanes.h":
     void score_mixed(const double *block, const int32_t *code, Py_ssize_t C, Py_ssize_t levels, const int32_t *tally,
                      Py_ssize_t P, const double *rise, int64_t length, double zeta, double shape,
                      double *power) noexcept nogil
-    void weigh_mixed(const double *W, const double *power, double top, double *w) noexcept nogil
     void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, Py_ssize_t R, const double *x,
                     double log_weight, double *out) noexcept nogil
 
@@ -79,80 +82,15 @@ for _t in range(TILE_ITEMS):
     NO_FLOOR[_t] = -INFINITY
 
 
-def of_one_type(values, str type, **options):
+def of_one_type(values, str type, known=None, **options):
     """The mixture of a table ``[N, D]`` of float, NaN where a cell is missing, whose columns are all of this type, a
     word of ``TYPES``; options of other types are not wanted."""
     freeze(values)
-    return Mixed.build(values, (type,) * values.shape[1], None, options)
+    return Mixed.build(values, (type,) * values.shape[1], known, options)
 
 
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
 _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rate": 0.3}
-
-
-cdef class Table(Scaled):
-    """A mixture of tables that scores an item against blocks of eight clusters; an abstract class."""
-
-    cdef void settle(self, Py_ssize_t k) noexcept nogil:
-        """Bring what scores an item against cluster k up to date."""
-        pass
-
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
-        """power[k] of item i for the eight clusters from `block` on."""
-        pass
-
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there, on the scale of ``power``;
-        ``settle`` has been called."""
-        return NAN
-
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not: from the statistics."""
-        return NAN
-
-    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t block = a & ~7
-        cdef double r
-        if self.stale[a]:
-            self.settle(a)
-        if self.stale[b]:
-            self.settle(b)
-        self.score(i, block)
-        if (b & ~7) != block:
-            self.score(i, b & ~7)
-        if own >= 0:
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
-        r = exp(self.power[b] - self.power[a])
-        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
-
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
-        cdef double top = -INFINITY, w_own = 0.0
-        for k in range(m):
-            if self.stale[k]:
-                self.settle(k)
-        for k in range(0, m, 8):
-            self.score(i, k)
-        if own >= 0:
-            # alone, its own cluster stands for the new one
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.power[self.K]
-            w_own = self.W[own]
-            self.W[own] = self.scan_weight(self.size[own] - 1)
-        # not of a new cluster that the prior rules out: it may outweigh all others
-        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
-            if self.power[k] > top:
-                top = self.power[k]
-        if not self.power[self.K] <= top:
-            self.power[self.K] = top
-        # what columns past the options hold may be beyond what an exponential takes
-        for k in range(m, (m + 7) & ~7):
-            self.power[k] = top
-        for k in range(0, m, 8):
-            weigh_mixed(self.W + k, self.power + k, top, self.w + k)
-        if own >= 0:
-            self.W[own] = w_own
-            if self.size[own] == 1:
-                self.w[m - 1] = 0.0
 
 
 @cython.final
@@ -217,6 +155,7 @@ cdef class Mixed(Table):
                        optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
         RESOLUTION,
         POWER,
+        TAILS,
         SELECT,
     )
 
@@ -235,13 +174,12 @@ cdef class Mixed(Table):
         self.zeta = given["power"]
         self.log_zeta = log(self.zeta)
         # of one column both are one model, which needs no missing cells drawn
-        if self.covariance == "full" and kinds.count("real") > 1:
+        is_full, is_tailed = self.covariance == "full" and kinds.count("real") > 1, given["tails"] == "t"
+        if is_full or is_tailed:
             if columns is not None:
-                raise ValueError("model.covariance=full: expected diag of rows in shards")
-            reals = share(real_columns, values, kinds)
-            self._hold(reals)
-            self.joint = FullGaussian(reals.values, known, **{
-                key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power")})
+                key, expected = ("covariance=full", "diag") if is_full else ("tails=t", "normal")
+                raise ValueError(f"model.{key}: expected {expected} of rows in shards")
+            self._join_reals(share(real_columns, values, kinds), known, is_full, given)
             kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
         prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
@@ -268,6 +206,19 @@ cdef class Mixed(Table):
         self._hold(by_sum)
         self.rise = doubles_of(by_sum.rise)
         self._start()
+
+    cdef int _join_reals(self, reals, known, bint is_full, given) except -1:
+        """Make the real columns a part of their own, as they are jointly normal or their rows have weights."""
+        cdef DenseGaussian joint
+        if not reals.values.shape[1]:
+            raise ValueError("model.tails=t: the table has no real column; expected model.tails=normal")
+        shape = FullGaussian if is_full else GappedGaussian if np.isnan(reals.values).any() else DiagonalGaussian
+        joint = shape(reals.values, known, **{
+            key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power", "tails")})
+        self._hold(reals)
+        self.joint, self.weights = joint, joint.weights
+        self.imputed = joint if is_full and joint.n_imputed else None
+        return 0
 
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1:
         """Take the real columns, b0 and kappa0, or the priors of those that are resampled."""
@@ -310,6 +261,8 @@ cdef class Mixed(Table):
         """The model with or without indicators of columns."""
         if not params.get("select"):
             return cls(values, types, known, **params)
+        if params.get("tails") == "t":
+            raise ValueError("model.select=true: expected model.tails=normal, got t")
         return resolve_name(SELECTED)(values, types, known, **params)
 
     @classmethod
@@ -473,13 +426,21 @@ cdef class Mixed(Table):
             self.is_valid[k] = False
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """The scales, then the missing cells of jointly normal columns."""
+        """The scales, then the weights of rows, or the missing cells of jointly normal columns."""
         if self.scale_prior is not None:
             Scaled.refresh_parameters(self, rng)
-        if self.joint is not None and self.joint.cells is not None:
-            self.joint.impute(rng, self.z, self.K)
+        if self.weights is not None:
+            self.joint.reset(self.z, self.K)
+            self.joint.refresh_weights(rng)
+            self.real_columns_changed()
+        if self.imputed is not None:
+            self.imputed.impute(rng, self.z, self.K)
             self.real_columns_changed()
         return self.K
+
+    cdef void weights_changed(self) noexcept nogil:
+        self.joint.reset(self.z, self.K)
+        self.real_columns_changed()
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         if self.joint is not None:
@@ -489,13 +450,13 @@ cdef class Mixed(Table):
     @property
     def n_imputed(self):
         """int: missing cells that are a part of the state."""
-        return 0 if self.joint is None else self.joint.n_imputed
+        return 0 if self.imputed is None else self.imputed.n_imputed
 
     @property
     def reaches(self):
         """ndarray of float64: how far from the middle of its column each missing cell that is a part of the state may
         be."""
-        return np.empty(0) if self.joint is None else self.joint.reaches
+        return np.empty(0) if self.imputed is None else self.imputed.reaches
 
     @property
     def refreshes(self):
@@ -512,7 +473,7 @@ cdef class Mixed(Table):
         if not self.n_imputed:
             Scaled.set_parameters(self, values)
             return
-        self.joint.take_parameters(values, self.z)
+        self.imputed.take_parameters(values, self.z)
         self.kappa0 = self.joint.kappa0
         self.real_columns_changed()
 
@@ -521,6 +482,10 @@ cdef class Mixed(Table):
             self.joint.draw_cluster(rng, k)
         else:
             self.reals.draw_precisions(rng, k, self.size[k], self.cell_counts(k))
+
+    def capability(self, kind):
+        """As of every model; none where rows have weights, which the parameters of a cluster do not hold."""
+        return None if self.weights is not None else Table.capability(self, kind)
 
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
         """Pseudo-count of a level, by its row."""
@@ -641,7 +606,7 @@ cdef class Mixed(Table):
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units
+        cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
         return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
@@ -707,15 +672,18 @@ cdef class Mixed(Table):
         return found + self.joint.log_densities(first)
 
     def left_out_densities(self):
-        """Missing cells of jointly normal columns are integrated out."""
-        if self.joint is None or self.joint.cells is None:
+        """Missing cells of jointly normal columns, and the weight of the row, are integrated out."""
+        if self.imputed is None and self.weights is None:
             return super().left_out_densities()
         joint, self.joint = self.joint, None
         try:
             found = super().left_out_densities()
         finally:
             self.joint = joint
-        return found + self.joint.left_out_closed(self.labels, self.K)
+        if self.imputed is not None:
+            return found + self.imputed.left_out_closed(self.labels, self.K)
+        self.joint.reset(self.z, self.K)
+        return found + self.joint.left_out_densities()
 
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Log predictive density of item i in cluster k, which does not count it, but for jointly normal columns; the

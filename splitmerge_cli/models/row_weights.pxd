@@ -18,8 +18,12 @@ cdef class RowWeights:
     cdef int64_t *logs                  # [N] its logarithm in units of 2^-48
     cdef double *weight                 # [N]
     cdef double *distance               # [N, padded] squared distance of a row from its cluster, by drawn parameters
+    cdef Py_ssize_t D                   # columns
+    cdef double *cells                  # [N, padded] columns that a row has; NULL: all have D
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil
-    cdef void draw(self, Rng rng, Py_ssize_t D) noexcept nogil
+    cdef int set_cells(self, cells) except -1
+    cdef double log_odds(self, double nu) noexcept nogil
+    cdef void draw(self, Rng rng) noexcept nogil
     cdef bint equals(self, RowWeights other) noexcept nogil
     cdef double log_density(self) noexcept nogil

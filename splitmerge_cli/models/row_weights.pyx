@@ -8,7 +8,8 @@ weights integrated out, then the weights given nu (docs/derivations.md, "Heavy t
 
     P(nu | .) ~ prod_i t(d_i; nu),        w_i | . ~ Gamma((nu + D) / 2, (nu + d_i) / 2)
 
-with d_i the squared distance of row i from the mean of its cluster, (x_i - mu_k)' S_k^-1 (x_i - mu_k).
+with d_i the squared distance of row i from the mean of its cluster, (x_i - mu_k)' S_k^-1 (x_i - mu_k). Where cells of
+independent columns are missing, d_i and D count the cells that row i has.
 
 A weight is a whole number of 2^-22, at least one and at most 2^28 of them; a draw beyond is a rejected proposal. Sums
 of weights, and of rows times weights, are sums of whole numbers.
@@ -43,8 +44,23 @@ cdef extern from *:
             total += sum[h];
         return total;
     }
+
+    /* The same, each logarithm times nu and the columns of its row. */
+    static inline double sum_weighed_tails(const double *distance, const double *cells, ptrdiff_t n, double nu)
+    {
+        double sum[8] __attribute__((aligned(64))) = {0.0}, total = 0.0;
+        const double inverse = 1.0 / nu;
+        for (ptrdiff_t i = 0; i < n; i += 8)
+            EACH_LANE(h)
+                LANES_TO(sum + h) += (nu + LANES_AT(cells + i + h))
+                                     * lanes_log(1.0 + inverse * LANES_AT(distance + i + h));
+        for (int h = 0; h < 8; h++)
+            total += sum[h];
+        return total;
+    }
     """
     double sum_log_tails(const double *distance, Py_ssize_t n, double nu) noexcept nogil
+    double sum_weighed_tails(const double *distance, const double *cells, Py_ssize_t n, double nu) noexcept nogil
 
 MOST_BITS = 28
 """A weight is at most 2^28 units, that is 64."""
@@ -60,11 +76,11 @@ cdef Py_ssize_t CHOICES = len(DEGREES)
 
 @cython.final
 cdef class RowWeights:
-    """The weights of N rows, of which the first n are data; the others, new ones, keep a weight of 1."""
+    """The weights of N rows with D columns. The first n are data; the others, new ones, keep a weight of 1."""
 
-    def __init__(self, Py_ssize_t N, Py_ssize_t n):
+    def __init__(self, Py_ssize_t N, Py_ssize_t n, Py_ssize_t D):
         cdef Py_ssize_t i
-        self.n, self.nu = n, START
+        self.n, self.nu, self.D = n, START, D
         self.parts, self.logs = <int64_t *> doubles(N), <int64_t *> doubles(N)
         self.weight, self.distance = doubles(N), doubles(N + 7)
         for i in range(N):
@@ -75,28 +91,47 @@ cdef class RowWeights:
         free(self.logs)
         free(self.weight)
         free(self.distance)
+        free(self.cells)
+
+    cdef int set_cells(self, cells) except -1:
+        """Take how many columns each row has: ndarray, shape (N,)."""
+        cdef Py_ssize_t i
+        self.cells = doubles(len(cells) + 7)
+        for i in range(len(cells)):
+            self.cells[i] = cells[i]
+        return 0
+
+    cdef double log_odds(self, double nu) noexcept nogil:
+        """log p(nu | squared distances of all rows), up to a constant."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        if self.cells == NULL:
+            return (self.n * (lgamma(0.5 * (nu + self.D)) - lgamma(0.5 * nu) - 0.5 * self.D * log(nu))
+                    - 0.5 * (nu + self.D) * sum_log_tails(self.distance, (self.n + 7) & ~7, nu))
+        for i in range(self.n):
+            total += lgamma(0.5 * (nu + self.cells[i])) - lgamma(0.5 * nu) - 0.5 * self.cells[i] * log(nu)
+        return total - 0.5 * sum_weighed_tails(self.distance, self.cells, (self.n + 7) & ~7, nu)
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil:
         """Set the weight of row i, in units."""
         self.parts[i], self.weight[i] = parts, ldexp(<double> parts, -FRACTION)
         self.logs[i] = <int64_t> rint(ldexp(log(self.weight[i]), LOG_FRACTION))
 
-    cdef void draw(self, Rng rng, Py_ssize_t D) noexcept nogil:
-        """Draw nu, then the weights, given the squared distances of all rows in D columns."""
+    cdef void draw(self, Rng rng) noexcept nogil:
+        """Draw nu, then the weights, given the squared distances of all rows."""
         cdef double[32] odds
-        cdef double nu, top = 0.0, value
+        cdef double top = 0.0, value, cells
         cdef Py_ssize_t i, t
         for t in range(CHOICES):
-            nu = GRID[t]
-            odds[t] = (self.n * (lgamma(0.5 * (nu + D)) - lgamma(0.5 * nu) - 0.5 * D * log(nu))
-                       - 0.5 * (nu + D) * sum_log_tails(self.distance, (self.n + 7) & ~7, nu))
+            odds[t] = self.log_odds(GRID[t])
             if t == 0 or odds[t] > top:
                 top = odds[t]
         for t in range(CHOICES):
             odds[t] = exp(odds[t] - top)
         self.nu = GRID[rng.draw_categorical(odds, CHOICES)]
         for i in range(self.n):
-            value = rng.draw_gamma(0.5 * (self.nu + D)) / (0.5 * (self.nu + self.distance[i]))
+            cells = self.D if self.cells == NULL else self.cells[i]
+            value = rng.draw_gamma(0.5 * (self.nu + cells)) / (0.5 * (self.nu + self.distance[i]))
             value = rint(ldexp(value, FRACTION))
             if 1.0 <= value <= LARGEST:
                 self.put(i, <int64_t> value)

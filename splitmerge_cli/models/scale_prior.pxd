@@ -3,6 +3,7 @@ cimport cython
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.row_weights cimport RowWeights
 
 
 @cython.final
@@ -37,8 +38,10 @@ cdef class ScalePrior:
 cdef class Scaled(Model):
     cdef readonly double kappa0, a0     # kappa0: the present one
     cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
+    cdef RowWeights weights             # of the rows; None: normal tails
     cdef double shape0                  # of the prior of one variance
     cdef Py_ssize_t n_means             # of a cluster
 
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
     cdef void scales_changed(self) noexcept nogil
+    cdef void weights_changed(self) noexcept nogil

@@ -192,46 +192,72 @@ cdef class Scaled(Model):
         self.scales_changed()
         return self.K
 
+    cdef void weights_changed(self) noexcept nogil:
+        """Set all that depends on the weights of rows."""
+        pass
+
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
-        return self.scale_prior is None or self.scale_prior.equals((<Scaled> other).scale_prior)
+        return ((self.weights is None or self.weights.equals((<Scaled> other).weights))
+                and (self.scale_prior is None or self.scale_prior.equals((<Scaled> other).scale_prior)))
+
+    @property
+    def row_weights(self):
+        """ndarray of float64, shape (N,): present weights of the rows, 1 with normal tails; a copy."""
+        return np.ones(self.N) if self.weights is None else self.weights.values[1:]
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, and b0 and kappa0 if they are resampled. The value of b0 is the geometric mean
-        over columns, each over the variance of its column."""
-        return self.prior.hyperparameters + (() if self.scale_prior is None else self.scale_prior.names)
+        """tuple of str: the prior's, b0 and kappa0 if they are resampled, and nu, the degrees of freedom, with
+        ``tails=t``. The value of b0 is the geometric mean over columns, each over the variance of its column."""
+        return (*self.prior.hyperparameters, *(() if self.scale_prior is None else self.scale_prior.names),
+                *(() if self.weights is None else ("nu",)))
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t t = Model.write_hyperparameters(self, out)
-        if self.scale_prior is None:
-            return t
-        if self.scale_prior.of_b0:
+        if self.scale_prior is not None and self.scale_prior.of_b0:
             out[t] = self.scale_prior.geometric_mean()
             t += 1
-        if self.scale_prior.of_kappa0:
+        if self.scale_prior is not None and self.scale_prior.of_kappa0:
             out[t] = self.scale_prior.kappa0
+            t += 1
+        if self.weights is not None:
+            out[t] = self.weights.nu
             t += 1
         return t
 
     cdef double log_extra(self) noexcept nogil:
         cdef double total = Model.log_extra(self)
-        return total if self.scale_prior is None else total + self.scale_prior.log_density()
+        if self.scale_prior is not None:
+            total += self.scale_prior.log_density()
+        if self.weights is not None:
+            total += self.weights.log_density()
+        return total
 
     @property
     def parameters(self):
         """ndarray of float64, shape (P, 1): the scales b0 in the order of the columns (iso: one), kappa0, those that
-        are resampled; None where both are fixed."""
-        return None if self.scale_prior is None else self.scale_prior.values[:, None]
+        are resampled; with ``tails=t`` nu and the weights of rows. None without any."""
+        held = [part.values for part in (self.scale_prior, self.weights) if part is not None]
+        return np.concatenate(held)[:, None] if held else None
 
     def set_parameters(self, values):
-        """Set b0 and kappa0, as ``parameters`` gives them.
+        """Set what ``parameters`` gives.
 
         Raises
         ------
         ValueError
-            For another number of values, one that is not finite and positive, or where both are fixed.
+            For another number of values, one out of range, or where nothing is resampled.
         """
-        if self.scale_prior is None:
+        if self.scale_prior is None and self.weights is None:
             raise ValueError(f"model {type(self).__name__} keeps no parameters: b0 and kappa0 are fixed")
-        self.scale_prior.set_values(values)
-        self.scales_changed()
+        scales = values
+        if self.weights is not None:
+            given = as_numbers("parameters", values).reshape(-1)
+            n = 0 if self.scale_prior is None else len(self.scale_prior.values)
+            self.weights.set_values(given[n:])
+            scales = given[:n]
+        if self.scale_prior is not None:
+            self.scale_prior.set_values(scales)
+            self.scales_changed()
+        if self.weights is not None:
+            self.weights_changed()

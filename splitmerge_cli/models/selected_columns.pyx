@@ -24,7 +24,8 @@ import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.mixed cimport Mixed, Table
+from splitmerge_cli.models.mixed cimport Mixed
+from splitmerge_cli.models.table cimport Table
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options

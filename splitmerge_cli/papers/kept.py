@@ -39,6 +39,8 @@ INDEX = "index.json"
 FORMAT = 3
 FORMATS = (2, FORMAT)
 """Formats that can be read; 2 has neither units nor rules."""
+SUPPLEMENTS = "supplements"
+"""Key of an index: the edition that it supplements, see `splitmerge_cli.papers.supplement`."""
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
 DPI = 150

@@ -1,7 +1,7 @@
 """A stored reproduction in numbers, by paper and by edition: the source of the README's table and of the site."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.editions import kept_editions, kept_folder
-from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
+from splitmerge_cli.papers.kept import INDEX, SUPPLEMENTS, claims_of, read_index
 from splitmerge_cli.papers.verdict_tables import count_once, counts, expected_errors
 from splitmerge_cli.papers.verdicts import VERDICTS
 
@@ -75,12 +75,17 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
     once = count_once(whole) if len(ids) > 1 and frames else whole
     found = counts([once] if frames else [], once=False)
     return Counts(
-        claims=sum(len(published_claims(name)) for name in ids) - (len(whole) - len(once)),
+        claims=sum(_n_claims(name, kept.get(name)) for name in ids) - (len(whole) - len(once)),
         figures=len(ids),
         kept=len(frames),
         verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
         wrong=expected_errors(once) if frames else 0.0,
     )
+
+
+def _n_claims(name: str, kept: pd.DataFrame | None) -> int:
+    """Number of claims of a figure; claims that were added later count once they are judged."""
+    return max(len(published_claims(name)), 0 if kept is None else int(kept["counted"].sum()))
 
 
 def by_paper(kept: Mapping[str, pd.DataFrame]) -> list[tuple[Paper, Counts]]:
@@ -133,14 +138,21 @@ class Edition:
 
 
 def editions(folder: Path) -> list[Edition]:
-    """The editions that a folder keeps, by number; parameters and errors as for `kept_claims`."""
+    """The editions that a folder keeps, by number, without supplements; parameters and errors as for `kept_claims`."""
     found = []
     for number, place, index in _indexes(folder):
+        if SUPPLEMENTS in index:
+            continue
         known = index.get("rules", {}).items()
         rules = [{"digest": digest, "commit": of["commit"], "committed": of["committed"]} for digest, of in known]
         began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
         found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
     return found
+
+
+def supplements(folder: Path) -> list[tuple[int, Mapping[str, Any]]]:
+    """Number and index of every supplement, see `splitmerge_cli.papers.supplement`; none where there is no folder."""
+    return [(number, index) for number, _, index in _indexes(folder) if SUPPLEMENTS in index]
 
 
 def _indexes(folder: Path) -> Iterator[tuple[int, Path, dict[str, Any]]]:
@@ -159,14 +171,17 @@ class LatestFigure:
     ----------
     edition : int
     folder : pathlib.Path
-        That of the edition.
+        The folder of the edition.
     entry : mapping
         What the edition's index says of the figure.
+    claims_folder : pathlib.Path
+        The folder with its claims and units: of a supplement, where there is one.
     """
 
     edition: int
     folder: Path
     entry: Mapping[str, Any]
+    claims_folder: Path
 
 
 def latest_figures(folder: Path) -> dict[str, LatestFigure]:
@@ -177,14 +192,17 @@ def latest_figures(folder: Path) -> dict[str, LatestFigure]:
     found: dict[str, LatestFigure] = {}
     for number, place, index in _indexes(folder):
         for name, entry in index["figures"].items():
-            if name not in found or entry["scale"] == found[name].entry["scale"]:
-                found[name] = LatestFigure(number, place, entry)
+            if SUPPLEMENTS in index:
+                if name in found and found[name].edition == index[SUPPLEMENTS]:
+                    found[name] = replace(found[name], claims_folder=place)
+            elif name not in found or entry["scale"] == found[name].entry["scale"]:
+                found[name] = LatestFigure(number, place, entry, place)
     return found
 
 
 def latest_claims(figures: Mapping[str, LatestFigure]) -> dict[str, pd.DataFrame]:
     """The claims of `latest_figures`, by id; errors as for `kept_claims`."""
-    return {name: claims_of(figure.folder, name)[0] for name, figure in figures.items()}
+    return {name: claims_of(figure.claims_folder, name)[0] for name, figure in figures.items()}
 
 
 def names_in_common(of: Sequence[Edition]) -> list[str]:

@@ -92,8 +92,13 @@ def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns chain, iteration and n_clusters at least.
     """
+    return interval_of_counts(late_counts(trace))
+
+
+def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
+    """The numbers of clusters of which `interval_of_trace` is the interval."""
     columns = ("chain", "iteration", "n_clusters")
-    return interval_of_counts(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
+    return np.asarray(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
 
 
 def interval_of_run(run: "Run") -> tuple[int, int]:

@@ -22,7 +22,7 @@ from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
     Late,
     clusterings_of,
-    interval_of_trace,
+    late_counts,
     late_partitions,
     pooled_estimate,
     select_draws,
@@ -65,7 +65,8 @@ def assemble(
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
     trace = _diagnosed_trace(store.path)
-    interval = interval_of_trace(trace)
+    counts = late_counts(trace)
+    interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
@@ -84,7 +85,8 @@ def assemble(
         if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
-        listed_partitions, interval, joined_by = _join(plan, store, averaged_draws, interval, gap)
+        listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
+        interval = interval_of_counts(counts)
         pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
     # what pools chains that differ describes none of them
     if judged.converged is False:
@@ -100,6 +102,7 @@ def assemble(
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
+    summary[schema.AS_THE_ESTIMATE] = float(np.mean(counts == summary["point_estimate"]["n_clusters"]))
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by
     if groups is not None:
@@ -143,12 +146,12 @@ def _may_have_groups(plan: "Plan") -> bool:
 
 
 def _join(
-    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: tuple[int, int], gap: float
-) -> tuple[dict[int, NDArray[np.int32]], tuple[int, int], dict[str, Any]]:
-    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, the 95 % interval of the number
-    of clusters, and what the summary says of it. Draws that cannot be joined stay as they are."""
+    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: NDArray[np.int64], gap: float
+) -> tuple[dict[int, NDArray[np.int32]], NDArray[np.int64], dict[str, Any]]:
+    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, their numbers of clusters,
+    and an entry for the summary. Draws that cannot be joined stay as they are, with their numbers, `components`."""
     joined, why_not = join_draws(plan.dataset, draws, [gap])
-    joined_by = {"gap": gap, "components": list(components), "why_not": why_not}
+    joined_by = {"gap": gap, "components": list(interval_of_counts(components)), "why_not": why_not}
     if not joined:
         return {c: rows.labels for c, rows in draws.items()}, components, joined_by
     partitions = {c: rows.labels for c, rows in joined[0].items()}
@@ -159,7 +162,7 @@ def _join(
     arrays = [array_of(values, field.type) for values, field in each]
     store.write_parts(schema.JOINED, [pa.Table.from_arrays(arrays, schema=columns)])
     counts = np.concatenate([labels.max(axis=1) + 1 for labels in partitions.values()])
-    return partitions, interval_of_counts(counts), joined_by
+    return partitions, counts, joined_by
 
 
 def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:

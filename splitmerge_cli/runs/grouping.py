@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
 from splitmerge_cli.runs.clusterings import Late
@@ -177,7 +178,7 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
     if stored is None or are_apart(stored):
         return None
     clusters, groups, (low, high) = stored["n_clusters"], stored["n_groups"], stored["interval"]
-    number = f"95 %: {low} group{'s' * (low != 1)}" if low == high else f"95 %: {low} to {high} groups"
+    number = f"95 %: {span(low, high)} group{'s' * (high != 1)}"
     fall = describe_fall(stored)
     if groups > 1:
         return (

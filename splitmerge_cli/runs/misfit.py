@@ -100,7 +100,8 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
     several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"))
-    if overlap := do_overlap(summary):
+    overlap = do_overlap(summary)
+    if overlap or differs_from_one(summary):
         share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
         groups = summary.get(schema.GROUPS)
         if groups is not None and are_apart(groups):
@@ -108,12 +109,19 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         elif several:
             yield f"the clusters overlap: {share}, on average"
         else:
-            yield f"the rows do not separate into groups: the draws that divide them do so at other places ({share})"
+            yield f"the rows do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
         yield name_unlike(unlike)
     # where groups were looked for their line says more
     if several and (overlap or unlike) and not {"topics", schema.GROUPS, schema.JOINED_BY} & summary.keys():
         yield "clusters may be parts of one group: their number is the number of the model's components"
+
+
+def differs_from_one(summary: Mapping[str, Any]) -> bool:
+    """Whether the estimate is one cluster while most draws divide the rows."""
+    is_one = summary["point_estimate"]["n_clusters"] == 1 and schema.JOINED_BY not in summary
+    share, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
+    return is_one and share < 0.5 and certainty is not None
 
 
 def do_overlap(summary: Mapping[str, Any]) -> bool:

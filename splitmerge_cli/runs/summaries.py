@@ -18,6 +18,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
     column_lines,
     number_clusters,
     shorten,
+    span,
 )
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
@@ -180,14 +181,13 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """Describe how many components were joined into the clusters of a run, or why they were not joined."""
     if (joined := summary.get(schema.JOINED_BY)) is None:
         return
-    gap, (low, high) = f"with gap={joined['gap']:g}", joined["components"]
+    low, high = joined["components"]
     if why_not := joined["why_not"]:
-        yield f"{gap} clusters are not joined: {why_not}"
+        yield f"gap={joined['gap']:g} joins no clusters: {why_not}"
         return
-    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     yield (
-        f"{gap} the model's components ({number}, 95 %) are one cluster where the density falls by less than "
-        f"{1 - math.exp(-joined['gap']):.0%} between them; gap=0 lists the components"
+        f"a cluster joins components of the model ({span(low, high)} of them, 95 %) between which the density falls by "
+        f"less than {1 - math.exp(-joined['gap']):.0%} (gap={joined['gap']:g}); gap=0 lists the components"
     )
 
 
@@ -216,11 +216,17 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
+    number, share = summary["point_estimate"]["n_clusters"], summary.get(schema.AS_THE_ESTIMATE)
     labels = summary["point_estimate"].get("labels") or []
-    sizes = np.bincount(labels).tolist() if unit == "clusters" else []
-    small = sum(is_outlying(size, len(labels)) for size in sizes)
-    counted = f"; the estimate has {len(sizes):,}, {small:,} of which hold{'s' * (small == 1)} outliers" * (small > 0)
-    yield f"95 % interval of the number of {unit}: {low:,} to {high:,} (second halves of {chains}){counted}"
+    small = sum(is_outlying(size, len(labels)) for size in np.bincount(labels).tolist()) if unit == "clusters" else 0
+    if low == high:
+        amount = "at least 95%" if share is None or number != low else _name_share(share)
+        line = f"number of {unit}: {low:,} in {amount} of the draws (second halves of {chains})"
+    else:
+        line = f"95 % interval of the number of {unit}: {low:,} to {high:,} (second halves of {chains})"
+        if share is not None:
+            line += f"; {_name_share(share)} of the draws have {number:,}" + ", as the estimate" * (not small)
+    yield line + f"; the estimate has {number:,}, {small:,} of them outliers" * (small > 0)
     if outside := describe_outside(interval, summary, unit):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
@@ -254,8 +260,14 @@ def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit
     return f"the estimate has {_count(chosen['n_clusters'], unit)}, outside this interval: {why}"
 
 
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit if number != 1 else unit[:-1]}"
+def _name_share(share: float) -> str:
+    """A share of the draws in words: no number stands for all of them, or none, but that itself."""
+    shown = f"{share:.0%}"
+    return {"0%": "fewer than 1%", "100%": "more than 99%"}.get(shown, shown) if 0 < share < 1 else f"{share:.0%}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what if number != 1 else what[:-1]}"
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:

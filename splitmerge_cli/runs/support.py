@@ -47,5 +47,6 @@ wide as the column the mean log density over a step is at most 0.003 nats from t
 def has_steps(dataset: Dataset) -> bool:
     """Whether real columns are recorded in steps that are not `FINE`: tails of Student's t take no step."""
     resolution = settle_resolution(dataset, {})["resolution"]
-    x = np.asarray(dataset.values, dtype=np.float64)
+    is_real = slice(None) if dataset.types is None else [column.type == "real" for column in dataset.types]
+    x = np.asarray(dataset.values[:, is_real], dtype=np.float64)
     return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())

@@ -180,17 +180,12 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
 
     title = ("sparse " if sparse else "") + _format_points(points)
     if has_tails:
-        held, integrable = _hold_scales(points, options)
 
-        def weigh_tails(scales: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
-            if isinstance(scales[0], tuple) or isinstance(scales[1], tuple):
-                raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
+        def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
-            return tailed_log_weight(points, concentration, prior, covariance, m0, scales[1], a0, scales[0], weights)
+            return tailed_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, weights)
 
-        build_weighted, states = partial(_with_weights, another), mixture_states(size)
-        at_start, integrated = partial(weigh_tails, held, WEIGHTS[:size]), partial(weigh_tails, integrable, None)
-        return _mixture_case(build_weighted, states, at_start, options, title, integrated)
+        return _case_with_tails(another, points, weigh_tails, options, title)
     summed = partial(weigh, sums=True) if selects else None
     return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title, summed)
 
@@ -217,6 +212,27 @@ def _with_weights(build: Callable[[], Model]) -> Model:
     parameters[-model.N :, 0] = WEIGHTS[: model.N]
     model.set_parameters(parameters)
     return model
+
+
+def _case_with_tails(
+    build: Callable[[], Model],
+    reals: NDArray[np.float64],
+    weigh: Callable[[Any, Any, Any, Concentration], Callable[[State], float]],
+    options: dict[str, Any],
+    title: str,
+) -> Case:
+    """The case of a mixture whose rows have weights in these columns. `weigh` gives log weights for b0, kappa0, weights
+    and a concentration; of no weights, with these and the degrees of freedom integrated out."""
+
+    def weigh_scales(scales: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
+        if isinstance(scales[0], tuple) or isinstance(scales[1], tuple):
+            raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
+        return weigh(*scales, weights, concentration)
+
+    held, integrable = _hold_scales(reals, options)
+    at_start, integrated = partial(weigh_scales, held, WEIGHTS[: len(reals)]), partial(weigh_scales, integrable, None)
+    states = mixture_states(len(reals))
+    return _mixture_case(partial(_with_weights, build), states, at_start, options, title, integrated)
 
 
 def _case_of_reals(
@@ -353,6 +369,13 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         )
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
+    if options.get("tails") == "t":
+
+        def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
+            own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
+            return mixed_log_weight(x, types, (2, 3, 0, 0, 0), **own)
+
+        return _case_with_tails(made, x[:, 3:], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects else None
     return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}", summed)
 

@@ -125,6 +125,8 @@ def tailed_log_weight(
     are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
     Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
 
+    A missing cell (NaN), which diag alone takes, has no factor.
+
     Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
     """
     y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
@@ -203,8 +205,14 @@ def _every(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 def weighted_log_lik(
     y: NDArray[np.float64], covariance: str, kappa0: float, a0: float, b0: ArrayLike, w: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Log marginal likelihood of rows about m0 as one cluster, shape ``[...]`` for weights ``[..., rows]``."""
+    """Log marginal likelihood of rows about m0 as one cluster, shape ``[...]`` for weights ``[..., rows]``; missing
+    cells of diag have no factor."""
     (n, D), mass = y.shape, w.sum(axis=-1)
+    if (absent := np.isnan(y)).any():
+        columns = zip(y.T, ~absent.T, np.broadcast_to(np.asarray(b0, dtype=float), D), strict=True)
+        cells = [(column[there, None], b, w[..., there]) for column, there, b in columns if there.any()]
+        total = sum(weighted_log_lik(column, covariance, kappa0, a0, b, of_row) for column, b, of_row in cells)
+        return np.broadcast_to(np.asarray(total), mass.shape)
     scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
     mean = w @ y / mass[..., None]
     off = y - mean[..., None, :]
@@ -231,13 +239,13 @@ def mixed_log_weight(
     `types` are words of ``mixed_cells.TYPES``, `levels` the levels of categorical and ordinal columns. The options are
     the model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a
     number or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in
-    `gaussian_log_weight`.
+    `gaussian_log_weight`. With tails=t the rows have `weights`, as in `tailed_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
     """
     values = np.asarray(x, dtype=float)
-    options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, **options}
+    options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, "tails": "normal", **options}
     power, reals = options["power"], [j for j, type in enumerate(types) if type == "real"]
     rates = iter(np.broadcast_to(np.asarray(options["rate"], dtype=float), list(types).count("count")))
     rate_of = {j: float(next(rates)) for j, type in enumerate(types) if type == "count"}
@@ -252,7 +260,9 @@ def mixed_log_weight(
         total += gammaln(all_shape) - gammaln(shape) - power * gammaln(cells + 1).sum()
         return float(total - all_shape * np.log(all_rate))
 
-    of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution", "power")]
+    has_tails = options["tails"] == "t"
+    further = ("weights",) if has_tails else ("resolution", "power")
+    of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", *further)]
 
     def log_ordinal(codes: NDArray[np.int64], j: int) -> float:
         column = values[:, j]
@@ -266,7 +276,8 @@ def mixed_log_weight(
         return float(logsumexp(total) - np.log(8 * np.exp(-(np.linspace(-2.4, 2.4, 27) ** 2) / 2).sum()))
 
     # of the uniform prior of partitions the weight is the likelihood
-    log_reals = gaussian_log_weight(values[:, reals], 1.0, "uniform", *of_reals) if reals else None
+    weigh = tailed_log_weight if has_tails else gaussian_log_weight
+    log_reals = weigh(values[:, reals], 1.0, "uniform", *of_reals) if reals else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0 if log_reals is None else log_reals((tuple(z.tolist()), int(z.max()) + 1))

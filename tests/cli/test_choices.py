@@ -134,8 +134,9 @@ def test_a_folder_that_cannot_be_written_is_left_to_the_run(table: pd.DataFrame,
     assert _settle()[0].values["model"]["covariance"] == "full"
 
 
-def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str]) -> None:
-    """As it is made, and none with progress=none; what several comparisons ask for is fitted once."""
+def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it takes long, and none with progress=none; what several comparisons ask for is fitted once."""
+    monkeypatch.setattr(short_fits, "STEP_EVERY", 0.0)
     table.to_csv("t.csv", index=False)
     lines = [line for line in _settle()[1] if "leave-one-out" not in line]
     steps = [line for line in lines if line.endswith(" a row") or " (s.e. 0.000)" in line or " dropped," in line]
@@ -153,7 +154,9 @@ def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str]) -> None:
     ]
     assert fits == ["full", "full", "full", "diag"]
     _, quiet = _settle("progress=none", "resume=false")
-    assert not any(": 1.000 nats a row" in line or " dropped," in line for line in quiet)
+    monkeypatch.setattr(short_fits, "STEP_EVERY", 1e9)
+    for lines in (quiet, _settle("resume=false")[1]):
+        assert not any(": 1.000 nats a row" in line or " dropped," in line for line in lines)
     assert quiet[-1].startswith("model.covariance=auto: full, ") and quiet[-1].endswith(
         ": diag 2.000 behind (s.e. 0.000)"
     )
@@ -161,8 +164,13 @@ def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str]) -> None:
 
 @pytest.mark.parametrize("progress", ["lines", "none"])
 def test_an_object_is_fitted_once_for_all_comparisons(
-    table: pd.DataFrame, fits: list[str], progress: str, capsys: pytest.CaptureFixture[str]
+    table: pd.DataFrame,
+    fits: list[str],
+    progress: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(short_fits, "STEP_EVERY", 0.0)
     found = sm.sample(table, iterations=2, chains=1, progress=progress, options={"trace.partitions": 1})
     assert fits == ["full", "full", "full", "diag"]
     assert found.run.config["model"]["covariance"] == "full" and found.dataset.scales is not None
@@ -181,7 +189,7 @@ def test_columns_that_numbers_name_are_read_as_real_ones(fits: list[str]) -> Non
 def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, power: float) -> None:
     """Rows that repeat others are copies only in the reading that has real columns."""
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.integers(8, size=(40, 2)), rng.integers(2, size=(40, 3))])[rng.integers(40, size=100)]
+    rows = np.column_stack([rng.integers(900, size=(40, 2)), rng.integers(2, size=(40, 3))])[rng.integers(40, size=100)]
     as_counts, as_reals = (
         from_object(pd.DataFrame(rows, columns=[*"abcde"]), "mixed", types=dict.fromkeys("ab", word))
         for word in ("count", "real")

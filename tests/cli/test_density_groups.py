@@ -9,6 +9,7 @@ import pytest
 import smcmc as smcmc_library
 from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.grouping import (
     GAP,
@@ -63,7 +64,7 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
     low, high = run.summary["n_clusters_95"]
     components = (
-        f"with gap=0.25 the model's components ({low} to {high}, 95 %) are one cluster where the density falls "
+        f"a cluster joins components of the model ({span(low, high)} of them, 95 %) between which the density falls "
     )
     assert any(line.startswith(components) for line in again.stderr.splitlines())
     # levels, certainties and predictions are those of the joined clusters
@@ -146,7 +147,7 @@ def test_what_cannot_be_joined_is_refused(smcmc, words, why) -> None:
 def test_clusters_that_were_not_joined_are_the_components(smcmc) -> None:
     words = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT]
     result = smcmc("run", *words, "gap=0.25", "trace.partitions=0")
-    assert "with gap=0.25 clusters are not joined: no late partitions were recorded" in result.stderr
+    assert "gap=0.25 joins no clusters: no late partitions were recorded" in result.stderr
 
 
 def test_a_last_cluster_without_complete_rows_stays_apart() -> None:

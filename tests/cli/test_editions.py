@@ -24,14 +24,16 @@ from splitmerge_cli.papers import (
     overview,
     reproduce,
     rules,
+    supplement,
     verdict_tables,
     verdicts,
 )
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.report import report
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
-from splitmerge_cli.runs.store.manifest import write_sealed
+from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 
+KEPT = Path(__file__).parents[2] / "docs" / "reproduction"
 EXACT = ["sdds-fig1", "sdds-table1"]
 
 
@@ -101,9 +103,38 @@ def test_a_rule_is_what_it_makes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     assert rules.changes(now, rules.rules()) == ["rule mixing (changed)", "rule most (changed)"]
 
 
-def test_no_rule_changed_since_the_last_edition() -> None:
-    index = kept.read_index(Path(__file__).parents[2] / "docs" / "reproduction" / "edition-2")
+@pytest.mark.parametrize("edition", [2, 3])
+def test_no_rule_changed_since_an_edition(edition: int) -> None:
+    index = kept.read_index(KEPT / f"edition-{edition}")
     assert kept.rule_changes(index, list(index["figures"])) == []
+    for name, digest in index.get("fixed by", {}).items():
+        assert sha256_of(KEPT.parent / name) == digest
+
+
+def test_claims_may_be_added_and_change_no_rule() -> None:
+    now = rules.rules()
+    before = now | {"files": {name: of for name, of in now["files"].items() if not name.endswith("/added.csv")}}
+    assert len(before["files"]) < len(now["files"]) and rules.changes(before, now) == []
+    changed = now | {"files": now["files"] | {"arm/added.csv": "0"}}
+    assert rules.changes(now, changed) == ["arm/added.csv (changed)"]
+    for paper in discovery.papers():
+        added = [claim for figure in paper.figures for claim in claims.added_claims(figure.id)]
+        assert added and all(claim.rule in claims.RULES and claim.because for claim in added)
+        known = [claim for figure in paper.figures for claim in claims.published_claims(figure.id)]
+        keys = [(claim.id, claim.data, claim.sampler, claim.metric) for claim in [*known, *added]]
+        assert len(set(keys)) == len(keys)
+
+
+def test_a_supplement_has_whole_tables_and_its_verdicts_count(original: Path) -> None:
+    root = original / "kept"
+    claim = claims.published_claims("sdds-fig1")[0]
+    again = verdicts.no_run(claim, "again")
+    new = verdicts.holds(replace(claim, metric="another"), 1.0, True, "new")
+    joined, units = supplement.join_verdicts(root, "sdds-fig1", [again, new])
+    before = kept.claims_of(root, "sdds-fig1")[0]
+    assert len(joined) == len(before) + 1 and joined["verdict"].tolist()[0] == UNDECIDED
+    assert joined.iloc[1:-1].equals(before.iloc[1:]) and joined["metric"].iloc[-1] == "another"
+    assert set(units["metric"]) == set(joined["metric"].iloc[1:])
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ def test_the_page_of_a_table(smcmc, table) -> None:
     assert str(of.summary["point_estimate"]["n_clusters"]) in page.text
     assert of.manifest.digest in page.text
     assert ":." not in page.text
-    assert "residual tie of" in page.text and "share of zeros" in page.text
+    assert "residual dependence of" in page.text and "share of zeros" in page.text
     assert "seed=1" in page.text and "init=one_cluster,singletons" not in page.text  # the other start is at hand
     assert "model.concentration=0.2,5" in page.text
     # nothing of the run is touched

@@ -9,7 +9,10 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.coupled_pairs import check_coupling
+from splitmerge_cli.api.selection import options_for
+from splitmerge_cli.api.tails import ALLOWED
 from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs.store.read import Run
 
 GENERATOR = np.random.default_rng(1)
@@ -52,9 +55,17 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
     frame.to_csv(tmp_path / "whole.csv", index=False)
     frame.iloc[2, 1] = np.nan
     frame.to_csv(tmp_path / "gaps.csv", index=False)
+    frame.assign(word=["a", "b", "c"] * 50).to_csv(tmp_path / "words.csv", index=False)
     told = ["model=gaussian", "model.tails=t", "iterations=20", "chains=2", "progress=none"]
     for path, keys, message in (
-        ("gaps.csv", [], "expected a table without missing cells, or model.tails=normal"),
+        (
+            "gaps.csv",
+            ["model.covariance=full"],
+            "row 3, column 2 ('y'): a missing cell; expected model.covariance=diag,",
+        ),
+        ("words.csv", ["model=mixed", "model.covariance=full"], "model.tails=t: model.covariance=full and a real cell"),
+        ("words.csv", ["model=mixed", "model.power=0.5"], "model.tails=t: model.power=0.5; expected model.power=1"),
+        ("words.csv", ["model=mixed", "model.select=true"], "model.select=true: expected model.tails=normal, got t"),
         ("whole.csv", ["model.power=0.5"], "model.tails=t: model.power=0.5; expected model.power=1"),
         ("whole.csv", ["model.resolution=0.1"], "model.tails=t: a column has a resolution"),
         ("whole.csv", ["sampler=subcluster"], "sampler=subcluster"),
@@ -72,7 +83,7 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
 def test_auto_takes_the_tails_of_the_higher_density(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Three groups with heavy tails are three clusters; columns with a missing cell have normal tails alone."""
+    """Three groups with heavy tails are three clusters, of a table with words and a missing cell, too."""
     monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (100,))
     centres = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[np.arange(150) % 3]
     frame = pd.DataFrame(POINTS + centres, columns=["x", "y"])
@@ -83,11 +94,22 @@ def test_auto_takes_the_tails_of_the_higher_density(
     assert "model.tails=auto: t; normal is 0." in capsys.readouterr().out
     assert (np.bincount(found.labels) > 20).sum() == 3
     frame.iloc[2, 1] = np.nan
-    keys = {"name": "gaussian", "covariance": "diag", "tails": "auto"}
+    keys = {"name": "gaussian", "covariance": "full", "tails": "auto"}
     assert sm.sample(keys, frame, **SHORT).run.config["model"]["tails"] == "normal"
+    assert f"model.tails=auto: normal ({ALLOWED})" in capsys.readouterr().out
+    frame["word"] = np.array(["a", "b", "c"])[np.arange(150) % 3]
+    assert options_for("mixed", from_object(frame, "mixed"))["tails"] == "auto"
+    found = sm.sample({"name": "mixed", "tails": "auto"}, frame, **SHORT)
+    assert found.run.config["model"]["tails"] == "t"
+    assert (np.bincount(found.labels) > 20).sum() == 3
+    # what a run with weights is asked for: which rows lie far away, and rows that it has not seen
+    weights = found.run.clusters()["weight"]
+    assert 2 <= (weights < 0.2).sum() <= 20
+    new = pd.DataFrame({"x": [12.0, np.nan], "y": [0.2, 1e4], "word": ["b", None]})
+    assert found.predict(new)[0] == found.labels[1]
     assert (
-        "model.tails=auto: normal (t allows no missing cells, no power and no columns in coarse steps)"
-        in capsys.readouterr().out
+        np.isfinite(found.log_predictive(new)).all() and np.isfinite(found.leave_one_out(states=40).log_density).all()
     )
+    assert found.run.summary["fit"]["draws"] > 0
     result = smcmc("run", "model=bernoulli", "model.tails=auto", "data=jain_neal", "iterations=20")
     assert result.exit_code == 2 and "model.tails" in result.stderr

@@ -10,6 +10,7 @@ from cli.calls import run_path
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
@@ -23,6 +24,7 @@ from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs import prepare, uncertainty
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.summaries import describe_interval
 
 MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
 MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]
@@ -89,18 +91,21 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     low, high = int(late[k]), int(late[len(late) - 1 - k])
     # of so few recorded partitions the interval is another
     assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
-    shown = f"{low:,} to {high:,}"
+    shown = span(low, high)
+    line = next(describe_interval((low, high), run.summary, "topics" if run.has_topics else "clusters"))
+    number = line.partition(" (second halves of")[0]
+    assert number.endswith(f": {shown}") or f": {shown} in " in number
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
     for text in (made.stderr, smcmc("diagnose", str(path)).stdout):
-        assert text.count("95 % interval of the number of") == text.count(f": {shown} (second halves of") == 1
+        assert " ".join(text.split()).count(line) == text.count("(second halves of") == 1
         assert (", outside this interval: " in " ".join(text.split())) == outside
     if not run.has_topics:
-        assert f": {shown} (second halves of" in smcmc("summary", str(path)).stdout
+        assert line in " ".join(smcmc("summary", str(path)).stdout.split())
         assert f"the posterior has {shown} clusters" in smcmc("summary", str(path), "--levels").stdout
     assert f" {low}–{high} " in smcmc("compare", str(path)).stdout
     assert smcmc("report", str(path)).exit_code == 0
     page = " ".join((path / "report.html").read_text().split())
-    assert f": {shown} (second halves of" in page
+    assert f"{line[0].upper()}{line[1:]}." in page
     assert (", outside this interval: " in page) == outside
     assert posterior.n_clusters_interval == (low, high) and f"(95 %: {shown}" in repr(posterior)
     assert ("the estimate lies outside" in repr(posterior)) == outside

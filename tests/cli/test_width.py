@@ -1,4 +1,4 @@
-"""Every line that the default command prints on a table fits in the 80 columns of a terminal."""
+"""Every line that the default command prints on a table, and every line of help, fits a terminal of 80 columns."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,8 @@ import pytest
 
 from splitmerge_cli import terminal
 from splitmerge_cli.api import candidates
+from splitmerge_cli.cli.commands import COMMANDS
+from splitmerge_cli.config.schema import all_keys
 
 RNG = np.random.default_rng(0)
 SIDE = np.repeat([0.0, 6.0], 30)
@@ -57,3 +59,18 @@ def test_the_lines_of_a_run_fit(smcmc, monkeypatch: pytest.MonkeyPatch, name: st
     assert ended.exit_code == 0 and not lines and folder.startswith("results/")
     shown = [line for line in ended.stderr.splitlines() if not line.startswith("next: ")]
     assert len(shown) > 8 and max(map(len, shown)) <= 80, [line for line in shown if len(line) > 80]
+
+
+def test_help_fits(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key begins a line of its own, whose text goes on below the text; commands stand in groups."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = [smcmc(*words, "--help").stdout.splitlines() for words in ([], ["run"], ["sweep"])]
+    assert max(len(line) for lines in shown for line in lines) == 80
+    commands, run, _ = ("\n".join(line.rstrip() for line in lines) for lines in shown)
+    keys = run.partition("defaults")[2].partition("The last line")[0].split("\n")[3:]
+    begun = [line[1:].partition("=")[0] for line in keys if line.strip() and line[1] != " "]
+    assert begun == [key for key, _ in all_keys()]
+    assert all(line.startswith(" " * 31) for line in keys if line[1:2] == " ")
+    assert all(word in run for word in ("model=auto", "mixed", "edges", "documents"))
+    groups = dict.fromkeys(command.group for command in COMMANDS.values())
+    assert [line[3:].partition(" ─")[0] for line in commands.split("\n") if line.startswith("╭─")][1:] == list(groups)

@@ -40,7 +40,7 @@ def article(folder: Path, text: str) -> articles.Article:
 
 def stored_claims(name: str) -> pd.DataFrame:
     """The claims of a figure in its last edition."""
-    return read_claims(overview.latest_figures(STORED)[name].folder / f"{name}-claims.csv", "")
+    return read_claims(overview.latest_figures(STORED)[name].claims_folder / f"{name}-claims.csv", "")
 
 
 @cache

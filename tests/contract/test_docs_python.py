@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import candidates, selection
+from splitmerge_cli.api import candidates, short_fits
 from splitmerge_cli.diagnostics import convergence
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ FILES = [
 def test_code_runs(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The blocks of a file, one after the other; chains are shortened, and count as converged all the same."""
     monkeypatch.setattr(convergence, "NOT_CONVERGED", np.inf)
-    monkeypatch.setattr(selection, "ITERATIONS", 30)
+    monkeypatch.setattr(short_fits, "ITERATIONS", 30)
     monkeypatch.setattr(candidates, "ROUNDS", (20, 40))
     blocks = re.findall(r"^```python\n(.*?)^```", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert blocks

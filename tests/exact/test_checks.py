@@ -116,6 +116,7 @@ OF_POINTS = {
     "sparse diag": ("gaussian", {"covariance": "diag"}, Dataset("t", "points", csr_array(POINTS)), None),
     "sparse iso": ("gaussian", {"covariance": "iso"}, Dataset("t", "points", csr_array(POINTS)), None),
     "mixed full": ("mixed", {"covariance": "full"}, Dataset("t", "mixed", POINTS, types=REAL), None),
+    "mixed, t, gaps": ("mixed", {"tails": "t"}, Dataset("t", "mixed", GAPS, types=REAL), TAILED),
     "mixed full, gaps": (
         "mixed",
         {"covariance": "full", "kappa0": "gamma(1,1)"},
@@ -326,7 +327,7 @@ def test_other_data_do_not_pass() -> None:
     found = unlike(find(model, from_object(tied, "points"), labels))
     assert "column 1 skewness within clusters" in found and "column 2 skewness within clusters" not in found
     tied[:, 0] = good[:, 0]
-    tie = "column 1 and column 2 residual tie within clusters"
+    tie = "column 1 and column 2 residual dependence within clusters"
     assert tie in unlike(find(model, from_object(tied, "points"), labels))
     assert tie in unlike(find(model, Dataset("t", "points", csr_array(tied)), labels))
     # which a full covariance describes
@@ -348,8 +349,8 @@ def test_what_a_mixed_table_ties_to_its_real_columns_is_found() -> None:
     table[:, 0] = x[:, 0] > 0
     found = unlike(find(model, Dataset("t", "mixed", table, types=types), labels))
     assert (
-        "column 1 and column 2 residual tie within clusters" in found
-        and "column 2 and column 3 residual tie within clusters" not in found
+        "column 1 and column 2 residual dependence within clusters" in found
+        and "column 2 and column 3 residual dependence within clusters" not in found
     )
 
 

@@ -1,6 +1,8 @@
 """Normal clusters with the tails of Student's t, by a weight of each row: weights and degrees of freedom given the
 partition by quadrature, the joint chain against the posterior with both integrated out, densities of rows whose weight
 is integrated out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`.
+
+``gaps`` is diag with missing cells, which is a mixed table; a table that has words, too, is in pieces at the end.
 """
 
 import itertools
@@ -15,8 +17,9 @@ from small_cases import check_resumption
 from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.row_weights import DEGREES
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -30,21 +33,41 @@ from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 COVARIANCES = ["diag", "iso", "full"]
+CASES = [*COVARIANCES, "gaps"]
 PRIOR = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [2.6, -1.0], [7.1, -0.2]])
+LACKS = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=bool)
+"""Missing cells of the points, of a row all."""
 LABELS = (0, 0, 1, 1)
 SCALES = PRIOR["kappa0"], PRIOR["a0"], PRIOR["b0"]
 PLACES = np.linspace(-40.0, 5.0, 1801)
 WEIGHTS = np.array([0.25, 1.75, 0.5, 3.0])
 
 
-def log_lik(covariance, points, weights, labels):
+def shape_of(case):
+    return "diag" if case == "gaps" else case
+
+
+def points_of(case, points=POINTS):
+    return np.where(np.resize(LACKS, points.shape), np.nan, points) if case == "gaps" else points
+
+
+def log_lik(case, points, weights, labels):
     given = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
-    return tailed_log_weight(points, 1.0, "uniform", covariance, *given, weights)((tuple(labels), max(labels) + 1))
+    return tailed_log_weight(points, 1.0, "uniform", shape_of(case), *given, weights)((tuple(labels), max(labels) + 1))
 
 
-def build(covariance, points=POINTS, **options):
-    return Gaussian(points, covariance=covariance, tails="t", prior="uniform", **PRIOR | options)
+def make(case, points, tails="t", **options):
+    """The model of a case, of points as they are."""
+    covariance = shape_of(case)
+    if case == "gaps":
+        return Gaussian.from_data(Dataset("t", "points", points), covariance=covariance, tails=tails, **options)
+    return Gaussian(points, covariance=covariance, tails=tails, **options)
+
+
+def build(case, points=None, **options):
+    points = points_of(case) if points is None else points
+    return make(case, points, prior="uniform", **PRIOR | options)
 
 
 def draw_states(covariance, points, labels, draws=4000, thin=6):
@@ -59,20 +82,21 @@ def draw_states(covariance, points, labels, draws=4000, thin=6):
     return np.array(found)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 def test_draws_given_the_partition_have_their_conditional(covariance):
     """Quadrature over the weights of two rows in a cluster: degrees of freedom by chi-square, a weight by Kolmogorov
     and Smirnov. A wrong number of columns, or another prior of the weights, is seen."""
-    points = POINTS[1:3]
+    points = points_of(covariance)[1:3]
     found = draw_states(covariance, points, (0, 0))
     t = np.linspace(-14.0, 4.1, 363)
     w = np.exp(np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1))
-    given = weighted_log_lik(points - PRIOR["m0"], covariance, *SCALES, w)
+    given = weighted_log_lik(points - PRIOR["m0"], shape_of(covariance), *SCALES, w)
+    cells = (~np.isnan(points)).sum(axis=1)
 
-    def weigh(columns=2, log_prior=stats.gamma.logpdf):
+    def weigh(columns=cells, log_prior=stats.gamma.logpdf):
         # a density in the logarithms of the weights
         log_p = np.array([given + (log_prior(w, nu / 2, scale=2 / nu) + np.log(w)).sum(axis=-1) for nu in DEGREES])
-        log_p += (0.5 * (columns - 2) * np.log(w)).sum(axis=-1)
+        log_p += (0.5 * (columns - cells) * np.log(w)).sum(axis=-1)
         return np.exp(log_p - log_p.max())
 
     def pvalues(density):
@@ -84,7 +108,8 @@ def test_draws_given_the_partition_have_their_conditional(covariance):
         return stats.chisquare(counts, by_nu * len(found)).pvalue, of_weight
 
     assert min(pvalues(weigh())) > 1e-3
-    assert pvalues(weigh(columns=3))[1] < 1e-9
+    # that of all columns where a cell is missing, else one more
+    assert pvalues(weigh(columns=2 if covariance == "gaps" else 3))[1] < 1e-9
     assert pvalues(weigh(log_prior=lambda w, a, scale: stats.gamma.logpdf(w, a + 0.5, scale=scale)))[1] < 1e-9
 
 
@@ -118,38 +143,45 @@ def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     np.testing.assert_array_equal(case.model.parameters, before)
 
 
-RESAMPLED = {"iso": ("b0", "kappa0"), "diag": ("b0", "kappa0"), "full": ("kappa0",)}
+RESAMPLED = {
+    "iso": ("b0", "kappa0"),
+    "diag": ("b0", "kappa0"),
+    "full": ("kappa0",),
+    "full, b0": ("b0",),
+    "gaps": ("b0", "kappa0"),
+}
 """Scales with a gamma prior beside weights of rows; diag of one column, which has one scale."""
 PRIORS = {"b0": (2.0, 1.5), "kappa0": (1.5, 3.0)}
 
 
 def probability_together(covariance, points, resampled, tails="t"):
     """Probability that two rows are together: weights and degrees of freedom integrated out, and over them the scales
-    by Gauss-Laguerre quadrature; b0 in variances of a column, of iso in their mean."""
-    unit = points.var(axis=0).mean()
+    by Gauss-Laguerre quadrature; each b0 in variances of its column, of iso in their mean."""
+    units = np.nanvar(points, axis=0)
+    units = [units.mean()] if covariance == "iso" else np.where(units > 0.0, units, 1.0).tolist()
     nodes = []
-    for key in ("b0", "kappa0"):
+    for key, unit in (*(("b0", unit) for unit in units), ("kappa0", 1.0)):
         shape, rate = PRIORS[key]
         x, p = roots_genlaguerre(6 if len(resampled) > 1 else 12, shape - 1)
-        held = [PRIOR[key]], [1.0]
-        nodes.append((x / rate * (unit if key == "b0" else 1.0), p / p.sum()) if key in resampled else held)
+        nodes.append((x / rate * unit, p / p.sum()) if key in resampled else ([PRIOR[key]], [1.0]))
     total = np.zeros(2)
-    for (b0, p), (kappa0, q) in itertools.product(*(zip(*each, strict=True) for each in nodes)):
+    for scales in itertools.product(*(zip(*each, strict=True) for each in nodes)):
+        *b0, kappa0 = (value for value, _ in scales)
         of_scales = PRIOR["m0"], kappa0, PRIOR["a0"], b0
         weigh = tailed_log_weight if tails == "t" else gaussian_log_weight
-        given = weigh(points, 1.0, "uniform", covariance, *of_scales, *([None] if tails == "t" else []))
-        total += p * q * np.exp([given(((0, 0), 1)), given(((0, 1), 2))])
+        given = weigh(points, 1.0, "uniform", shape_of(covariance), *of_scales, *([None] if tails == "t" else []))
+        total += np.prod([p for _, p in scales]) * np.exp([given(((0, 0), 1)), given(((0, 1), 2))])
     return total[0] / total.sum()
 
 
-@pytest.mark.parametrize(
-    "covariance", [pytest.param(c, marks=() if c == "iso" else pytest.mark.slow) for c in RESAMPLED]
-)
-def test_weights_go_with_resampled_scales(covariance):
+@pytest.mark.parametrize("case", [pytest.param(c, marks=() if c == "iso" else pytest.mark.slow) for c in RESAMPLED])
+def test_weights_go_with_resampled_scales(case):
     """The joint chain of partition, weights and scales has the posterior of partitions, which differs from that without
     either."""
-    points, resampled = np.array([[0.1, 1.3], [2.0, -0.5]]), RESAMPLED[covariance]
+    points, resampled, covariance = np.array([[0.1, 1.3], [2.0, -0.5]]), RESAMPLED[case], case.split(",")[0]
     points = points[:, :1] if covariance == "diag" else points
+    if covariance == "gaps":
+        points = np.array([[0.1, np.nan], [2.0, -0.5]])
     expected = probability_together(covariance, points, resampled)
     rng = Rng(3)
     model = build(covariance, points, **{key: "gamma({},{})".format(*PRIORS[key]) for key in resampled})
@@ -164,22 +196,25 @@ def test_weights_go_with_resampled_scales(covariance):
 def log_density_of_new(covariance, x, k, weights, nu, labels=LABELS):
     """log p(x | cluster k) with its weight integrated out, by fine quadrature over its logarithm."""
     members = np.flatnonzero(np.array(labels) == k) if k <= max(labels) else np.empty(0, dtype=int)
-    points, w = np.vstack([POINTS[members], x]), weights[members]
-    without = log_lik(covariance, POINTS[members], w, [0] * len(members)) if len(members) else 0.0
+    of_case = points_of(covariance)
+    points, w = np.vstack([of_case[members], x]), weights[members]
+    without = log_lik(covariance, of_case[members], w, [0] * len(members)) if len(members) else 0.0
 
     every = np.column_stack([np.tile(w, (len(PLACES), 1)), np.exp(PLACES)])
-    log_p = weighted_log_lik(points - PRIOR["m0"], covariance, *SCALES, every) - without
+    log_p = weighted_log_lik(points - PRIOR["m0"], shape_of(covariance), *SCALES, every) - without
     log_p += stats.gamma.logpdf(np.exp(PLACES), nu / 2, scale=2 / nu) + PLACES
     return logsumexp(log_p) + np.log(PLACES[1] - PLACES[0])
 
 
 @pytest.mark.parametrize("nu", [1.0, 8.0, 128.0])
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
     """New rows, near and far, in a cluster and in a new one; a row left out, and a cluster that it leaves."""
     new = np.array([[0.3, 1.0], [40.0, -300.0]])
-    data, options = Dataset("t", "points", POINTS), {"covariance": covariance, "tails": "t", **PRIOR}
-    whole = Dataset("t", "points", np.vstack([POINTS, new]))
+    points = points_of(covariance)
+    new = points_of(covariance, new)
+    data, options = Dataset("t", "points", points), {"covariance": shape_of(covariance), "tails": "t", **PRIOR}
+    whole = Dataset("t", "points", np.vstack([points, new]))
     model = Gaussian.with_new(data, whole, **options)
     model.set_labels(np.array([*LABELS, 2, 2], dtype=np.int32))
     model.set_parameters([nu, *WEIGHTS])
@@ -198,7 +233,7 @@ def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
             if k < 3 and not (others == k).any():
                 assert log_density[i, k] == -np.inf
             else:
-                expected = log_density_of_new(covariance, POINTS[i], k, WEIGHTS, nu, others)
+                expected = log_density_of_new(covariance, points[i], k, WEIGHTS, nu, others)
                 assert log_density[i, k] == pytest.approx(expected, abs=2e-5)
 
 
@@ -215,9 +250,9 @@ def test_a_cluster_of_many_rows_is_a_student_t():
     np.testing.assert_allclose(model.log_predictive(20_000)[0][:, 0], expected, atol=2e-3)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 def test_rows_of_weight_one_are_those_of_normal_clusters(covariance):
-    model, normal = build(covariance), Gaussian(POINTS, covariance=covariance, prior="uniform", **PRIOR)
+    model, normal = build(covariance), build(covariance, tails="normal")
     for labels in (LABELS, (0, 1, 1, 2)):
         for each in (model, normal):
             each.set_labels(np.array(labels, dtype=np.int32))
@@ -227,37 +262,37 @@ def test_rows_of_weight_one_are_those_of_normal_clusters(covariance):
     assert model.log_prior_total() - normal.log_prior_total() == pytest.approx(prior, abs=1e-12)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 def test_statistics_leave_no_trace_of_moves(covariance):
     """Far outliers, scales resampled, many moves: all is as of a model that is set to the state, to the bit; and as the
     dense formulas have it."""
     rng = np.random.default_rng(4)
-    points = rng.standard_t(1.0, size=(60, 2))
+    points = points_of(covariance, rng.standard_t(1.0, size=(60, 2)))
     options = {"m0": 0.5, "kappa0": "gamma(2,3)", "a0": 1.5, "b0": 0.8, "prior": "uniform"}
-    model = Gaussian(points, covariance=covariance, tails="t", **options)
+    model = make(covariance, points, **options)
     draws = Rng(6)
     Chain(model, draws, [Dyadic(model, draws), Gibbs(model, draws), Refresh(model, draws)]).advance(200)
     for sampler in (Dyadic(model, draws), Gibbs(model, draws)):
         for _ in range(20):
             sampler.step()
-    again = Gaussian(points, covariance=covariance, tails="t", **options)
+    again = make(covariance, points, **options)
     again.set_labels(model.labels)
     again.set_parameters(model.parameters)
     np.testing.assert_array_equal(again.parameters, model.parameters)
     assert again.log_joint() == model.log_joint()
     kappa0, nu, *weights = model.parameters[:, 0].tolist()
     assert np.ptp(np.log(weights)) > 3
-    given = tailed_log_weight(points, 1.0, "uniform", covariance, 0.5, kappa0, 1.5, 0.8, np.array(weights))
+    given = tailed_log_weight(points, 1.0, "uniform", shape_of(covariance), 0.5, kappa0, 1.5, 0.8, np.array(weights))
     labels = tuple(model.labels.tolist())
     assert model.log_lik_total() == pytest.approx(given((labels, model.K)), abs=1e-6)
     assert model.hyperparameter_values == {"kappa0": kappa0, "nu": nu}
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 def test_a_state_with_weights_goes_on_to_the_bit(covariance):
     def chain():
-        options = {"b0": "hierarchical", "kappa0": "hierarchical", "concentration": "gamma(1,1)", "tails": "t"}
-        model = Gaussian(np.repeat(POINTS, 4, axis=0) * [1e-3, 7.0], covariance=covariance, **options)
+        options = {"b0": "hierarchical", "kappa0": "hierarchical", "concentration": "gamma(1,1)"}
+        model = make(covariance, np.repeat(points_of(covariance), 4, axis=0) * [1e-3, 7.0], **options)
         rng = Rng(6)
         return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
 
@@ -312,24 +347,61 @@ def test_refusals_name_the_key():
     for make, message in (
         (lambda: build("full", power=0.5), "model.tails=t: model.power=0.5; expected model.power=1"),
         (lambda: build("diag", resolution=0.1), "a column has a resolution; expected model.resolution=none"),
-        (lambda: build("full", gaps), "a real cell is missing; expected a table without missing cells"),
+        (lambda: build("full", gaps), "model.covariance=full and a real cell is missing; expected model.covariance="),
+        (lambda: Mixed(gaps, ("binary", "count"), tails="t"), "the table has no real column; expected model.tails"),
         (lambda: SparseGaussian(POINTS, tails="t"), "model.tails=t: the points are sparse; expected normal"),
         (lambda: Gaussian(POINTS, tails="x"), "model.tails=x: expected one of normal, t"),
     ):
         with pytest.raises(ValueError, match=message):
             make()
     data = Dataset("t", "points", gaps)
-    for covariance in ("diag", "full"):
-        with pytest.raises(ValueError, match=r"model\.tails=t"):
+    for covariance in ("iso", "full"):
+        with pytest.raises(ValueError, match=f"model.tails=t, model.covariance={covariance}: row 2.*=diag"):
             Gaussian.from_data(data, covariance=covariance, tails="t")
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", CASES)
 @pytest.mark.parametrize("points", [np.array([[1.5, -2.0]]), np.full((8, 2), 3.25), POINTS * 1e-12, POINTS * 1e12])
 def test_degenerate_points_give_a_chain(points, covariance):
-    model = Gaussian(points, covariance=covariance, tails="t", b0="hierarchical", kappa0="hierarchical")
+    model = make(covariance, points_of(covariance, points), b0="hierarchical", kappa0="hierarchical")
     rng = Rng(1)
     out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(300)
     for key in ("log_joint", "log_lik", "b0", "kappa0", "nu"):
         assert np.isfinite(out[key]).all()
     assert logsumexp(sum(model.left_out_predictive()), axis=1).shape == (len(points),)
+
+
+@pytest.mark.parametrize("case", ["diag", "full", "gaps"])
+def test_a_table_with_words_has_the_pieces_of_its_columns(case):
+    """Likelihoods, densities of new rows and of rows left out, and odds of a move: sums over the words and the points,
+    each a model of its own."""
+    new, words = points_of(case, np.array([[0.3, 1.0], [40.0, -300.0]])), np.array([0, 1, 0, 2, 1, 0])
+    reals, options = np.vstack([points_of(case), new]), {"covariance": shape_of(case), "tails": "t", **PRIOR}
+    types = [ColumnType("categorical", ("a", "b", "c")), ColumnType("real"), ColumnType("real")]
+
+    def parts(n):
+        table = np.column_stack([words[:n], reals[:n]])
+        return (
+            Dataset("t", "mixed", table, types=types),
+            Dataset("t", "mixed", table[:, :1].copy(), types=types[:1]),
+            Dataset("t", "points", table[:, 1:].copy()),
+        )
+
+    for n, labels in ((4, (0, 0, 1, 2)), (6, (*LABELS, 2, 2))):
+        models = [Mixed, Mixed, Gaussian]
+        given = [options, {}, options]
+        if n == 4:
+            models = [cls.from_data(data, **own) for cls, data, own in zip(models, parts(4), given, strict=True)]
+        else:
+            each = zip(models, parts(4), parts(6), given, strict=True)
+            models = [cls.with_new(data, whole, **own) for cls, data, whole, own in each]
+        for model in models:
+            model.set_labels(np.array(labels, dtype=np.int32))
+            if "nu" in model.hyperparameters:
+                model.set_parameters([2.0, *WEIGHTS])
+        densities = [m.left_out_predictive()[0] if n == 4 else m.log_predictive(4)[0] for m in models]
+        np.testing.assert_allclose(densities[0], densities[1] + densities[2], atol=1e-10)
+        assert models[0].log_lik_total() == pytest.approx(sum(m.log_lik_total() for m in models[1:]), abs=1e-10)
+    np.testing.assert_array_equal(models[0].row_weights, WEIGHTS)
+    for kind in (DrawnParameters, Shards):
+        assert models[0].capability(kind) is None

@@ -12,7 +12,7 @@ from sklearn.preprocessing import PowerTransformer
 
 import smcmc
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates
+from splitmerge_cli.api import candidates, scales
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -227,6 +227,17 @@ def test_negative_values_get_a_power() -> None:
     assert list(found) == ["left"] and isinstance(found["left"], float) and 1.5 < found["left"] < 3.0
     assert format_scales(found) == f"left yeo-johnson({found['left']:g})"
     assert find_scales(from_object(frame, "points", scale=found)) == {}
+
+
+def test_a_scale_reads_the_rows_that_it_was_not_found_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales are found on some rows; a 0 elsewhere has no logarithm."""
+    monkeypatch.setattr(scales, "MOST_ROWS", 200)
+    x = np.random.default_rng(1).lognormal(size=(1000, 1))
+    looked_at = np.random.default_rng(0).permutation(1000)[:200]
+    assert find_scales(from_object(x, "points")) == {1: "log"}
+    x[np.setdiff1d(np.arange(1000), looked_at)[0]] = 0.0
+    found = find_scales(from_object(x, "points"))
+    assert found[1] != "log" and from_object(x, "points", scale=found).scales is not None
 
 
 def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,11 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     first, *lines = describe_interval((3, 5), summary)
     assert first == "95 % interval of the number of clusters: 3 to 5 (second halves of 4 chains)"
     sizes = summary | {"point_estimate": estimate | {"labels": [0] * 60 + [1] * 60 + [2, 2, 3]}}
-    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of which hold outliers"
+    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of them outliers"
+    line = next(describe_interval((3, 5), summary | {"as_the_estimate": 0.62}))
+    assert line == f"{first}; 62% of the draws have 4, as the estimate"
+    line = next(describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))
+    assert line == "number of clusters: 4 in more than 99% of the draws (second halves of 4 chains)"
     assert len(lines) == bool(said)
     assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
 

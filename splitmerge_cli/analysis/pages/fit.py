@@ -46,8 +46,8 @@ def sections_of_fit(run: Run) -> Iterator[Markup]:
 
 
 def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
-    ties = [each for each in fit.checks if each.quantity.startswith("residual tie")]
-    alone = [each for each in fit.checks if not each.quantity.startswith("residual tie")]
+    ties = [each for each in fit.checks if each.quantity.startswith("residual dependence")]
+    alone = [each for each in fit.checks if not each.quantity.startswith("residual dependence")]
     unlike = [each for each in alone if each.is_unlike]
     tied = [each for each in ties if each.is_unlike and each.observed > each.high]
     yield paragraph(
@@ -60,7 +60,7 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
         parts.append(f"{len(unlike)} of {len(alone):,} quantities")
     if tied:
         parts.append(f"the ties of {len(tied):,} of {len(ties):,} pairs of columns")
-    # a tie is looked at on one side
+    # a dependence is tested on one side
     chance = checks.EXTREME * (len(alone) + len(ties) / 2)
     if not parts:
         yield paragraph("The data do not differ from the model in any checked quantity.", "strong yes")
@@ -84,15 +84,15 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (
-            "Pairs of columns, the largest excess of the tie within clusters over the model's first: square root of "
+            "Pairs of columns, the largest excess of the dependence over the model's first: square root of "
             "the sum of squared correlations of their residuals."
         )
         rows = [_check_row(each) for each in ties[: checks.TIES]]
-        yield table(["residual tie of", *heads], rows, caption, [1, 2, 3], "wide first")
+        yield table(["residual dependence of", *heads], rows, caption, [1, 2, 3], "wide first")
 
 
 def _check_row(each: Any) -> list[object]:
     alike = element("span", "no" if each.is_unlike else "yes", "v no" if each.is_unlike else "v yes")
     observed, median, low, high = map(short_number, (each.observed, each.median, each.low, each.high))
-    tie = each.quantity.startswith("residual tie")
+    tie = each.quantity.startswith("residual dependence")
     return [each.subject if tie else f"{each.subject}: {each.quantity}", observed, median, f"{low} to {high}", alike]

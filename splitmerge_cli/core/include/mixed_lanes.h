@@ -48,12 +48,6 @@ static inline void score_mixed(const double *block, const int32_t *code, ptrdiff
     }
 }
 
-static inline void weigh_mixed(const double *W, const double *power, double top, double *w)
-{
-    EACH_LANE(h)
-        LANES_TO(w + h) = LANES_AT(W + h) * lanes_exp(LANES_AT(power + h) - top);
-}
-
 /* Log density of the items of a tile (tiles.h) given drawn parameters: the log probability of each level, 0 of a
    missing cell; log rate and rate of each column of counts; mean, root and log root of the precision of each real
    column. */

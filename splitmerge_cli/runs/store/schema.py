@@ -81,6 +81,8 @@ CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+AS_THE_ESTIMATE = "as_the_estimate"
+"""Key of ``summary.json``: share of draws that have as many clusters as the point estimate."""
 FIRST_CLUSTER = "first_cluster"
 """Key of ``summary.json``: the number of the first cluster, or topic, in all tables. Runs made earlier have 0."""
 GROUPS = "density_groups"

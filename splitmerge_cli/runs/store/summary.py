@@ -119,6 +119,7 @@ class Summary(_Said):
     diagnostics: dict[str, FiniteFloat | None]
     point_estimate: Clustered
     first_cluster: Whole = 0
+    as_the_estimate: Share | None = None
     highest_log_joint: Clustered
     highest_log_lik: Clustered
     least_expected_vi: Clustered | None
