@@ -103,7 +103,7 @@ def answer(command: list[str], input_text: str | None = None) -> str:
 
 
 def missing(program: str, python: str | None) -> str | None:
-    """Return the packages to install, or None where the program is there."""
+    """Return the packages to install, or None if the program is there."""
     if program in MODULES:
         if python_of(MODULES[program], python) is not None:
             return None

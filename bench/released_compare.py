@@ -22,7 +22,7 @@ def compare(states: NDArray[np.int64], distribution: Distribution, seed: int = 0
         Places of the draws in the distribution.
     distribution : Distribution
     seed : int
-        Of the simulated noise.
+        Seed of the simulated noise.
 
     Returns
     -------

@@ -22,7 +22,7 @@ class Distribution:
     Attributes
     ----------
     number : dict
-        Of each state its place in the arrays.
+        Place of each state in the arrays.
     probability : ndarray of float
     clusters : ndarray of int
         Clusters, or topics, that hold an item.

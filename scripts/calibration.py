@@ -60,8 +60,8 @@ class Setting:
     ----------
     model : str
     options : dict
-        Of the model, as text of the configuration. Those that default to what the data are like have numbers here: a
-        prior that depends on the data is none that data can be drawn from.
+        Options of the model, as text of the configuration. Those that default to what the data are like have numbers
+        here: a prior that depends on the data is none that data can be drawn from.
     sampler : str
     N, D : int
         Items, and columns, tokens or words.
@@ -125,7 +125,7 @@ class Outcome:
     Attributes
     ----------
     ranks : dict of str to int
-        Of the state that made the data among the draws, by quantity.
+        Ranks of the state that made the data among the draws, by quantity.
     covered, stated, randomised : dict of str to float
         By quantity of `SETS`: whether the state is in the set that a run gives (of pairs the share), the posterior
         probability of that set, and whether it is in the randomised set of exactly `LEVEL`.
@@ -247,7 +247,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     ----------
     setting : Setting
     number : int
-        Of the data set; a seed, of the chain as well.
+        Number of the data set; a seed, of the chain as well.
     spec : RunSpecification
         As `Setting.specify` returns it.
     fitted : RunSpecification, optional

@@ -81,7 +81,7 @@ def values_of(model: Model, items: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def estimate(chains: CoupledChains, schedule: Schedule, items: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """H_{k:m} of every function by one pair of chains, without bias; None where it does not meet."""
+    """H_{k:m} of every function by one pair of chains, without bias; None if it does not meet."""
     total: Any = 0.0
 
     def add() -> None:

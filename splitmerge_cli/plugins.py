@@ -126,7 +126,7 @@ def _attempt(group: str, name: str) -> Any:
 
 
 def _find_expected(group: str, name: str, loaded: Any) -> str:
-    """Description of what an entry point should name in place of `loaded`; empty where that will do."""
+    """Description of what an entry point should name in place of `loaded`; empty if that will do."""
     if group == "paper":
         return "" if getattr(loaded, "__path__", None) else "a package with a module paper.py"
     module, base = BASES[group]

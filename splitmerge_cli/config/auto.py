@@ -32,7 +32,7 @@ class Choice:
         `ANY` of one that was in no race.
     sampler : str
     moves : int
-        Of the sampler before each scan.
+        Moves of the sampler before each scan.
     single : str
         The sampler where the schedule is the user's own.
     sets : int

@@ -1,7 +1,7 @@
 """Data sets, models and samplers of a configuration: names become code, and options are read, here and nowhere else.
 
-A class that lists its ``OPTIONS`` says itself what each takes. Of any other, as a user's own sampler or a function that
-makes data, the types come from its file and its signature, and ranges are checked by what is constructed.
+A class that lists its ``OPTIONS`` declares what each takes. For any other, such as a user's own sampler or a function
+that makes data, the types come from its file and its signature, and ranges are checked by what is constructed.
 """
 
 import inspect
@@ -275,7 +275,7 @@ def _hash(values: Mapping[str, Any]) -> int:
 
 
 def options_of(target: Any) -> dict[str, Option]:
-    """The options that a class lists, by name; empty where it lists none."""
+    """The options that a class lists, by name; empty if it lists none."""
     return {option.name: option for option in getattr(target, "OPTIONS", ())}
 
 

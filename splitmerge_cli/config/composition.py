@@ -57,7 +57,7 @@ class _Reading(NamedTuple):
     Attributes
     ----------
     chosen : mapping of str to str
-        The choice in each group; none where the choices are wrong, which whoever composes the whole says.
+        The choice in each group; none if the choices are wrong, which whoever composes the whole says.
     search_path : sequence of str
         Hydra's additional search path.
     """
@@ -175,7 +175,7 @@ def compose(
 
 
 def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str]) -> Composed | None:
-    """Compose overrides by what they name; None where they are not ``KEY=VALUE`` of
+    """Compose overrides by what they name; None if they are not ``KEY=VALUE`` of
     keys and choices that there are."""
     texts = _with_schedule(words)
     if not all(map(_GIVEN.match, texts)):

@@ -64,7 +64,7 @@ def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
 
 
 def check_importable(group: str, name: str) -> None:
-    """Raise a `ConfigError` where a choice is one of another distribution that cannot be used."""
+    """Raise a `ConfigError` if a choice is one of another distribution that cannot be used."""
     if name in plugin_names(group):
         try:
             plugins.check_name(group, name, _own_choices(group))

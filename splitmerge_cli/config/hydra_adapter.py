@@ -181,7 +181,7 @@ def quote_priors(override: str) -> str:
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
-    """Parse overrides; a `ConfigError` where one cannot be read."""
+    """Parse overrides; a `ConfigError` if one cannot be read."""
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
     except OverrideParseException as error:
@@ -202,7 +202,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
 
 
 def parse_override(text: str) -> ParsedOverride:
-    """Parse one override; a `ConfigError` where it cannot be read."""
+    """Parse one override; a `ConfigError` if it cannot be read."""
     return parse_overrides([text])[0]
 
 
@@ -347,7 +347,7 @@ class Launching:
     make : callable
         Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
     options : dict
-        Of the launcher.
+        Options of the launcher.
     """
 
     target: str

@@ -54,7 +54,7 @@ class Composed:
     chosen : dict of str to str or None
         The choice in each group.
     given : Given or None
-        What was named; None where nobody knows.
+        What was named; None if nobody knows.
     search_path : tuple of str
         Hydra's additional search path.
     words : tuple of str

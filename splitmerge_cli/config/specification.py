@@ -54,9 +54,9 @@ class Schedule:
     name : str
         ``move_only``, ``single_site``, ``full_scan``; ``mix`` of a weighted list.
     moves : int
-        Of the sampler before each scan.
+        Moves of the sampler before each scan.
     weights : tuple of float or None
-        Of the samplers, one of which is drawn; None: there is one.
+        Weights of the samplers, one of which is drawn; None: there is one.
     """
 
     name: str
@@ -78,7 +78,7 @@ class RunSpecification(Schema):
     values : mapping
         The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
     given : Given or None
-        What was named of it; None where nobody knows: `given_keys` finds out.
+        What was named of it; None if nobody knows: `given_keys` finds out.
     search_path : tuple of str
         Hydra's additional search path.
     words : tuple of str
@@ -186,7 +186,7 @@ class RunSpecification(Schema):
         return own_folders[0] if own_folders else None
 
     def with_fixed_length(self) -> "RunSpecification":
-        """Give the chains of this run a fixed length where nobody names one."""
+        """Give the chains of this run a fixed length if nobody names one."""
         return self.with_(iterations=self.default_iterations) if self.is_open else self
 
     def with_open_length(self) -> "RunSpecification":
@@ -314,7 +314,7 @@ def specification_of(
     values: Mapping[str, Any],
     **further: Any,
 ) -> RunSpecification:
-    """Put a specification together; raises a `ConfigError` where its keys do not go together."""
+    """Put a specification together; raises a `ConfigError` if its keys do not go together."""
     mix = values["schedule"].get("mix")
     weights = None if mix is None else tuple(entry["weight"] for entry in mix)
     schedule = Schedule(values["schedule"]["name"], values["schedule"].get("moves", 1), weights)
@@ -381,7 +381,7 @@ def differences(
     # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
-    left_out |= {"until"} if spec.is_open else set()  # where nobody names a length the program does
+    left_out |= {"until"} if spec.is_open else set()  # if nobody names a length the program does
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }

@@ -81,7 +81,7 @@ def locate(path: Any) -> Any:
 
 
 def load(path: Any) -> Any:
-    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` where that is not possible."""
+    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` if that is not possible."""
     _check_dotted(path)
     module, _, name = path.rpartition(".")
     try:

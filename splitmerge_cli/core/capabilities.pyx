@@ -6,7 +6,7 @@ What the likelihood or the state of a model *is* decides its base class; of thes
 state. `Weighted`: weights of clusters are part of the state. `Topics`: weighted; tokens of words in documents.
 
 What else a model *can do* is a `Capability`, an object that it makes when asked (``model.capability(KIND)``, None
-where it cannot); a model names any number of them in ``CAPABILITIES``:
+if it cannot); a model names any number of them in ``CAPABILITIES``:
 
 `DrawnParameters`: parameters of a cluster drawn given its items. `Shards`: statistics sent between processes. `PlugIn`:
 the density of an item at a cluster's estimated parameters.

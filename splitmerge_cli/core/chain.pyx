@@ -86,7 +86,7 @@ class Halted(Exception):
 
 
 def _consecutive(truth):
-    """True labels, numbered 0, 1, ...; -1 where they are not known."""
+    """True labels, numbered 0, 1, ...; -1 if they are not known."""
     labels, known = np.full(len(truth), -1, dtype=np.int32), truth >= 0
     labels[known] = np.unique(truth[known], return_inverse=True)[1]
     return {"truth": labels}
@@ -269,7 +269,8 @@ cdef class Chain:
     samplers : sequence of Sampler
         On this model and generator. Without `weights`, each makes a step in every iteration, in this order.
     weights : sequence of float, optional
-        Of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the others.
+        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the
+        others.
     thin : int
         Every thin-th iteration is recorded, and the start state as iteration 0.
     partitions : int

@@ -105,8 +105,8 @@ cdef class CoupledChains:
     lag : int
         Iterations by which X is ahead.
     weights : sequence of float, optional
-        Of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then each of
-        the others.
+        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then
+        each of the others.
     coupling : str
         How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
     replicas_x, replicas_y : sequence of Model

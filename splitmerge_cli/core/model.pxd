@@ -16,7 +16,7 @@ from splitmerge_cli.core.rng cimport Rng
 
 
 cdef class Model(Partition):
-    cdef readonly Prior prior       # of the partition; None where the state holds weights in its place (HDP)
+    cdef readonly Prior prior       # of the partition; None if the state holds weights in its place (HDP)
     cdef readonly bint conjugate    # parameters integrated out
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without

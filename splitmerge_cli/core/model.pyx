@@ -100,10 +100,10 @@ cdef class Model(Partition):
     """Static method (Generator, ``models.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
     CALIBRATION = {}
-    """Settings of the calibration by simulated data: by a name, which is empty where there is one, the fields of
-    ``Setting`` in ``scripts/calibration.py`` but the model; none where it has none."""
+    """Settings of the calibration by simulated data: by a name, which is empty if there is one, the fields of
+    ``Setting`` in ``scripts/calibration.py`` but the model; none if it has none."""
     QUANTITIES = ""
-    """The class of ``runs.quantities`` that says what of the data is checked, as module:name; empty: that of its
+    """The class of ``runs.quantities`` that measures the data in checks, as module:name; empty: the class of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     TAKES_EXPOSURE = False              # whether rows may have exposures
@@ -119,11 +119,11 @@ cdef class Model(Partition):
 
     @classmethod
     def find_capability(cls, kind):
-        """The class by which models of this class have a capability, a subclass of `kind`; None where they have not."""
+        """The class by which models of this class have a capability, a subclass of `kind`; None if they have not."""
         return next((own for own in cls.CAPABILITIES if issubclass(own, kind)), None)
 
     def capability(self, kind):
-        """The capability of this kind, an object that holds the model; None where it has none with its options."""
+        """The capability of this kind, an object that holds the model; None if it has none with its options."""
         found = self.find_capability(kind)
         return found(self) if found is not None and found.suits(self) else None
 
@@ -360,7 +360,7 @@ cdef class Model(Partition):
     # -- Python side
     @classmethod
     def accepts(cls, data):
-        """Whether the model reads a Dataset, and why not: by default those of its ``kind`` without missing cells.
+        """Whether the model reads a Dataset, and why not: by default data of its ``kind`` without missing cells.
 
         Returns
         -------
@@ -649,7 +649,7 @@ cdef class Model(Partition):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None where they are integrated
+        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None if they are integrated
         out."""
         return None
 

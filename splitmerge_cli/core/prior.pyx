@@ -81,7 +81,7 @@ cdef class Prior:
     """
 
     NAME = ""
-    """Its name in ``model.prior``; empty where a model has it for itself, and of an abstract class."""
+    """Its name in ``model.prior``; empty if a model has it for itself, and of an abstract class."""
     OPTIONS = ()
     """Its options in addition to the concentration; see ``core/options.py``."""
     TAKES_CONCENTRATION = True
@@ -134,7 +134,7 @@ cdef class Prior:
         -------
         tuple of float, or None
             (g, r): a cluster with n items has a gamma weight of shape n + g, and all components without items have one
-            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None where
+            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None if
             the prior has no such components.
         """
         return None

@@ -70,12 +70,12 @@ class Tempering(PythonSampler):
     Parameters
     ----------
     model : Model
-        Of the chain itself.
+        Model of the chain itself.
     rng : Rng
     make : callable
         Makes a replica of a power: its model and the samplers of an iteration.
     powers : sequence of float
-        Of the replicas, falling.
+        Powers of the replicas, falling.
     """
 
     MOVES = tuple(f"swap {t}" for t in range(1, MOST_LEVELS + 1))
@@ -133,7 +133,7 @@ class Tempering(PythonSampler):
         Parameters
         ----------
         samplers : sequence of Sampler
-            Of the chain itself, which moves, too.
+            Samplers of the chain itself, which also moves.
         """
         for t in range(1, rounds + 1):
             rates = self._swap_rates(samplers, iterations)

@@ -277,7 +277,7 @@ class Dataset:
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         As the class of the kind says: one item in each row (``documents``: in each training token).
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item, -1 where it is not known; ``documents``: true topic of each token.
+        int32 ``[N]``, true cluster of each item, -1 if it is not known; ``documents``: true topic of each token.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
@@ -298,7 +298,7 @@ class Dataset:
         `resolution` of models of such columns). Generated and published data are taken as they are.
     scales : tuple of Scale or None, or None
         ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
-        where all are in the units of the data.
+        if all are in the units of the data.
     reduction : Reduction or None
         ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
     exposure : numpy.ndarray or None

@@ -339,7 +339,7 @@ def has_counts(data: Any) -> bool:
 
 def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
     """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
-    `DataError` where a count is negative or no whole number.
+    `DataError` if a count is negative or no whole number.
     """
     values, vocabulary, names = table_of(data, "counts of words")
     try:

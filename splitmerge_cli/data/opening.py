@@ -157,7 +157,7 @@ def require_file(path: str | Path, expected: str) -> Path:
 
 
 def reject_address(path: str | Path) -> None:
-    """Raise `DataError` where a path that is not there is an address of the web."""
+    """Raise `DataError` if a path that is not there is an address of the web."""
     if address := _ADDRESS.match(str(path)):
         where = f"{address[1]}://{address[2]}"
         fetch = f"curl -LO {shlex.quote(where)}"
@@ -293,7 +293,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
 
 
 def check_rows(called: object, rows: int, each: int, unit: str) -> None:
-    """Raise a `DataError` where so many rows, documents or words, of so many bytes `each`, are more than the limit."""
+    """Raise a `DataError` if so many rows, documents or words, of so many bytes `each`, are more than the limit."""
     limit = Limit.current()
     most_rows = min(LARGEST, limit.size // each)
     if rows > most_rows:

@@ -80,7 +80,7 @@ def recognise(path: str | Path) -> Recognised:
 
 
 def _of_lines(file: Path) -> Recognised | None:
-    """By the first lines of a text; None where they may be rows of a table."""
+    """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
         # the last line may be cut
         lines = unpack(file, stream).read(HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]

@@ -34,7 +34,7 @@ def is_standard_input(path: object) -> bool:
 
 def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
     """Read standard input to its end with `read_all`, once: later calls return the same bytes. Raises a `DataError`
-    where it is a terminal, or is closed.
+    if it is a terminal, or is closed.
     """
     global _held
     stream = getattr(sys.stdin, "buffer", None)

@@ -49,7 +49,7 @@ def prepare(
     columns: Columns | None = None,
 ) -> dict[str, Any]:
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
-    array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
+    array of the data's size is made; a ValueError for what are no points, or a prior out of range. For the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With the `Columns` of all rows,
     of which these are a part, they are written over."""
     points = np.asarray(array, dtype=None if array.dtype == np.float32 and columns is None else np.float64)

@@ -556,7 +556,7 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
     alpha0, eta : float
         Concentration of the documents; parameter of the topics' symmetric Dirichlet prior.
     corpus_tokens : Tokens
-        Of the training documents. Read where words are held out.
+        Tokens of the training documents. Read where words are held out.
     heldout : Heldout
         `by` word: the tokens held out of every training document; theta of a document comes from its own state.
         `by` document: whole documents, of which `completion` sees the tokens marked `observed`.
@@ -638,7 +638,7 @@ def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, 
         Every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out
         does not depend on the others.
     particles : int
-        Of the filter; 0: no log likelihoods.
+        Particles of the filter; 0: no log likelihoods.
     scans : int
         Gibbs scans that are averaged, after as many of burn-in; 0: no mixtures.
 

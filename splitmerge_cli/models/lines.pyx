@@ -745,7 +745,7 @@ cdef class Lines(Uncollapsed):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (K, P): intercept, slope and, where the noise is unknown, its variance; None where
+        """ndarray of float64, shape (K, P): intercept, slope and, where the noise is unknown, its variance; None if
         they are integrated out."""
         if self.conjugate:
             return None

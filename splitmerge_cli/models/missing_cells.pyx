@@ -217,7 +217,7 @@ cdef class MissingCells:
         return np.asarray(found)
 
     cdef object in_units(self, values, const double *units):
-        """Cells as ``in_data_units`` gives them, in units; a ValueError where one is out of reach."""
+        """Cells as ``in_data_units`` gives them, in units; a ValueError if one is out of reach."""
         cdef Py_ssize_t t, c
         cdef double[::1] cells = np.array(values)
         for t in range(self.n):

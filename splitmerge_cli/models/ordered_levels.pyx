@@ -175,7 +175,7 @@ cdef class OrderedLevels:
         return log(total / sum if inverse else sum / total)
 
     cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
-        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: that of an
+        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: of an
         answer that it counts, given the others, as Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
         cdef point_weights points
         cdef Py_ssize_t c, r

@@ -84,7 +84,7 @@ def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
 
 def resolutions_of(resolution: Any, D: int, columns: Iterable[ArrayLike] | None, items: str = "columns") -> Numbers:
     """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each,
-    None where they are not at hand and ``auto`` finds none.
+    None if they are not at hand and ``auto`` finds none.
 
     Raises
     ------
@@ -129,9 +129,9 @@ def prior_of(
     ----------
     covariance : str
     m0 : float, sequence of D floats, or None
-        Of the configuration.
+        m0 of the configuration.
     b0 : float, sequence of D floats, Gamma, or None
-        Of the configuration; a `Gamma`: the scale is that at the start.
+        b0 of the configuration; a `Gamma`: the scale is the one at the start.
     mean, variance, span : ndarray of float, shape (D,)
         Of the data: means from `centre`, variances, ranges.
     centre : ndarray of float, shape (D,)

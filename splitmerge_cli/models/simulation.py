@@ -50,7 +50,7 @@ class Given:
     labels : ndarray of int64, shape (N,)
         Clusters, each number from 0 to K - 1 at least once.
     options : mapping
-        Of the model, none left to the data.
+        Options of the model, none left to the data.
     parameters : ndarray of float64 or None
         The parameters that a state holds in addition to the partition, as a model's ``parameters``: resampled scales,
         missing cells.
@@ -277,7 +277,7 @@ def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
 
 
 def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
-    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError where it was recorded without."""
+    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError if it was recorded without."""
     b0, kappa0 = given.options["b0"], given.options["kappa0"]
     rest = np.empty(0) if given.parameters is None else np.asarray(given.parameters, dtype=np.float64).ravel()
     for name in ("b0", "kappa0"):

@@ -27,7 +27,7 @@ class DynamicMixtureOfFiniteMixtures(TablePrior):
     concentration : float or Gamma
         alpha, the sum of the Dirichlet parameters; a `Gamma`: its prior, under which it is resampled.
     components : CountPrior
-        Of the number of components, which is at most 10^9.
+        Prior of the number of components, which is at most 10^9.
 
     Examples
     --------

@@ -49,15 +49,15 @@ def _drive(plan: Plan, numbers: Sequence[int], stop: Stop) -> list[State]:
         stop.drives(chain)
     states: list[list[State]] = [[] for _ in chains]
     with suppress(Halted):
-        while (left := plan.iterations - chains[0].iteration) > 0 and not stop.is_set():
+        while (remaining := plan.iterations - chains[0].iteration) > 0 and not stop.is_set():
             if plan.spec.is_adaptive:
-                made = advance_together(chains, left, workers=plan.workers)
+                advanced = advance_together(chains, remaining, workers=plan.workers)
             else:
-                made = [chains[0].advance(left)]
-            for number, chain, rows, kept in zip(numbers, chains, made, states, strict=True):
+                advanced = [chains[0].advance(remaining)]
+            for number, chain, rows, states_kept in zip(numbers, chains, advanced, states, strict=True):
                 check_densities(number, rows)
-                kept.extend(_late_states(plan, chain, rows))
-    return [state for kept in states for state in kept]
+                states_kept.extend(_late_states(plan, chain, rows))
+    return [state for states_kept in states for state in states_kept]
 
 
 def _late_states(plan: Plan, chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[State]:

@@ -27,7 +27,7 @@ def count_ordinal(dataset: Dataset) -> int:
 
 
 def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
-    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values, a value of a
+    """Iterations that a chain makes at most if nobody names a length: `WORK` over the number of values, a value of a
     row of reals that are jointly normal being as many as a quarter of its columns, and one more, and an ordinal one as
     many as `ANSWER`; of documents `TOKENS` over the number of tokens.
 

@@ -62,7 +62,7 @@ cdef class HashTables:
     centre : bool
         Project x - mean; without it, data of one sign have nothing in opposite buckets.
     seed : int
-        Of the directions.
+        Seed of the directions.
 
     Raises
     ------

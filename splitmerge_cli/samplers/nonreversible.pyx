@@ -104,7 +104,7 @@ cdef class Nonreversible(Sampler):
         return not self.options["directions"]
 
     def own_state(self):
-        """dict: the directions that are kept, as bits in hexadecimal digits; None where a step draws its own."""
+        """dict: the directions that are kept, as bits in hexadecimal digits; None if a step draws its own."""
         return {"directions": np.packbits(self.kept).tobytes().hex()} if len(self.kept) else None
 
     def set_own_state(self, value):

@@ -169,8 +169,8 @@ cdef class PGSM(SplitMerge):
         return self.take_a_path()
 
     cdef bint survives_without_weights(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
-        """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least that of the one
-        that follows the present sides, of whose weight their target is a part, over P."""
+        """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least the weight of
+        the one that follows the present sides, of whose weight their target is a part, over P."""
         cdef bint is_whole = self.on[SELECTION] and self.on[START] and self.on[STEPS]
         if not (self.is_bounded and is_whole and self.rng.role == ALONE):
             return True

@@ -102,12 +102,12 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     everything : bool
         Print a table for each small case.
     """
-    own = places(config_dir)
-    import_beside(own)
-    request = read_request(args, own, everything)
+    own_places = places(config_dir)
+    import_beside(own_places)
+    request = read_request(args, own_places, everything)
     console = Console()
     console = Console(width=max(console.width if console.is_terminal else 152, 110))
-    found: dict[str, list[Checked]] = {}
+    checked_by_model: dict[str, list[Checked]] = {}
     unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
     cases = build_cases(request)
@@ -115,7 +115,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         return verify_schedule(cases, args, request, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
         checked, rejected = check_case(case, request)
-        found.setdefault(model_name, []).extend(checked)
+        checked_by_model.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             unsupported.setdefault(name, {}).setdefault(reason, {})[model_name] = None
         worst += [(case.title, one) for one in checked if one.worst is not None]
@@ -124,7 +124,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
             continue
         else:
-            console.print(_summarise_model(model_name, found[model_name]), highlight=False, soft_wrap=True)
+            console.print(_summarise_model(model_name, checked_by_model[model_name]), highlight=False, soft_wrap=True)
         for title, one in worst if everything else _select_worst(worst):
             console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
         worst.clear()
@@ -132,14 +132,16 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         console.print(LEGEND, style="dim")
     for name, reasons in unsupported.items():
         supported = {
-            model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
+            model
+            for model, checked in checked_by_model.items()
+            if any(one.sampler == name.split()[0] for one in checked)
         }
         text = "; ".join(
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
         console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
-    forms = [one for checked in found.values() for one in checked]
+    forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summarise_all(forms, len(cases), wrong), highlight=False, soft_wrap=True)
     return 1 if wrong or not any(one.judged for one in forms) else 0
@@ -160,8 +162,8 @@ def _select_worst(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Check
     forms: dict[str, list[tuple[str, Checked]]] = {}
     for title, one in worst:
         forms.setdefault(one.cells[0], []).append((title, one))
-    for found in forms.values():
-        yield max(found, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
+    for checked in forms.values():
+        yield max(checked, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
 
 
 def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
@@ -175,8 +177,8 @@ def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
         parts.append(f"biased as printed: {_names(biased)}")
     if same := [one for one in judged if one.mode == "as_printed" and not one.biased]:
         parts.append(f"as printed like the exact one: {_names(same)}")
-    if left := [one for one in checked if not one.judged]:
-        parts.append(f"not compared, as iterations=0 and draws from a continuum cannot be listed: {_names(left)}")
+    if unjudged := [one for one in checked if not one.judged]:
+        parts.append(f"not compared, as iterations=0 and draws from a continuum cannot be listed: {_names(unjudged)}")
     line = Text(f"{model_name}: ")
     if wrong := [one for one in checked if one.mode == "exact" and not one.good]:
         line.append(f"NOT EXACT: {_names(wrong)}", style="bold red")
@@ -214,10 +216,10 @@ def build_cases(request: Request) -> list[tuple[str, Case]]:
     """Build the small cases of the models, all before the first is checked."""
     cases = []
     for model in request.models:
-        given = {key: model.options[key] for key in request.model_options if key in model.options}
+        options = {key: model.options[key] for key in request.model_options if key in model.options}
         for variant in [{}] if request.model_options else variants_of(model.target):
             try:
-                case = small_case(model.target, request.size, request.seed, {**variant, **given})
+                case = small_case(model.target, request.size, request.seed, {**variant, **options})
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"{model.title}: {error}") from error
             cases.append((model.name, case))
@@ -259,14 +261,14 @@ def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: 
 
 def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], request: Request) -> Iterator[Checked]:
     """Check a form once, or an adaptive one once for each way in which chains adapt."""
-    sampler, given = form.sampler, request.sampler_options
+    sampler, sampler_options = form.sampler, request.sampler_options
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
-    kernel = kernel_of(case, sampler, given)
+    kernel = kernel_of(case, sampler, sampler_options)
     exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
-    if is_adaptive and "adaptation" not in given:
+    if is_adaptive and "adaptation" not in sampler_options:
         ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]
     for way in ways:
         far, sampled = False, ["", ""]

@@ -56,19 +56,19 @@ def adaptive_frequencies(
     `build` makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
     Iterations count all chains together; before them each chain makes `discard` scans, which do not count.
     """
-    made = []
+    chains = []
     for number in range(CHAINS):
         model, rng = case.build(), Rng(seed, number)
         _set_to_mode(case, model, rng)
         samplers, scan = build(model, rng)
         warmup = (scan, discard)
-        made.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
-    adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
+        chains.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
+    adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
     history = adaptive.new_history(CHAINS)
-    for number, chain in enumerate(made):
+    for number, chain in enumerate(chains):
         chain.adapt_to(history, number)
-    advance_together(made, discard)
-    return _frequencies(case, made, iterations // CHAINS)
+    advance_together(chains, discard)
+    return _frequencies(case, chains, iterations // CHAINS)
 
 
 def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:

@@ -65,12 +65,12 @@ class LargePosterior:
         """Pairs of different items that are compared, shape (`TOGETHER`, 2): the first half of one component each, so
         that not all probabilities are about 0."""
         rng, z = np.random.default_rng(self.n_items), np.array(self.data["components"])
-        found: list[list[int]] = []
-        while len(found) < TOGETHER:
+        item_lists: list[list[int]] = []
+        while len(item_lists) < TOGETHER:
             i, j = sorted(rng.choice(self.n_items, 2, replace=False).tolist())
-            if [i, j] not in found and (len(found) >= TOGETHER // 2 or z[i] == z[j]):
-                found.append([i, j])
-        return np.array(found)
+            if [i, j] not in item_lists and (len(item_lists) >= TOGETHER // 2 or z[i] == z[j]):
+                item_lists.append([i, j])
+        return np.array(item_lists)
 
     def quantities(self, hyperparameters: tuple[str, ...]) -> list[str]:
         """Names of what means are given of, `hyperparameters` that are resampled at the end."""

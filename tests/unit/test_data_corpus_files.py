@@ -353,7 +353,7 @@ def test_texts_without_spaces_are_noted(words: list[str], language: str) -> None
     drawn = [rng.choice(words, 12) for _ in range(20)]
     assert not corpus(put("t.txt", "\n".join(map(" ".join, drawn))), stop_words="none").notes
     (note,) = [n for n in corpus(put("t.txt", "\n".join(map("".join, drawn)))).notes if "letters" in n]
-    assert re.match(rf"t.txt: words of {language} have \d+ letters in the mean, such as '.*': topics of whole", note)
+    assert re.match(rf"t.txt: words of {language} have \d+ letters on average, such as '.*': topics of whole", note)
     assert any(language in note for note in from_object(["".join(each) for each in drawn], "documents").notes)
 
 

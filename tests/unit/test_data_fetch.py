@@ -311,14 +311,17 @@ def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("status", "target", "message"),
     [
-        *((status, "{plain}", "redirects to {plain}: expected https") for status in (301, 302, 303, 307, 308)),
         *(
-            (302, target, "redirects to {target}: expected https")
+            (status, "{plain}", "redirects to {plain}: expected an https address")
+            for status in (301, 302, 303, 307, 308)
+        ),
+        *(
+            (302, target, "redirects to {target}: expected an https address")
             for target in ("ftp://127.0.0.1:9/b.txt", "file:///etc/hostname", "data:,x", "gopher://x/")
         ),
         (302, "{server}", "cannot be fetched: 302 .*infinite loop"),
         # to a server that redirects to another scheme
-        (302, "{second}", "redirects to {plain}: expected https"),
+        (302, "{second}", "redirects to {plain}: expected an https address"),
     ],
 )
 def test_a_redirect_to_another_scheme_is_refused(

@@ -112,7 +112,7 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
     ("cells", "message"),
     [
         (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
-        (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that tells .*: data.types={c:real} reads points"),
+        (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that shows .*: data.types={c:real} reads points"),
         (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
@@ -233,7 +233,7 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
             assert "column 3 ('a.3') holds the cells of column 1 ('a.1'): it is left out" in said
             assert get_kind(kind).new_items(data, frame).values.tolist() == frame.iloc[:, :2].to_numpy().tolist()
         assert csv(tmp_path / "t.csv", kind, columns=["a.3"]).values.tolist() == [[0.5], [1.5], [4.5]]
-        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns of that name; expected a.1, a.2, a.3"):
+        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns with that name; expected a.1, a.2, a.3"):
             csv(tmp_path / "t.csv", kind, drop=["a"])
 
 
@@ -250,7 +250,7 @@ def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
     path.write_text("user_id,x\n17,1.5\n23,2.5\n17,3.75\n9,0.5\n")
     read = csv(path, "mixed")
     assert read.columns == ["x"]
-    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is an item"
+    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is one item"
     assert said in read.notes[0]
     assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 

@@ -57,7 +57,7 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
 
     The text is gzipped if its name ends in .gz. The counts are int32, not writable; the indices of a row ascend; a
-    document without a word is an empty row. Raises a `DataError` where there are fewer documents, the text is none of
+    document without a word is an empty row. Raises a `DataError` if there are fewer documents, the text is none of
     this kind (the message names the row), or the arrays cannot be written.
     """
     sha256 = digest(path)
@@ -74,7 +74,7 @@ def read(path: Path, documents: int | None = None) -> csr_array:
 
 
 def parse(path: Path) -> csr_array:
-    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` where it is none
+    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` if it is none
     of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
     """
     with _Text(path, "read", Limit.current()) as text:

@@ -227,7 +227,7 @@ def dataset(
     options: dict[str, Any] | None = None,
 ) -> Dataset:
     """A data set of documents with so many words; `truth`: true topic of each training token, `options`: what the data
-    were made with. Raises a `DataError` where no training document has a token.
+    were made with. Raises a `DataError` if no training document has a token.
 
     ``meta["documents"]`` holds the number of training documents, of those without a token (empty), of words of the
     vocabulary, of training tokens, of held-out documents (by word: those with such a token), of held-out tokens and of

@@ -81,7 +81,7 @@ def corpus(
         in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
         cells that count the rows.
     encoding : str
-        Of all text.
+        Encoding of all text.
     stop_words, min_documents, max_share
         Which words are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
     N : int, optional
@@ -194,7 +194,7 @@ def format_of_lines(path: Path, encoding: str) -> str:
 
 
 def _ends_cells(lines: list[str]) -> str | None:
-    """Name the sign that may end the cells of a table of tokens; None where the lines are texts."""
+    """Name the sign that may end the cells of a table of tokens; None if the lines are texts."""
     for end, name in ("\t", "tab"), (";", "semicolon"), ("|", "vertical bar"), (",", "comma"):
         rows = [line.split(end) for line in lines]
         if {len(row) for row in rows} not in ({2}, {3}):

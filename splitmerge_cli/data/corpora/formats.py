@@ -71,7 +71,7 @@ def read_tokens(
     N: int | None,
 ) -> Read:
     """A table of document and word, a row per token, or of document, word and count; options as of
-    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` where it is not as said, a word is not in the
+    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` if it is not as said, a word is not in the
     vocabulary, or N is larger than the number of documents.
     """
     path = table.path
@@ -152,7 +152,7 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
 
 def text_column(table: Table) -> str | int | None:
     """Name, or number without a name, of the one column whose cells are mostly texts; None without one, a `DataError`
-    where there are several.
+    if there are several.
     """
     names = table.names
     if isinstance(table, Text):
@@ -307,7 +307,7 @@ def _look_up(
 
 def texts_in(folder: Path) -> list[Path]:
     """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out. Raises a
-    `DataError` where there is none.
+    `DataError` if there is none.
     """
     paths = (path for path in folder.rglob("*") if not path.is_dir())
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]

@@ -68,7 +68,7 @@ def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[st
 
 
 def check_words(documents: Iterable[Iterable[Any]]) -> None:
-    """Raise a `DataError` where a word of these sequences is no string."""
+    """Raise a `DataError` if a word of these sequences is no string."""
     if not all(isinstance(word, str) for document in documents for word in document):
         raise DataError("data: a word is not a string; expected texts, sequences of words, or an array of counts")
 

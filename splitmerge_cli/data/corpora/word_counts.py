@@ -66,7 +66,7 @@ def _words_or_numbers(path: Path, vocabulary: Path | None, encoding: str, words:
 def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     """Lines ``M WORD:COUNT ... WORD:COUNT``: a document with M different words, numbered from 0.
 
-    Without a vocabulary the words are their numbers, up to the largest. Raises a `DataError` where a line is not as
+    Without a vocabulary the words are their numbers, up to the largest. Raises a `DataError` if a line is not as
     said, has another number of pairs, a word twice, or one that is not in the vocabulary.
     """
     data = read_text(path, encoding) + b"\n"

@@ -65,7 +65,7 @@ def keep_words(
     texts : bool
         Whether the words were found in texts, not given as counts of words that somebody chose.
     encoding : str
-        Of the file of stop words.
+        Encoding of the file of stop words.
 
     Returns
     -------

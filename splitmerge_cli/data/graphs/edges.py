@@ -199,7 +199,7 @@ def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterato
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a network: their names, empty where one is known by its number alone; the node of every name that
+    """The nodes of a network: their names, empty if one is known by its number alone; the node of every name that
     the rows hold; true labels; whether the user says which nodes there are; notes on how they were read.
     """
 

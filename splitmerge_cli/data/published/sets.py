@@ -97,7 +97,7 @@ def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -
     """Notes on the present files of a set whose SHA-256 no source states, one each.
 
     `digest` finds the SHA-256 of a file for which none was recorded; without it the note names none. Raises a
-    `DataError` where the record of the digests, or a file, cannot be read.
+    `DataError` if the record of the digests, or a file, cannot be read.
     """
     notes = []
     for file in SETS[name].files:
@@ -141,7 +141,7 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
 
 
 def _read_digests(sums: Path) -> dict[str, str]:
-    """Read the recorded digests by name of file; empty where nothing was recorded."""
+    """Read the recorded digests by name of file; empty if nothing was recorded."""
     try:
         text = content(sums).decode("utf-8") if sums.exists() else ""
     except UnicodeDecodeError as error:

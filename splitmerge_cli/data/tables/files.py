@@ -83,7 +83,7 @@ def csv(
     decimal : {"auto", "point", "comma"}
         What stands before the decimals of the numbers of a text.
     encoding : str
-        Of a text.
+        Encoding of a text.
     sheet : str or int, optional
         Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
 

@@ -98,7 +98,7 @@ NAMED_AS_CLASS = re.compile(
 class Reading:
     """A column as it is read, or why it is not read.
 
-    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None where it is not read. `why` it is left
+    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None if it is not read. `why` it is left
     out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
     with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
     than its cells are written.
@@ -212,7 +212,7 @@ def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) 
     """Describe a column of numbers, none of them NaN, that tells the rows apart and nothing else; None of a column of
     data.
 
-    Its name is empty where it has none; `complete`: no cell is missing.
+    Its name is empty if it has none; `complete`: no cell is missing.
     """
     named = NAMED_AS_ID.fullmatch(name) is not None
     if len(values) < FEW or name.strip().lower() in COORDINATES:

@@ -45,7 +45,7 @@ class NoMixedTable(DataError):
 
 class RejectedColumns(DataError):
     """Columns that no type fits: the problem of the first, the columns to leave out, those that the user leaves out
-    among them (none where the user chose the columns), and overrides, each of which reads the table.
+    among them (none if the user chose the columns), and overrides, each of which reads the table.
     """
 
     def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
 
     Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
-    `NoMixedTable`; any other `DataError` where no column is left, or a type does not fit its column.
+    `NoMixedTable`; any other `DataError` if no column is left, or a type does not fit its column.
     """
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
@@ -209,7 +209,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
 
 
 def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
-    """Say what a column holds: its levels and how often they come, or its range; empty where all cells are missing."""
+    """Say what a column holds: its levels and how often they come, or its range; empty if all cells are missing."""
     if np.isnan(values).all():
         return ""
     if not type.levels:

@@ -80,7 +80,7 @@ class RowsReading(KindReading):
 
     def _leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
         """The columns of those that are read that are data, and their cells; `table` notes which are not. Raises a
-        `DataError` where none is left.
+        `DataError` if none is left.
         """
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None

@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 
 
 class Table:
-    """Columns of a file, all of one length (empty where they were not asked for), and where their rows are in it.
+    """Columns of a file, all of one length (empty if they were not asked for), and where their rows are in it.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Table:
         """Note which of the `unnamed` columns are left out, and what `reads` them.
 
         If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
-        Raises a `DataError` where a column without a name neither numbers nor names the rows, so that it may hold
+        Raises a `DataError` if a column without a name neither numbers nor names the rows, so that it may hold
         data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
         """
         for j in unnamed:

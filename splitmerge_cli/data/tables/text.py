@@ -47,7 +47,7 @@ class Text(Table):
     """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
 
     `data` are its rows, from `read_text`, `before` is the number of lines above them, `most` limits the columns, which
-    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` where there is
+    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` if there is
     no row, or the first has too many cells.
     """
 
@@ -122,7 +122,7 @@ class Text(Table):
         cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
         of its own is neither 0 nor 1.
 
-        Raises a `DataError` where it may be either: it counts them so above other cells; or it holds whole numbers,
+        Raises a `DataError` if it may be either: it counts them so above other cells; or it holds whole numbers,
         each once, above rows that are written with a point in two columns or more (of one column: the number 0); or,
         where `binary`, such numbers that are neither 0 nor 1.
         """
@@ -257,7 +257,7 @@ class Text(Table):
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
-        """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
+        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading.
         Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
         numeric, words = [j for j in columns_asked if j in kind], [j for j in columns_asked if j not in kind]

@@ -147,7 +147,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
 
 
 def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
-    """A column of text as numbers, null where a cell is missing; None where a cell is neither."""
+    """A column of text as numbers, null where a cell is missing; None if a cell is neither."""
     absent = pa.array(in_text(pc.utf8_trim_whitespace(table.cells(j)), wanted.missing))
     text = pc.utf8_trim(table.cells(j), " \t")
     plain = text if table.decimal == "." else pc.replace_substring(text, table.decimal, ".")

@@ -161,7 +161,7 @@ def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = 
 
 
 def _days(parts: dict[str, str | None], day_first: bool) -> float:
-    """Convert the parts of a date to days since 1970-01-01; raises a ValueError where there is no such day."""
+    """Convert the parts of a date to days since 1970-01-01; raises a ValueError if there is no such day."""
     number = {name: int(parts.get(name) or 0) for name in ("year", "day", "first", "second_", "hour", "minute")}
     year, day = number["year"], number["day"]
     if len(parts["year"] or "") < 4:
