@@ -27,6 +27,8 @@ import smcmc
 from bench import tomotopy
 from splitmerge_cli.analysis.new_documents import topic_states
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
+from splitmerge_cli.runs.draws import states_of
+from splitmerge_cli.runs.stored import specification_of
 
 SEED = 0
 HELD = 0.2
@@ -121,14 +123,22 @@ def unigrams(counts: csr_array) -> list[State]:
     return [(words[None, :] / words.sum(), np.ones(1))]
 
 
-def sample_states(counts: csr_array, iterations: int) -> tuple[list[State], str]:
-    """This program: draws of four chains, evenly spread."""
+def sample_states(
+    counts: csr_array, iterations: int | None, sampler: str | None = "smag", chains: int = 4
+) -> tuple[list[State], str]:
+    """This program: draws of the chains, evenly spread."""
     posterior = smcmc.sample(
-        {"name": "hdp", "eta": ETA}, counts, "smag", iterations=iterations, seed=SEED, progress="none"
+        {"name": "hdp", "eta": ETA},
+        counts,
+        sampler,
+        iterations=iterations,
+        chains=chains,
+        seed=SEED,
+        progress="none",
     )
-    draws = posterior._states(STATES)
+    draws = states_of(posterior.run, STATES)
     states = []
-    for state in topic_states(posterior.run.config["model"], posterior.dataset, draws, SEED):
+    for state in topic_states(specification_of(posterior.run).model, posterior.dataset, draws, SEED):
         phi = state.word_topics.T.toarray() + ETA
         phi = np.vstack([phi / phi.sum(axis=1, keepdims=True), np.full(phi.shape[1], 1 / phi.shape[1])])
         states.append((phi, state.alpha0 * state.weights))

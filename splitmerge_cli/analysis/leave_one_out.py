@@ -63,7 +63,7 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
     for row, state in enumerate(states):
         take_state(built, state, state.labels, state.K)
         log_density, log_weight = built.left_out_predictive()
-        log_predictive[row] = logsumexp(log_density + log_weight, axis=1)
+        log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
     log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
     return LeaveOneOut(log_density + dataset.log_jacobian, shape)

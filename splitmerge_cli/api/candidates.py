@@ -13,17 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
-from splitmerge_cli.api.readings import READINGS, REALS
+from splitmerge_cli.api.readings import READINGS, REALS, log_totals
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
-from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -31,16 +29,23 @@ from splitmerge_cli.runs.limits import count_ordinal
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
-WORK = 1_000_000_000
+WORK = 500_000_000
 """Approximate operations in the scans of a fit. If more are needed, its chains are shorter, down to `FEWEST`
 iterations."""
 FEWEST = 20
+COSTLY = 100_000_000
+"""Operations of a first fit from which on candidates are compared after `SOON` iterations, too."""
+SOON, FAR = 25, 20.0
+"""Iterations, and the standard errors by which what is dropped after them is behind: of the comparisons of 74 tables
+none had another sign after 100 iterations where it was above 10."""
 ANSWER = 200
-"""Operations that take as long as a scan of an ordinal cell."""
+"""Operations that take as long as a scan of an ordinal cell, or of an overdispersed count."""
 DRAWS = 80
 """Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
 """A candidate so many standard errors behind the best is dropped after the first fit."""
+CHANGE = 3.0
+"""Standard errors by which a longer fit changes a difference at most: what needs more is not fitted again."""
 FEW_DRAWS = 0.1
 """Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
 DOUBTED = 1.5
@@ -140,7 +145,7 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    density_by_covariance, facts = compare("covariance", compared, fits, problems)
+    density_by_covariance, facts = compare("covariance", compared, fits, problems, candidates)
     if all(problems.values()):
         reasons = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {reasons}")
@@ -149,18 +154,26 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
 
 
 def compare(
-    option: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
+    option: str,
+    candidates: Candidates,
+    fits: Fits,
+    problems: dict[str, str],
+    simplest: Sequence[str],
+    errors: float = 1.0,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
     """Leave-one-out log densities of the rows under each candidate; share of rows that rest on few draws, and seconds.
 
-    `problems` receives the reason why a candidate has no densities.
+    `problems` receives the reason why a candidate has no densities. A candidate is fitted again only if that can change
+    which one `rank` takes with the same `simplest` and `errors`: not if it is far behind, nor if it is harder than the
+    candidate that would be taken and not nearly so many errors ahead.
     """
     density_by_name: dict[str, NDArray[np.float64]] = {}
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     remaining = list(candidates)
     rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
-    for iterations_at_most in ROUNDS:
-        ahead = ""
+    is_costly = any(_count_operations(*candidate) * ROUNDS[0] > COSTLY for candidate in candidates.values())
+    for iterations_at_most in (SOON, *ROUNDS) if is_costly else ROUNDS:
+        ahead, far = "", FAR if iterations_at_most == SOON else BEHIND
         for name in list(remaining):
             options, dataset = candidates[name]
             began, iterations = time.process_time(), _shorten(options, dataset, iterations_at_most)
@@ -175,12 +188,17 @@ def compare(
                 fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
-        for name in remaining:
-            if _is_behind(density_by_name[ahead] - density_by_name[name], BEHIND):
-                fits.say(f"{option} {name}: dropped, more than {BEHIND:g} standard errors behind")
-        remaining = [
-            name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], BEHIND)
-        ]
+        near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]
+        taken = min(near, key=simplest.index, default=ahead)
+        harder = simplest[simplest.index(taken) + 1 :] if taken and iterations_at_most != SOON else ()
+        for name in list(remaining):
+            if _is_behind(density_by_name[ahead] - density_by_name[name], far):
+                fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
+            elif name in harder and _is_behind(density_by_name[taken] - density_by_name[name], CHANGE - errors):
+                fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}, which is simpler")
+            else:
+                continue
+            remaining.remove(name)
         if len(remaining) < 2 or _has_power(candidates[ahead][0]):
             break
     return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
@@ -259,31 +277,6 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
-def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
-    """Leave-one-out log probability of totals under a negative binomial distribution with mean and variance of the
-    others.
-
-    Examples
-    --------
-    >>> log_totals([3, 5, 4, 9]).round(2).tolist()
-    [-2.32, -2.11, -2.21, -3.98]
-    """
-    n = np.asarray(totals, dtype=np.float64)
-    mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
-    variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
-    size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
-    log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
-    return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
-
-
-def as_vectors(table: Dataset) -> Dataset | None:
-    """A mixed table, three columns at least, as vectors of counts; None if a cell is no whole number from 0."""
-    x, are_numbers = table.values, all(not one.levels or one.levels == ("0", "1") for one in table.types or ())
-    if table.N < 3 or x.shape[1] < 3 or not are_numbers or not ((x >= 0) & (x <= LARGEST) & (x == np.floor(x))).all():
-        return None
-    return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)
-
-
 def compare_readings(
     option: str,
     options: Mapping[str, Any],
@@ -321,11 +314,12 @@ def compare_readings(
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
-    density_by_reading, facts = compare(option, candidates, fits, problems)
+    # reals have the most parameters
+    simplest = sorted(candidates, key=lambda name: name == REALS)
+    density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    # reals have the most parameters
-    return rank(option, density_by_reading, facts, sorted(candidates, key=lambda name: name == REALS))
+    return rank(option, density_by_reading, facts, simplest)
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -346,8 +340,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     """
     options_given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}
-    density_by_reading, facts = compare("columns", candidates, fits, {})
-    return rank("columns", density_by_reading, facts, (AS_THEY_ARE, RESCALED), AHEAD)
+    order = (AS_THEY_ARE, RESCALED), AHEAD
+    return rank("columns", *compare("columns", candidates, fits, {}, *order), *order)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
@@ -370,11 +364,17 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
-    """Iterations of a first or second fit, fewer where a scan of the rows takes long."""
-    D = count_reals(dataset)
-    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * dataset.values.shape[1]
-    each += ANSWER * count_ordinal(dataset)
-    return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
+    """Iterations of a fit, fewer where a scan of the rows takes long."""
+    return int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, iterations), iterations))
+
+
+def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
+    """Count the operations, roughly, of a scan of the rows of a fit."""
+    D, columns = count_reals(dataset), dataset.values.shape[1]
+    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
+    is_overdispersed = options["name"] in of_given_totals()[1:]
+    each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
+    return min(dataset.N, MOST_ROWS) * max(each, 1)
 
 
 def of_given_totals() -> list[str]:

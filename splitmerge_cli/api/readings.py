@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.values import LARGEST
 
 COUNTS, REALS = "as counts", "as real numbers"
 ORDERED, CATEGORIES = "in their order", "as categories"
@@ -46,3 +51,28 @@ def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[
     """Types of the ratings or counts that have none yet, by the name of a reading; empty without any."""
     named = [key for key in columns_of(reading, dataset) if str(key) not in map(str, typed)]
     return {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}
+
+
+def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
+    """Leave-one-out log probability of totals under a negative binomial distribution with mean and variance of the
+    others.
+
+    Examples
+    --------
+    >>> log_totals([3, 5, 4, 9]).round(2).tolist()
+    [-2.32, -2.11, -2.21, -3.98]
+    """
+    n = np.asarray(totals, dtype=np.float64)
+    mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
+    variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
+    size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
+    log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
+    return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
+
+
+def as_vectors(table: Dataset) -> Dataset | None:
+    """A mixed table, three columns at least, as vectors of counts; None if a cell is no whole number from 0."""
+    x, are_numbers = table.values, all(not one.levels or one.levels == ("0", "1") for one in table.types or ())
+    if table.N < 3 or x.shape[1] < 3 or not are_numbers or not ((x >= 0) & (x <= LARGEST) & (x == np.floor(x))).all():
+        return None
+    return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.api.candidates import MOST_ROWS
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale
-from splitmerge_cli.data.tables.scaled import fit_power
-from splitmerge_cli.data.values import MAGNITUDE, is_sparse
+from splitmerge_cli.data.tables.scaled import fit_power, has_digits
+from splitmerge_cli.data.values import is_sparse
 
 SKEWED = 4.0
 """Standard errors of the skewness, under a normal distribution, beyond which a column is clearly skewed."""
@@ -101,10 +101,8 @@ def _candidates(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Iterat
         yield Scale(LOG)
     for power in dict.fromkeys((*POWERS, fit_power(cells))):
         scale = Scale(YEO_JOHNSON, power)
-        # a power far from the size of the cells leaves no digits to tell them apart; at the bounds none fits
-        y = scale.read(np.append(cells, ends))
-        is_inside = LEAST_POWER + 0.05 < power < MOST_POWER - 0.05
-        if is_inside and power != 1.0 and 1e-6 * np.abs(y).max() < np.ptp(y) < MAGNITUDE:
+        is_inside = LEAST_POWER + 0.05 < power < MOST_POWER - 0.05  # at the bounds none fits
+        if is_inside and power != 1.0 and has_digits(scale.read(np.append(cells, ends))):
             yield scale
 
 

@@ -41,7 +41,6 @@ from splitmerge_cli.api.candidates import (
     SCALES,
     Fits,
     as_records,
-    as_vectors,
     choose_reading,
     choose_scales,
     count_reals,
@@ -54,7 +53,7 @@ from splitmerge_cli.api.candidates import (
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
+from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.api.short_fits import CHAINS, short_fits
 from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
@@ -178,24 +177,15 @@ def _choose_options(
     """Choose what is left to the data when the model and the reading of ratings are known."""
     calibrates = OF_POWER in spec.to_choose
     of_reals = _with_reals(spec) if asks_counts else None
-    readings = [spec] if of_reals is None else [spec, of_reals]
-    rescaled = [_with_scales(reading) if asks_scales else None for reading in readings]
-    if OF_SCALE in spec.to_choose:
-        readings = [reading.with_({OF_SCALE: None}) for reading in readings]
-        spec = readings[0]
-        if not any(rescaled):
-            say(NOT_SKEWED)
-    compares = len(readings) > 1 or any(rescaled) or bool({OF_COVARIANCE, OF_TAILS} & spec.to_choose)
-    if not (compares or calibrates):
-        return Settled(spec, None)
     if calibrates:
         _require_power(spec.model.name)
-    by = (_describe_comparison() if compares else {}) | ({"powers": list(POWERS)} if calibrates else {})
-    decided, chosen = _settle_readings(readings, rescaled, say, fits)
+    readings = [spec] if of_reals is None else [spec, of_reals]
+    decided, chosen = _settle_readings(readings, asks_scales, say, fits)
+    by = (_describe_comparison() if chosen else {}) | ({"powers": list(POWERS)} if calibrates else {})
     if calibrates:
         decided, curve = _settle_power(decided, say, fits)
         chosen |= curve
-    return Settled(decided, chosen | {"by": by})
+    return Settled(decided, chosen | {"by": by} if chosen else None)
 
 
 def _settle_ratings(
@@ -248,15 +238,14 @@ def _settle_power(
 
 
 def _settle_readings(
-    readings: Sequence[RunSpecification],
-    rescaled: Sequence[RunSpecification | None],
-    say: Callable[[str], None],
-    fits: Fits,
+    readings: Sequence[RunSpecification], asks_scales: bool, say: Callable[[str], None], fits: Fits
 ) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, each
-    with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be chosen
-    of those that have one; and how that was chosen."""
-    found, spec, on_scales = dict[str, Any](), readings[0], rescaled[0]
+    """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, then of
+    columns as they are and, where this is asked, on scales of their own, and of the covariances where these are
+    ``auto``, if a power is to be chosen of those that have one; and how that was chosen."""
+    names_scale = OF_SCALE in readings[0].to_choose
+    readings = [reading.with_({OF_SCALE: None}) for reading in readings] if names_scale else readings
+    found, spec = dict[str, Any](), readings[0]
     if len(readings) > 1:
         of_reals, options, table = readings[1], _options_given(spec), _read(spec)
         vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
@@ -265,10 +254,13 @@ def _settle_readings(
         vectors = None if columns is None else vectors
         found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors)
         if (taken := found["counts"][0]["counts"]) == REALS:
-            spec, on_scales = of_reals, rescaled[1]
+            spec = of_reals
         elif taken in of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
-            spec, on_scales = replace(spec.with_(named), to_choose=frozenset()), None
+            return replace(spec.with_(named), to_choose=frozenset()), found
+    on_scales = _with_scales(spec) if asks_scales else None
+    if names_scale and on_scales is None:
+        say(NOT_SKEWED)
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]

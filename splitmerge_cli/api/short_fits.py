@@ -17,7 +17,7 @@ from splitmerge_cli.config import Component, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.in_memory import sample_states
+from splitmerge_cli.runs.in_memory import ShortRun
 from splitmerge_cli.runs.progress import now_and_then
 from splitmerge_cli.runs.stages import choose_start
 
@@ -62,18 +62,25 @@ def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: st
 
 
 def sample_by(sampler: Any, seed: int) -> Sample:
+    """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on."""
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
-    keys |= {"trace.partitions": 5} | ({} if sampler is None else choice_keys("sampler", sampler))
+    keys |= {} if sampler is None else choice_keys("sampler", sampler)
     base = cache(lambda: specify_keys(keys))
+    begun: dict[tuple[str, str], ShortRun] = {}
 
     def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:
-        length = {} if iterations is None else {"iterations": iterations, "trace.partitions": 1}
-        spec = base().with_(length | choice_keys("model", model))
+        spacing = {"trace.partitions": 5 if iterations is None else 1}
+        spec = base().with_(spacing | choice_keys("model", model))
 
         def sample(dataset: Dataset) -> ShortFit:
             held, of_data = held_keys(dataset, str(model["name"]), None, {})
-            started = choose_start(spec.with_(of_data), lambda said: None)
-            return ShortFit(started.model, held, sample_states(runs.prepare(started, records=False)))
+            known = repr(sorted(model.items())), of_data["data.sha256"]
+            if (run := begun.get(known)) is None:
+                started = choose_start(spec.with_(of_data), lambda said: None)
+                run = ShortRun(runs.prepare(started, records=False))
+            if iterations is not None:
+                begun[known] = run
+            return ShortFit(spec.model, held, run.sample_states(iterations or ITERATIONS))
 
         return sample
 

@@ -39,8 +39,7 @@ def compare_tails(
     is_coarse = model.values.get("resolution") == "auto" and not issparse(dataset.values) and has_steps(dataset)
     if dataset.N > 1 and not is_coarse and not find_problem(model, dataset, tails="t", **(later or {})):
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    density_by_tails, facts = compare("tails", compared, fits, {})
-    return rank("tails", density_by_tails, facts, TAILS, 0.0)
+    return rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
 
 
 def format_tails(table: pd.DataFrame) -> str:

@@ -16,57 +16,81 @@ from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store.schema import PARAMETERS
 
 
-def sample_states(plan: Plan) -> list[State]:
-    """Run the chains of a plan whose spacing of partitions is named (``trace.partitions``, ``thin=1``), and return the
-    recorded states of their second halves, chain by chain: those that a stored run of the plan has.
+class ShortRun:
+    """The chains of a plan, which go on from where they are when more iterations are asked for.
 
-    Raises
-    ------
-    ConfigError
-        A chain that cannot be built.
-    KeyboardInterrupt
-        The program was asked to stop.
-    RunError
-        A density that is not finite.
+    Parameters
+    ----------
+    plan : Plan
+        Whose spacing of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not
+        read.
     """
-    stop, numbers = Stop(), range(plan.spec.chains)
-    groups = [numbers] if plan.spec.is_adaptive else [[number] for number in numbers]
-    with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(plan.workers) as pool:
-        drives = [pool.submit(_drive, plan, group, stop) for group in groups]
-        await_chains(drives, stop)
-    if stop.is_set():
-        # an error of a chain stops the others
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        numbers = range(plan.spec.chains)
+        self._groups = [_Group(plan, one) for one in ([numbers] if plan.spec.is_adaptive else [[n] for n in numbers])]
+
+    def sample_states(self, iterations: int) -> list[State]:
+        """Return the recorded states of the second halves of chains of so many iterations, chain by chain: those that a
+        stored run of this length has.
+
+        Raises
+        ------
+        ConfigError
+            A chain that cannot be built.
+        KeyboardInterrupt
+            The program was asked to stop.
+        RunError
+            A density that is not finite.
+        """
+        stop = Stop()
+        with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(self._plan.workers) as pool:
+            drives = [pool.submit(group.advance, iterations, stop) for group in self._groups]
+            await_chains(drives, stop)
         for drive in drives:
             drive.result()
-        raise KeyboardInterrupt
-    return [state for drive in drives for state in drive.result()]
+        if stop.is_set():
+            raise KeyboardInterrupt
+        return [state for group in self._groups for state in group.late_states(iterations)]
 
 
-def _drive(plan: Plan, numbers: Sequence[int], stop: Stop) -> list[State]:
-    """Run a chain, or all of adaptive samplers together, to the end or until `stop`."""
-    chains = plan.chains() if plan.spec.is_adaptive else [plan.chain(numbers[0])]
-    for chain in chains:
-        stop.drives(chain)
-    states: list[list[State]] = [[] for _ in chains]
-    with suppress(Halted):
-        while (remaining := plan.iterations - chains[0].iteration) > 0 and not stop.is_set():
-            if plan.spec.is_adaptive:
-                advanced = advance_together(chains, remaining, workers=plan.workers)
-            else:
-                advanced = [chains[0].advance(remaining)]
-            for number, chain, rows, states_kept in zip(numbers, chains, advanced, states, strict=True):
-                check_densities(number, rows)
-                states_kept.extend(_late_states(plan, chain, rows))
-    return [state for states_kept in states for state in states_kept]
+class _Group:
+    """A chain, or all of adaptive samplers, and what they recorded."""
+
+    def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
+        self._plan, self._numbers = plan, numbers
+        self._chains: list[Chain] = []
+        self._states: list[list[tuple[int, State]]] = [[] for _ in numbers]
+
+    def advance(self, iterations: int, stop: Stop) -> None:
+        """Advance to so many iterations, or until `stop`."""
+        if not self._chains:
+            self._chains = self._plan.chains() if self._plan.spec.is_adaptive else [self._plan.chain(self._numbers[0])]
+        for chain in self._chains:
+            stop.drives(chain)
+        with suppress(Halted):
+            while (left := iterations - self._chains[0].iteration) > 0 and not stop.is_set():
+                if self._plan.spec.is_adaptive:
+                    made = advance_together(self._chains, left, workers=self._plan.workers)
+                else:
+                    made = [self._chains[0].advance(left)]
+                for number, chain, rows, states in zip(self._numbers, self._chains, made, self._states, strict=True):
+                    check_densities(number, rows)
+                    states.extend(_states_of(chain, rows))
+
+    def late_states(self, iterations: int) -> Iterator[State]:
+        """States of the second halves of chains of so many iterations."""
+        for states in self._states:
+            yield from (state for at, state in states if iterations / 2 < at <= iterations)
 
 
-def _late_states(plan: Plan, chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[State]:
-    """States of the second half of a chain among the rows that a call of `advance` returned."""
+def _states_of(chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, State]]:
+    """Recorded states, with their iterations, among the rows that a call of `advance` returned."""
     names = [name for name in chain.model.hyperparameters if name not in WITH_PARTITIONS]
     row_of = {iteration: row for row, iteration in enumerate(rows["iteration"].tolist())}
     parameters = rows.get(f"partition_{PARAMETERS}")
     for draw, iteration in enumerate(rows["partition_iteration"].tolist()):
-        if iteration > plan.iterations / 2:
-            values = {name: float(rows[name][row_of[iteration]]) for name in names}
-            labels, K = rows["partition_labels"][draw], int(rows["partition_K"][draw])
-            yield State(labels, K, values, None if parameters is None else parameters[draw])
+        values = {name: float(rows[name][row_of[iteration]]) for name in names}
+        labels, K = rows["partition_labels"][draw], int(rows["partition_K"][draw])
+        yield iteration, State(labels, K, values, None if parameters is None else parameters[draw])

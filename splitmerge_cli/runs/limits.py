@@ -8,9 +8,11 @@ import numpy as np
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 
-WORK = 500_000_000
-"""Most values that a chain visits if the user names no length: half a minute, at 50 ns each."""
-LEAST, MOST = 1_000, 100_000
+WORK = 250_000_000
+"""Most values that a chain visits if the user names no length: 12 s, at 50 ns each; four chains take 50 s."""
+START_WORK = WORK // 3
+"""Most values that the start of a chain visits."""
+LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
 """Values that take as long as an ordinal cell."""
@@ -26,21 +28,25 @@ def count_ordinal(dataset: Dataset) -> int:
     return sum(one.type == "ordinal" for one in dataset.types or ())
 
 
+def count_values(spec: RunSpecification, dataset: Dataset) -> int:
+    """Count the values that an iteration visits: a value of a row of reals that are jointly normal counts as many as a
+    quarter of its columns, and one more, and an ordinal one as many as `ANSWER`."""
+    values = dataset.values
+    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+    if spec.model.options.get("covariance") == "full":
+        size += size * values.shape[1] // 4
+    return int(size + (ANSWER - 1) * dataset.N * count_ordinal(dataset))
+
+
 def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
-    """Iterations that a chain makes at most if nobody names a length: `WORK` over the number of values, a value of a
-    row of reals that are jointly normal being as many as a quarter of its columns, and one more, and an ordinal one as
-    many as `ANSWER`; of documents `TOKENS` over the number of tokens.
+    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values
+    (`count_values`); of documents `TOKENS` over the number of tokens.
 
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
     if spec.model.kind.has_topics:
         limit = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
         return min(limit, spec.default_iterations) if spec.is_adaptive else limit
-    values = dataset.values
-    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
-    if spec.model.options.get("covariance") == "full":
-        size += size * values.shape[1] // 4
-    size += (ANSWER - 1) * dataset.N * count_ordinal(dataset)
     # replicas move as often as the chain
-    limit = max(LEAST, min(MOST, WORK // size) // (1 + spec.tempering.levels))
+    limit = max(LEAST, min(MOST, WORK // count_values(spec, dataset)) // (1 + spec.tempering.levels))
     return min(limit, spec.default_iterations) if spec.is_adaptive else limit

@@ -29,17 +29,19 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.initial import initial_labels
-from splitmerge_cli.runs.limits import count_ordinal
+from splitmerge_cli.runs.limits import START_WORK, count_ordinal, count_values
 from splitmerge_cli.runs.schedule import build_starting_chain
 
 STAGES = "stages"
 ROWS = 4_000
 """Rows of the sample."""
-ITERATIONS = 50
-"""Iterations of the chain on the sample."""
-MOVES = 500
+ITERATIONS, FEWEST = 50, 10
+"""Iterations of the chain on the sample, and the fewest of rows that cost much."""
+MOVES, FEWEST_MOVES = 500, 20
 """Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
-move costs as much as its clusters have rows."""
+move costs as much as its clusters have rows. Fewer of rows that cost much."""
+PER_SCAN = 25
+"""Moves that visit as many values as an iteration with few moves."""
 LARGE = 5_000
 """Rows from which a table starts in stages, unless the user names an initial state."""
 CATEGORIES = "categories"
@@ -81,10 +83,24 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     part, target = dataset.take(rows), spec.model.target
     options = target.with_defaults_of(dataset, **spec.model.options)
     sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
-    chain = build_starting_chain(spec, sample, rng, MOVES, thin=ITERATIONS)
+    iterations, moves = limit_stage(count_values(spec, part))
+    chain = build_starting_chain(spec, sample, rng, moves, thin=iterations)
     sample.start_sequentially(rng)
-    chain.advance(ITERATIONS)
+    chain.advance(iterations)
     model.start_from(rng, rows, sample.labels)
+
+
+def limit_stage(values: int) -> tuple[int, int]:
+    """Iterations of the chain on a sample of so many values, and moves before each scan, within `START_WORK`.
+
+    Examples
+    --------
+    >>> limit_stage(40_000), limit_stage(1_440_000)
+    ((50, 500), (32, 20))
+    """
+    scans = START_WORK / (values * ITERATIONS)
+    moves = int(min(MOVES, max(FEWEST_MOVES, PER_SCAN * (scans - 1))))
+    return int(min(ITERATIONS, max(FEWEST, scans * ITERATIONS / (1 + moves / PER_SCAN)))), moves
 
 
 def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:

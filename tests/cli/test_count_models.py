@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from smcmc import sample
-from splitmerge_cli.api.candidates import as_vectors, log_totals
+from splitmerge_cli.api.readings import as_vectors, log_totals
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 

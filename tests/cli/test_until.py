@@ -131,7 +131,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
     ("args", "most"),
     [
         (["data=jain_neal", "N=40"], 100_000),
-        (["data=gaussian", "model=gaussian", "N=25000", "data.D=16"], 1250),
+        (["data=gaussian", "model=gaussian", "N=25000", "data.D=16"], 625),
         (["data=docs200", "N=10", "sampler=smag"], 10_000),
         (["data=network", "N=30", "sampler=arm"], 10_000),
         (["data=jain_neal", "N=40", "tempering.levels=3"], 25_000),

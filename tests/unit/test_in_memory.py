@@ -10,7 +10,7 @@ import pytest
 from splitmerge_cli import runs
 from splitmerge_cli.config import specify
 from splitmerge_cli.runs.draws import states_of
-from splitmerge_cli.runs.in_memory import sample_states
+from splitmerge_cli.runs.in_memory import ShortRun
 
 WORDS = ["data=gaussian", "N=30", "model=gaussian", "chains=3", "progress=none"]
 
@@ -18,7 +18,9 @@ WORDS = ["data=gaussian", "N=30", "model=gaussian", "chains=3", "progress=none"]
 @pytest.mark.parametrize("words", [["model.b0=hierarchical"], ["sampler=arm", "model.concentration=gamma(1,2)"]])
 def test_states_in_memory_are_those_of_a_stored_run(tmp_path: Path, words: list[str]) -> None:
     spec = specify([*WORDS, "iterations=21", "trace.partitions=2", *words, f"out={tmp_path}"])
-    here = sample_states(runs.prepare(spec, records=False))
+    short = ShortRun(runs.prepare(spec, records=False))
+    assert len(short.sample_states(8)) == 6
+    here = short.sample_states(21)  # the chains go on
     assert not list(tmp_path.iterdir())
     stored = states_of(runs.make(spec), 1000)
     assert len(here) == len(stored) == 15
@@ -33,4 +35,4 @@ def test_a_signal_ends_a_run_in_memory() -> None:
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        sample_states(plan)
+        ShortRun(plan).sample_states(10**9)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, SQRT, YEO_JOHNSON, Scale, Scales, on_scales
 from splitmerge_cli.data.tables.columns import position
-from splitmerge_cli.data.values import is_sparse, require
+from splitmerge_cli.data.values import MAGNITUDE, is_sparse, require
 from splitmerge_cli.received import DataError
 
 NONE = "none"
@@ -94,16 +94,28 @@ def _read_scale(key: str, word: Any, cells: NDArray[np.floating]) -> Scale:
     return Scale(YEO_JOHNSON, float(word))
 
 
+def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
+    """Whether cells on a scale differ by more than a share `least` of their size: a power far from it leaves no digits
+    to tell them apart."""
+    return bool(least * np.abs(y).max() < np.ptp(y) < MAGNITUDE)
+
+
 def fit_power(cells: NDArray[np.float64]) -> float:
     """Power of ``yeo-johnson`` under which one normal distribution has the largest likelihood, from `LEAST_POWER` to
     `MOST_POWER`, to two decimals."""
-    from scipy.optimize import minimize_scalar
 
     def log_lik(power: float) -> float:
         scale = Scale(YEO_JOHNSON, power)
         y = scale.read(cells)
+        if not has_digits(y, 1e-9):
+            return -np.inf
         return float(scale.log_jacobian(y).sum() - 0.5 * len(y) * np.log(y.var()))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        optimum = minimize_scalar(lambda power: -log_lik(power), bounds=(LEAST_POWER, MOST_POWER), method="bounded")
-    return round(float(optimum.x), 2)
+        low, high = LEAST_POWER, MOST_POWER
+        # the likelihood has one maximum; scipy.optimize takes longer to import than all this
+        while high - low > 1e-3:
+            powers = np.linspace(low, high, 21)
+            best = int(np.argmax([log_lik(power) for power in powers]))
+            low, high = powers[max(best - 1, 0)], powers[min(best + 1, 20)]
+    return round(float(powers[best]), 2)
