@@ -74,19 +74,19 @@ class Baseline:
 
     def __init__(self, data: Dataset, model: Any, rng: Rng) -> None:
         self.library = build(self.source)
-        given = self.initial_state(data, model)
-        self.room = int(given["cap"])
+        arrays = self.initial_state(data, model)
+        self.room = int(arrays["cap"])
         stream = rng.state["state"]
         halves = [half for value in (stream["state"], stream["inc"]) for half in (value >> 64, value & (2**64 - 1))]
-        given["rng"] = np.array(halves, dtype=np.uint64)
-        self.kept = {name: np.ascontiguousarray(v) for name, v in given.items() if isinstance(v, np.ndarray)}
+        arrays["rng"] = np.array(halves, dtype=np.uint64)
+        self.kept = {name: np.ascontiguousarray(v) for name, v in arrays.items() if isinstance(v, np.ndarray)}
         self.memory = ctypes.create_string_buffer(self.library.state_bytes() + 64)
         start = -ctypes.addressof(self.memory) % 64
         self.state = ctypes.byref(self.memory, start)
-        fields = [(name, self.field(name, value)) for name, value in given.items()]
+        fields = [(name, self.field(name, value)) for name, value in arrays.items()]
         layout = type("Given", (ctypes.Structure,), {"_fields_": fields})
         begin = layout.from_buffer(self.memory, start)
-        for name, value in given.items():
+        for name, value in arrays.items():
             if name == "rng":
                 begin.rng[:] = halves
             else:
@@ -224,7 +224,7 @@ class OfGaussian(Baseline):
         of_points = {"x": x, "m0": x.mean(axis=0), "b0": 0.1 * x.var(axis=0), "log_c": log_c, "weight": None}
         of_points |= jointly_normal(x, model) if full else {"gap": None, "column": None}
         if (weights != 1.0).any():
-            # those of the points take this place
+            # the points' own take this place
             shrunk = 0.5 * D * np.log(kappa / (kappa + 1))
             of_points |= {"log_c": of_points["log_c"] - shrunk, "weight": weights}
         return {
@@ -276,7 +276,7 @@ class OfMixed(Baseline):
             "x": x[:, reals],
             "first": first.astype(np.int32),
             "pseudo": np.concatenate([*pseudo, np.zeros(1)]),
-            "total": np.array([sum(of) for of in pseudo] + [0.0]),
+            "total": np.array([sum(levels) for levels in pseudo] + [0.0]),
             "rate": model.shape / np.nanmean(x[:, counts], axis=0),
             "m0": np.nanmean(x[:, reals], axis=0),
             "b0": 0.1 * np.nanvar(x[:, reals], axis=0),
@@ -308,8 +308,8 @@ class OfCountVectors(Baseline):
             state, precision = model.parameters[:, 0], {"precision_shape": model.shape, "precision_rate": model.rate}
             exposure, values = state[:N], state[2 * N :].astype(np.int64)
         if poisson:
-            at = np.array(find_rates(x, model.shape, None)) + np.arange(N + 2)[:, None]
-            growth, step = np.log(at), np.log1p(1.0 / at)
+            rates = np.array(find_rates(x, model.shape, None)) + np.arange(N + 2)[:, None]
+            growth, step = np.log(rates), np.log1p(1.0 / rates)
         else:
             rise_all = log_rises(D * pseudo_count, values.sum())
             rise_all -= 0.0 if exposure is None else log_rises(model.shape, values.sum())

@@ -229,8 +229,8 @@ def network_rows() -> list[Row]:
     except DataError:
         pass
     return [
-        Row(*(name, f"IRM, Gibbs, {what}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
-        for what, data in cases
+        Row(*(name, f"IRM, Gibbs, {title}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
+        for title, data in cases
         for name, how, c, peers in (
             ("d", "C all pairs", "gibbs", {}),
             ("d+", "C with sums kept", "gibbs_kept", graph_tool.sweeps_us),
@@ -248,7 +248,7 @@ def line_rows() -> list[Row]:
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
-    kept: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
+    samplers: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
     dyadic: Samplers = lambda m, r: [Dyadic(m, r, allocation="sams")]  # noqa: E731
     triadic: Samplers = lambda m, r: [Triadic(m, r)]  # noqa: E731
     sweep, moves = "sweep", "200 moves"
@@ -266,7 +266,16 @@ def line_rows() -> list[Row]:
             peers=theirs,
         ),
         Row(
-            *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", kept, "neal8", (3,), 200),
+            *(
+                "e",
+                "lines, algorithm 8, m=3, and refresh",
+                sweep,
+                "lines with parameters",
+                samplers,
+                "neal8",
+                (3,),
+                200,
+            ),
             peers=theirs,
         ),
         Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peers=authors(6500)),
@@ -299,8 +308,8 @@ def vector_rows() -> list[Row]:
         ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
     ]
     return [
-        Row("g", f"{what}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
-        for model, what in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
+        Row("g", f"{title}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
+        for model, title in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
         for how, data in cases
     ]
 
@@ -312,7 +321,7 @@ def jointly_normal_rows() -> list[Row]:
     with_gaps: Samplers = lambda m, r: [Gibbs(m, r), Refresh(m, r)]  # noqa: E731
 
     def points(separation: float) -> Dataset:
-        """With 5% of the cells missing, each by itself."""
+        """With 5% of the cells missing, independently."""
         whole = gaussian.generate(10_000, components=10, D=25, separation=separation)
         absent = np.random.default_rng(1).random(whole.values.shape) < 0.05
         return replace(whole, values=np.where(absent, np.nan, whole.values))
@@ -324,7 +333,7 @@ def jointly_normal_rows() -> list[Row]:
         ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(4.0, 0.05)),
         ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(1.0, 0.05)),
     ]
-    return [Row("h", what, "sweep", model, how, c, (), 2, data=data) for what, model, how, c, data in cases]
+    return [Row("h", title, "sweep", model, how, c, (), 2, data=data) for title, model, how, c, data in cases]
 
 
 def mixed_table(separation: float, missing: float) -> Dataset:
@@ -348,8 +357,8 @@ def refreshed_rows() -> list[Row]:
         ("Gaussian, select", "gaussian diag select", "gibbs_diag", lambda far: generated.points(far, 10), 5.0, 0.8),
     ]
     return [
-        Row(*("i", f"{what}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
-        for what, model, c, data, *both in cases
+        Row(*("i", f"{title}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
+        for title, model, c, data, *both in cases
         for how, far in zip(("apart", "overlap"), both, strict=True)
     ]
 

@@ -329,7 +329,7 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     Parameters
     ----------
     options : mapping
-        Of the model, its name among them; without a covariance it is full where the points allow it.
+        Options of the model, its name among them; without a covariance it is full where the points allow it.
 
     Returns
     -------

@@ -132,7 +132,7 @@ class Gaussian(Normal):
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
-        """The model of a Dataset; independent columns with missing cells are those of a ``Mixed``."""
+        """The model of a Dataset; independent columns with missing cells use ``Mixed``."""
         accepted, reason = cls.accepts(data)
         if not accepted:
             raise ValueError(reason)

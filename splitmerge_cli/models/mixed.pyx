@@ -138,17 +138,17 @@ cdef class Mixed(Table):
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
         Positive("beta0", 0.5, "binary columns: pseudo-count of code 0"),
         Positive("alpha", 0.5, "categorical columns: pseudo-count of every level"),
-        Numbers("cuts", None, "ordinal columns: cuts between the levels, column after column; null: where the whole "
-                "column is standard normal", optional=True, least=-100.0, most=100.0),
+        Numbers("cuts", None, "ordinal columns: cuts between the levels, column after column; null: such that the "
+                "whole column is standard normal", optional=True, least=-100.0, most=100.0),
         Number("shape", 1.0, "count columns: shape of the rates' gamma prior", least=1e-3, most=1e6),
         Numbers("rate", None, "count columns: rate of that prior, a number or one per count column; null: shape over "
                 "the column's mean", optional=True, least=1e-9, most=1e9),
-        Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: that of "
-                "the data", optional=True, least=-1e100, most=1e100),
+        Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: the mean "
+                "of the data", optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
                         least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
         Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc "
-               "run and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
+               "run and sample also take auto: the one that predicts held-out rows best", choices=("diag", "full"),
                later=True),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"

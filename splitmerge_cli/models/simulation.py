@@ -50,9 +50,10 @@ class Given:
     labels : ndarray of int64, shape (N,)
         Clusters, each number from 0 to K - 1 at least once.
     options : mapping
-        Of the model, none left to the data.
+        Options of the model, none left to the data.
     parameters : ndarray of float64 or None
-        Those that a state holds beside the partition, as a model's ``parameters``: resampled scales, missing cells.
+        The parameters that a state holds in addition to the partition, as a model's ``parameters``: resampled scales,
+        missing cells.
     known : int or None
         The items whose cells are known, the first ones, whose posterior parameters are drawn from; 0: from their prior;
         None: all.
@@ -275,7 +276,7 @@ def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
 
 
 def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
-    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError where it was recorded without."""
+    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError if it was recorded without."""
     b0, kappa0 = given.options["b0"], given.options["kappa0"]
     rest = np.empty(0) if given.parameters is None else np.asarray(given.parameters, dtype=np.float64).ravel()
     for name in ("b0", "kappa0"):
@@ -427,7 +428,7 @@ def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:
 
 
 def simulate_words(rng: Rng, given: Given) -> Any:
-    """Documents as long as these, their words those of topics: a `Corpus`, whose other tokens are those that are."""
+    """Documents as long as these, their words drawn from topics: a `Corpus`, whose other tokens stay."""
     corpus = given.data.values
     words = np.array(corpus.tokens.words)
     words[slice(None) if given.rows is None else given.rows] = draw_words(

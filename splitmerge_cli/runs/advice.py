@@ -64,9 +64,9 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     run : Run
         A finished one. If a program held the data, the line has the keys to change, not a command.
     judged : Convergence
-        Of its chains.
+        Judgement of its chains.
     spec : RunSpecification, optional
-        Of the run. Read from the run if it is not given.
+        Specification of the run. Read from the run if it is not given.
     """
     try:
         spec = spec or specification_of(run)

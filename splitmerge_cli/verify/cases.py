@@ -506,7 +506,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "HDP": hdp_case,
     "OverdispersedMultinomial": overdispersed_case,
 }
-"""Small cases of their own; a model that is not named here has that of its ``reference_log_lik``."""
+"""Special small cases; a model that is not named here uses the case of its ``reference_log_lik``."""
 
 
 def variants_of(model: type[Model]) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ def gaussian_log_weight(
         NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
-        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points, and is m0 (or one for each column).
+        2 diag(b0)). The mean has covariance 1/kappa0 times the points' covariance, and is m0 (or one for each column).
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
     resolution : float or array of float, shape (D,)
@@ -95,10 +95,10 @@ def gaussian_log_weight(
 
     Notes
     -----
-    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
+    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; of all columns: iso); Murphy,
     Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
-    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
-    power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which becomes the prior of another b0.
+    A power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
@@ -122,7 +122,7 @@ def tailed_log_weight(
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
 
-    The other parameters are those of `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
+    The other parameters are as in `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
     are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
     Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
 
@@ -249,10 +249,10 @@ def mixed_log_weight(
     """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several types, parameters
     integrated out.
 
-    `types` are words of ``mixed_cells.TYPES``, `levels` those of categorical and ordinal columns. The options are the
-    model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number
-    or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in `gaussian_log_weight`. With
-    tails=t the rows have `weights`, as in `tailed_log_weight`.
+    `types` are words of ``mixed_cells.TYPES``, `levels` the levels of categorical and ordinal columns. The options are
+    the model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a
+    number or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in
+    `gaussian_log_weight`. With tails=t the rows have `weights`, as in `tailed_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
@@ -378,8 +378,9 @@ def _log_lik_with_missing(
 
     Every row has its grain, in a missing cell as well. Cells of the column that lacks most are integrated in closed
     form: the regression of this column on the others is independent of the others' distribution, before and after the
-    rows that have the cell, so the likelihood is that of the other columns in all rows, times that of those rows over
-    that of their other columns, with the grain of all rows in each. Cells of other columns are summed over a grid.
+    rows that have the cell, so the likelihood is the likelihood of the other columns in all rows, times the likelihood
+    of these rows over the likelihood of their other columns, with the grain of all rows in each. Cells of other columns
+    are summed over a grid.
     """
     n, D = y.shape
     grid, log_steps = _cell_grid(len(b0))

@@ -293,7 +293,7 @@ def test_directions_and_weights_of_edges_are_spoken_of() -> None:
         "ties.csv: rows that tie a node to itself: 1; they are left out",
         "ties.csv: further rows of a pair: 0 in the direction of its first row, 1 in the other; edges have no "
         "direction, and a pair is one edge",
-        "ties.csv: weights say which pairs are edges, those whose rows add up to more than 0 (data.threshold); the "
+        "ties.csv: a pair is an edge if the weights of its rows add up to more than 0 (data.threshold); the "
         "model reads no weights",
     ]
 
