@@ -274,9 +274,9 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
     scales = [value for name in ("b0", "kappa0") if name in drawn for value in np.atleast_1d(drawn[name])]
-    if scales or cells.size or made.tails.size:
+    if scales or cells.size or drawn_data.tails.size:
         # the state holds them in addition to the partition
-        model.set_parameters([*scales, *made.tails, *cells])
+        model.set_parameters([*scales, *drawn_data.tails, *cells])
     draws: dict[str, NDArray[Any]] = {
         "K": rows["n_clusters"][first:],
         "largest": rows["largest"][first:, 0],
