@@ -27,7 +27,7 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     The last lines say whether its chains have converged and what to do next.
     """
     recorders.say(run)
-    # the lines of clusters end with those of the interval
+    # the lines of clusters end with the interval's
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
     for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
         print(fold(line), file=sys.stderr, flush=True)

@@ -192,7 +192,7 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def interval_lines(run: Run) -> Iterator[str]:
-    """Lines about the number of clusters of a finished run, see `describe_interval`; none where its chains have not
+    """Lines about the number of clusters of a finished run, see `describe_interval`; none if its chains have not
     converged: a range over chains that differ describes none of them."""
     from splitmerge_cli.runs.clusterings import interval_of_run
 

@@ -16,7 +16,7 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.diagnostics.convergence import Convergence
-from splitmerge_cli.runs import closing, prepare
+from splitmerge_cli.runs import advice, closing, prepare
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -140,8 +140,8 @@ LONG = {"iterations": [30_000] * 2}
         ),
         (
             [*TWO, "model=gaussian", "init=stages"],
-            LONG | {"convergence": BAD, "N": 10_000},
-            "schedule.moves=20",
+            LONG | {"convergence": SLOW | {"ess": 20.0}, "N": 10_000},
+            "iterations=48",
         ),
         ([*TWO, "model=gaussian", "init=prior"], LONG | {"convergence": BAD}, "schedule.moves=20"),
         ([*TWO, "model=gaussian", "init=prior", "schedule.moves=30"], LONG | {"convergence": BAD}, "iterations=24"),
@@ -187,6 +187,16 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
         assert not any(word.startswith(("sampler", "schedule")) for word in given)
     else:
         assert {word for word in words.split() if "=" in word} <= set(given)
+
+
+@pytest.mark.parametrize(
+    "own", [[*TWO, "model=gaussian", "init=stages"], [*TEXTS, "data.stop_words=auto", "init=sequential"]]
+)
+def test_nothing_is_advised_that_leaves_the_chains_where_they_are(points: np.ndarray, own: list[str]) -> None:
+    Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\n" * 4, encoding="utf-8")
+    spec = compose([*QUICK, *own])
+    run = SimpleNamespace(summary=LONG | {"N": 10_000}, config=spec.values, path=Path("run"), config_dir=None)
+    assert not list(advice.say_next(run, Convergence(**BAD), spec))
 
 
 def test_the_command_that_is_advised_runs_and_goes_on(smcmc: Any) -> None:
@@ -283,7 +293,7 @@ def test_directions_and_weights_of_edges_are_spoken_of() -> None:
         "ties.csv: rows that tie a node to itself: 1; they are left out",
         "ties.csv: further rows of a pair: 0 in the direction of its first row, 1 in the other; edges have no "
         "direction, and a pair is one edge",
-        "ties.csv: weights say which pairs are edges, those whose rows add up to more than 0 (data.threshold); the "
+        "ties.csv: a pair is an edge if the weights of its rows add up to more than 0 (data.threshold); the "
         "model reads no weights",
     ]
 

@@ -145,11 +145,11 @@ def test_an_edge_list_under_any_two_words(smcmc) -> None:
         assert summary["graph"]["nodes"] == 3 and summary["graph"]["edges"] == 2
     Path("e.csv").write_text("a,b\nAnn,Bob\nBob,Cy\n")
     result = smcmc("run", "data=edges", "data.path=e.csv", *QUICK)
-    assert "row 1: 'a' and 'b' stand nowhere else: they are read as names of columns" in result.stderr
+    assert "row 1: 'a' and 'b' occur nowhere else: they are read as names of columns" in result.stderr
     result = smcmc("run", "data=edges", "data.path=e.csv", "data.header=false", *QUICK)
-    assert result.exit_code == 0 and "stand nowhere else" not in result.stderr
+    assert result.exit_code == 0 and "occur nowhere else" not in result.stderr
     # where no name stands twice it may be an edge as well
     Path("e.csv").write_text("Rome,Oslo\nBonn,Kyiv\n")
-    assert "(data.header=true or false says which)" in read_rejection(
+    assert "(data.header=true or false decides)" in read_rejection(
         smcmc, "run", "data=edges", "data.path=e.csv", *QUICK
     )

@@ -90,7 +90,7 @@ def scatter(
 ) -> None:
     """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
 
-    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
+    `size` is the size of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
     the colour and marker of each cluster, by default by its rank in size. Where the points are some of all items,
     `alone`, ``[N]``, says which are alone in their cluster.
     """
