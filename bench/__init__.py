@@ -1,1 +1,2 @@
-"""Speed of the compiled samplers beside plain C, and their growth with N, D and K: ``python -m bench --help``."""
+"""Speed of the compiled samplers compared with plain C, and their growth with N, D and K: ``python -m bench
+--help``."""

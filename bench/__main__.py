@@ -69,8 +69,8 @@ def compare_with_c(quick: bool) -> list[dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     alone = parser.add_mutually_exclusive_group()
-    for name, (_, what) in STUDIES.items():
-        alone.add_argument(f"--{name}", dest="study", action="store_const", const=name, help=f"{what}, alone")
+    for name, (_, title) in STUDIES.items():
+        alone.add_argument(f"--{name}", dest="study", action="store_const", const=name, help=f"{title}, alone")
     alone.add_argument("--topics", action="store_true", help="the topic-model benchmark, also with a million tokens")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
@@ -78,9 +78,9 @@ def main() -> int:
     args = parser.parse_args()
     print(machine())
     if args.study == "scaling":
-        found: Any = scaling.main(args.out, args.quick)
+        results: Any = scaling.main(args.out, args.quick)
     elif args.study:
-        found = STUDIES[args.study][0].main(args.quick)
+        results = STUDIES[args.study][0].main(args.quick)
     else:
         try:
             for source in ("count_vectors", "counts", "gaussian", "irm", "lines", "mixed", "topics"):
@@ -90,11 +90,11 @@ def main() -> int:
             print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
             return 2
         print(f"plain C: {' '.join(baseline.compiler())} -O3, {compiler}\n")
-        found = {} if args.topics else {"rows": compare_with_c(args.quick)}
-        found["topics"] = topics.main(args.quick, full=args.topics)
+        results = {} if args.topics else {"rows": compare_with_c(args.quick)}
+        results["topics"] = topics.main(args.quick, full=args.topics)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")
+        args.json.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
     return 0
 
 

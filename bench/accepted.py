@@ -46,10 +46,10 @@ WORDS = 50
 def documents(N: int, D: int, K: int, seed: int = 0) -> scipy.sparse.csr_array:
     """Rows of word counts, length 1: K topics, each of which has drawn a fiftieth of the words for its own."""
     rng = np.random.default_rng(seed)
-    own = rng.integers(D, size=(K, max(1, D // 50)))
+    own_words = rng.integers(D, size=(K, max(1, D // 50)))
     topic = rng.integers(K, size=N)
     common = rng.random((N, WORDS)) < 0.5
-    mine = own[topic[:, None], rng.integers(own.shape[1], size=(N, WORDS))]
+    mine = own_words[topic[:, None], rng.integers(own_words.shape[1], size=(N, WORDS))]
     column = np.where(common, (D * rng.random((N, WORDS)) ** 3).astype(np.int64), mine)
     row = np.repeat(np.arange(N), WORDS)
     counts = scipy.sparse.csr_array((np.ones(N * WORDS), (row, column.ravel())), shape=(N, D))
@@ -87,7 +87,7 @@ def seconds_of(N: int, quick: bool) -> float:
 
 def main(quick: bool) -> list[dict[str, Any]]:
     """Measure and print, one row a sampler and size."""
-    found = []
+    rows = []
     print(f"{'points':8}{'N':>10}{'D':>8}{'K':>5}  {'sampler':25}{'proposals':>10}{'accepted':>9}{'K then':>7}", end="")
     print(f"{'us a proposal':>15}{'us an accepted':>16}")
     for kind, base, grid in (("dense", BASE, GRID), ("sparse", SPARSE_BASE, SPARSE)):
@@ -100,11 +100,11 @@ def main(quick: bool) -> list[dict[str, Any]]:
                 if size["N"] > LARGEST.get(name, size["N"]):
                     continue
                 r = {"points": kind, **size, "sampler": name} | measure_chain(model, name, seconds_of(size["N"], quick))
-                found.append(r)
+                rows.append(r)
                 each = f"{1e6 * r['seconds'] / r['accepted']:16,.0f}" if r["accepted"] else f"{'none accepted':>16}"
                 print(
                     f"{kind:8}{size['N']:10,}{size['D']:8,}{size['K']:5}  {name:25}{r['proposed']:10,}"
                     f"{r['accepted']:9,}{r['to_K']:7}{1e6 * r['seconds'] / r['proposed']:15,.1f}{each}",
                     flush=True,
                 )
-    return found
+    return rows

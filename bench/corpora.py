@@ -4,9 +4,9 @@ and with two, of collapsed Gibbs scans, and of tomotopy's hierarchical Dirichlet
 Every row is a process of its own. Corpora are generated: documents of 189 tokens on average, 100 topics of equal weight
 over 13,649 words, eta = 0.1, alpha0 = 1, and 200 documents more that are held out. All programs begin with 100 random
 topics, or ours with the sequential start; the hyper-parameters gamma = 1, alpha0 = 1, eta = 0.1 are fixed. An iteration
-of ours is a step or scan and a refresh, one of tomotopy a sweep. Perplexity is that of half of the tokens of each
+of ours is a step or scan and a refresh, one of tomotopy a sweep. Perplexity is over half of the tokens of each
 held-out document given the other half (`completion`), of one state, by the same program for all: topics at their
-posterior means, weights by their numbers of tokens, since tomotopy tells no other. Seconds are those of iterations and
+posterior means, weights by their numbers of tokens, because tomotopy reports no others. Seconds count iterations and
 of a sequential start, on the clock.
 """
 
@@ -125,10 +125,10 @@ class Theirs:
         model = self.peer.model
         live = [k for k in range(model.k) if model.is_live_topic(k)]
         sizes = np.asarray(model.get_count_by_topics())[live]
-        kept = [(k, n) for k, n in zip(live, sizes, strict=True) if n > 0]
+        live_topics = [(k, n) for k, n in zip(live, sizes, strict=True) if n > 0]
         words = np.array([int(name) for name in model.used_vocabs])
-        table = np.zeros((WORDS, len(kept)), dtype=np.int32)
-        for column, (k, n) in enumerate(kept):
+        table = np.zeros((WORDS, len(live_topics)), dtype=np.int32)
+        for column, (k, n) in enumerate(live_topics):
             share = np.asarray(model.get_topic_word_dist(k), dtype=float)
             table[words, column] = np.round(share * (n + ETA * len(words)) - ETA)
         return csr_array(table)
@@ -138,10 +138,10 @@ def score(data: Dataset, counts: csr_array) -> float:
     """Perplexity of the held-out documents."""
     sizes = np.asarray(counts.sum(axis=0)).ravel()
     weights = np.append(sizes, 1.0) / (sizes.sum() + 1.0)
-    found = log_likelihoods(
+    log_lik = log_likelihoods(
         counts, weights, ALPHA0, ETA, data.values.tokens, data.values.heldout, None, "completion", 20, 1
     )
-    return perplexity(found[:, 0], found[:, 1])
+    return perplexity(log_lik[:, 0], log_lik[:, 1])
 
 
 def measure(method: str, tokens: int, limit: float) -> dict[str, Any]:

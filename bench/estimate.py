@@ -1,4 +1,4 @@
-"""Processor seconds of the search for the point estimate, beside its length in items and partitions.
+"""Processor seconds of the search for the point estimate, by its number of items and partitions.
 
 The sampled partitions are noisy copies of one of K clusters: every item is put elsewhere at random with a probability
 of its own, up to `NOISE`, so that no two items are together in all of them and each is a block of its own.
@@ -29,7 +29,7 @@ def noisy_copies(N: int, M: int, K: int, seed: int = 0) -> NDArray[np.int32]:
 
 def main(quick: bool) -> list[dict[str, Any]]:
     """Time the search of every loss and size, and print the rows."""
-    found = []
+    measured = []
     print(f"{'loss':<8}{'items':>8}{'partitions':>12}{'clusters':>10}{'seconds':>9}{'expected':>10}{'sampled':>10}")
     for N, M, K in SIZES[:2] if quick else SIZES:
         rows = noisy_copies(N, M, K)
@@ -38,9 +38,11 @@ def main(quick: bool) -> list[dict[str, Any]]:
             estimate = minimise_expected_loss(rows, loss)
             seconds = time.process_time() - began
             best = min(distances(row, rows, loss).mean() for row in rows[:: max(1, M // 20)])
-            found.append({"loss": loss, "N": N, "partitions": estimate.partitions, "clusters": K, "seconds": seconds})
+            measured.append(
+                {"loss": loss, "N": N, "partitions": estimate.partitions, "clusters": K, "seconds": seconds}
+            )
             print(
                 f"{loss:<8}{N:>8,}{estimate.partitions:>12,}{K:>10}{seconds:>9.2f}{estimate.expected_loss:>10.4f}{best:>10.4f}"
             )
     print("\nsampled: the least expected loss of 20 of the sampled partitions.")
-    return found
+    return measured

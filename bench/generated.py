@@ -11,7 +11,7 @@ N, K = 10_000, 10
 
 
 def scattered_counts(concentration: float) -> Dataset:
-    """20 counts, about 50 a row; shares of a row scatter about those of its cluster, which scatter by 1 /
+    """20 counts, about 50 a row; shares of a row scatter around its cluster's, which scatter by 1 /
     `concentration`."""
     rng, z = np.random.default_rng(1), np.arange(N) % K
     shares = 30.0 * rng.dirichlet(np.full(20, concentration), size=K)

@@ -1,4 +1,4 @@
-"""Sweeps of graph-tool's block model beside ours, where graph-tool is installed, in a process of its own.
+"""Sweeps of graph-tool's block model compared with ours, if graph-tool is installed, in its own process.
 
 Its model is another one: the microcanonical stochastic block model (``BlockState`` with ``deg_corr=False``, simple
 graph), whose state has a description length in place of a likelihood with beta priors. A node's change costs it the
@@ -68,10 +68,10 @@ def sweeps_us(data: Dataset, model: Any) -> dict[str, float]:
     if python is None:
         return {}
     edges = np.argwhere(np.triu(data.values.toarray())).tolist()
-    given = {"N": data.N, "edges": edges, "labels": model.labels.tolist(), "sweeps": 20}
-    done = subprocess.run([python, "-c", SWEEPS], input=json.dumps(given), capture_output=True, text=True, check=False)
+    job = {"N": data.N, "edges": edges, "labels": model.labels.tolist(), "sweeps": 20}
+    done = subprocess.run([python, "-c", SWEEPS], input=json.dumps(job), capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"bench: graph-tool failed: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return {}
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    timing: dict[str, float] = json.loads(done.stdout)
+    return timing

@@ -1,8 +1,8 @@
-"""Large data by the default command: time, memory, clusters found, verdict; beside the variational mixture of
+"""Large data by the default command: time, memory, clusters found, verdict; compared with the variational mixture of
 scikit-learn where the columns are real numbers.
 
 ``python -m bench.large [SET ...]`` generates each set, runs ``smcmc run`` on its file in a process of its own, and
-prints a row of the table in docs/scaling.md. Seconds are on the clock, processor seconds those of the process, memory
+prints a row of the table in docs/scaling.md. Seconds are on the clock, processor seconds count the process, memory
 is the largest that it held. The peer has as many components as there are clusters, and twice as many.
 """
 
@@ -21,7 +21,7 @@ HEAD = ("set", "command", "s", "CPU s", "MB", "iterations", "K", "true K", "ARI"
 
 
 class Set(NamedTuple):
-    """A data set: who writes its file, and the words of the command beside that file."""
+    """A data set: who writes its file, and the words of the command after that file."""
 
     write: Callable[[Path, np.random.Generator], int]
     words: Sequence[str]
@@ -79,18 +79,18 @@ def mixed_columns(N: int, K: int) -> Callable[[Path, np.random.Generator], int]:
 
 
 def network(N: int, edges: int, K: int) -> Callable[[Path, np.random.Generator], int]:
-    """Edges that end in the block where they begin, but for 15 % that end anywhere; the nodes in a file beside it."""
+    """Edges that end in the block where they begin, except 15 % that end anywhere; the nodes are in a second file."""
 
     def write(path: Path, rng: np.random.Generator) -> int:
         z = rng.integers(K, size=N)
         members = [np.flatnonzero(z == k) for k in range(K)]
-        found: set[tuple[int, int]] = set()
-        while len(found) < edges:
+        pairs: set[tuple[int, int]] = set()
+        while len(pairs) < edges:
             a = int(rng.integers(N))
             b = int(rng.choice(members[z[a]])) if rng.random() > 0.15 else int(rng.integers(N))
             if a != b:
-                found.add((min(a, b), max(a, b)))
-        path.write_text("source,target\n" + "".join(f"n{a},n{b}\n" for a, b in sorted(found)), encoding="utf-8")
+                pairs.add((min(a, b), max(a, b)))
+        path.write_text("source,target\n" + "".join(f"n{a},n{b}\n" for a, b in sorted(pairs)), encoding="utf-8")
         nodes = "node,truth\n" + "".join(f"n{i},{k}\n" for i, k in enumerate(z))
         path.with_suffix(".nodes.csv").write_text(nodes, encoding="utf-8")
         return K
@@ -143,11 +143,11 @@ def measure(name: str) -> list[str]:
     """Generate a set, run the command, and return the row of the table."""
     from splitmerge_cli.runs.store.read import Run
 
-    found = SETS[name]
+    chosen = SETS[name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.csv"
-        K = found.write(path, np.random.default_rng(1))
-        words = [word.format(path, nodes=path.with_suffix(".nodes.csv")) for word in found.words]
+        K = chosen.write(path, np.random.default_rng(1))
+        words = [word.format(path, nodes=path.with_suffix(".nodes.csv")) for word in chosen.words]
         command = [sys.executable, "-m", "splitmerge_cli", "run", *words, f"out={folder}/results", "progress=none"]
         began = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -160,8 +160,10 @@ def measure(name: str) -> list[str]:
             return [name, *["failed"] * (len(HEAD) - 1)]
         summary = Run(Path(printed.strip().splitlines()[-1])).summary
         judged, ari = summary["convergence"], summary["diagnostics"].get("ari/point")
-        peer = [f"{measure_peer(path, k):.1f}" for k in (K, 2 * K)] if found.peer else []
-    shown = " ".join(word for word in found.words if "path" not in word and "nodes" not in word and "truth" not in word)
+        peer = [f"{measure_peer(path, k):.1f}" for k in (K, 2 * K)] if chosen.peer else []
+    shown = " ".join(
+        word for word in chosen.words if "path" not in word and "nodes" not in word and "truth" not in word
+    )
     rhat = judged["rhat"]
     return [
         name,

@@ -1,4 +1,4 @@
-"""How soon pairs of coupled chains meet, and what a coupled iteration costs beside two that are not coupled.
+"""How soon pairs of coupled chains meet, and the cost of a coupled iteration compared with two uncoupled ones.
 
 Each chain of a pair starts from one cluster, singletons, or a draw from the prior, each with probability 1/3; the lag
 is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: 0.4 leaves one
@@ -71,13 +71,13 @@ def pair(x: Points, kappa0: float, moves: int, shared: bool, coupling: str, seed
 
 def meeting_times(row: Sequence[Any]) -> dict[str, Any]:
     """Return the meeting times of a row's pairs."""
-    N, D, clusters, spread, kappa0, moves, shared, coupling, most, pairs = row
+    N, D, clusters, spread, kappa0, moves, shared, coupling, iterations, pairs = row
     x = points(N, D, clusters, spread)
 
     def meet(seed: int) -> tuple[float, float, float]:
         chains = pair(x, kappa0, moves, shared, coupling, seed)
         began = thread_time()
-        chains.advance(most)
+        chains.advance(iterations)
         times = chains.meeting if chains.meeting >= 0 else np.inf
         return times, thread_time() - began, 0.0 if chains.meeting >= 0 else chains.distance
 
@@ -96,7 +96,7 @@ def meeting_times(row: Sequence[Any]) -> dict[str, Any]:
 
 
 def cost(near: bool, coupling: str = "maximal", iterations: int = 40, rounds: int = 7) -> float:
-    """Seconds of a coupled iteration over those of two that are not coupled, paired; median over rounds."""
+    """Seconds of a coupled iteration over the seconds of two uncoupled ones, paired; median over rounds."""
     x = points(1_000, 10, 10, 2.0)
     ratios = []
     for round_ in range(rounds):
@@ -125,12 +125,12 @@ def cost(near: bool, coupling: str = "maximal", iterations: int = 40, rounds: in
 def main(quick: bool) -> dict[str, Any]:
     print("iterations until pairs of coupled chains meet\n")
     print("     N   D   K spread  kappa0 moves shared  coupling   met     median   95 %  s/pair")
-    found = []
+    rows = []
     for row in ROWS:
         if quick and row[0] > 1_000:
             continue
         each = meeting_times((*row[:-1], min(row[-1], 10)) if quick else row)
-        found.append(each)
+        rows.append(each)
         apart = "" if each["apart"] == 0 else f"   {each['apart']:.1%} of the pairs of items differ at the end"
         share = "yes" if each["shared"] else "no"
         print(
@@ -147,4 +147,4 @@ def main(quick: bool) -> dict[str, Any]:
     print("\na coupled iteration over two that are not coupled (N=1,000, D=10, five SAMS moves and a scan)")
     for name, ratio in costs.items():
         print(f"  {name:<18} {ratio:.2f}")
-    return {"meeting": found, "cost": costs}
+    return {"meeting": rows, "cost": costs}

@@ -105,28 +105,28 @@ def main() -> int:
     parser.add_argument("-N", type=int, default=1_000_000, help="items")
     parser.add_argument("-D", type=int, default=25, help="columns; tokens of the vocabulary")
     parser.add_argument("--chains", type=int, help="one measurement, in this process")
-    given = parser.parse_args()
-    if given.chains is not None:
-        print(json.dumps(measure(given.cases[0], given.N, given.D, given.chains)))
+    arguments = parser.parse_args()
+    if arguments.chains is not None:
+        print(json.dumps(measure(arguments.cases[0], arguments.N, arguments.D, arguments.chains)))
         return 0
-    own, worst = 24 * given.N / 1e6, 0.0
+    expected, worst = 24 * arguments.N / 1e6, 0.0
     print(f"{'':18}{'chains':>7}{'data':>8}{'resident':>10}{'peak':>8}{'build, s':>10}{'of one chain':>14}")
-    for case in given.cases:
+    for case in arguments.cases:
         one = None
         for chains in (1, 4):
-            sizes = ["-N", str(given.N), "-D", str(given.D), "--chains", str(chains)]
+            sizes = ["-N", str(arguments.N), "-D", str(arguments.D), "--chains", str(chains)]
             command = [sys.executable, "-m", "bench.memory", case, *sizes]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            one = found if one is None else one
+            measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            one = measured if one is None else one
             # what of a chain is its own counts for every chain
-            ratio = (found["resident"] - (chains - 1) * own) / one["resident"]
+            ratio = (measured["resident"] - (chains - 1) * expected) / one["resident"]
             worst = max(worst, ratio)
             print(
-                f"{case:18}{chains:7}{found['data']:8.0f}{found['resident']:10.0f}{found['peak']:8.0f}"
-                f"{found['s']:10.1f}{ratio:14.2f}",
+                f"{case:18}{chains:7}{measured['data']:8.0f}{measured['resident']:10.0f}{measured['peak']:8.0f}"
+                f"{measured['s']:10.1f}{ratio:14.2f}",
                 flush=True,
             )
-    print(f"own: {own:.0f} MB a chain; at most {worst:.2f} times the memory of one chain beside it (limit {LIMIT})")
+    print(f"own: {expected:.0f} MB a chain; at most {worst:.2f} times the memory of one other chain (limit {LIMIT})")
     return int(worst > LIMIT)
 
 

@@ -34,13 +34,15 @@ def measure_run(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
             return done.stderr.strip().splitlines()[-1]
         run = Run(done.stdout.strip().splitlines()[-1])
         moves, trace = run.moves(), run.trace(["chain", "iteration", "n_clusters"])
-    own = moves[moves["move"].isin(["split", "merge"])].groupby("chain")[["proposed", "accepted", "seconds"]].sum()
+    split_merge = (
+        moves[moves["move"].isin(["split", "merge"])].groupby("chain")[["proposed", "accepted", "seconds"]].sum()
+    )
     return pd.DataFrame(
         {
             "ratio": standardised_iterations(moves, 1),
             "scan_us": 1e6 / ITERATIONS * moves[moves["move"] == "gibbs"].groupby("chain")["seconds"].sum(),
-            "move_us": 1e6 * own["seconds"] / own["proposed"],
-            "accepted": own["accepted"] / own["proposed"],
+            "move_us": 1e6 * split_merge["seconds"] / split_merge["proposed"],
+            "accepted": split_merge["accepted"] / split_merge["proposed"],
             "K": trace[trace["iteration"] > ITERATIONS // 2].groupby("chain")["n_clusters"].mean(),
         }
     )
@@ -48,13 +50,13 @@ def measure_run(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
 
 def cost(data: str, sampler: str, seeds: range) -> dict[str, Any] | str:
     """Medians over the chains of all seeds, means of what is counted; or why there is no run."""
-    found: list[pd.DataFrame] = []
+    frames: list[pd.DataFrame] = []
     for seed in seeds:
         chains = measure_run(data, sampler, seed)
         if isinstance(chains, str):
             return chains
-        found.append(chains)
-    chains = pd.concat(found)
+        frames.append(chains)
+    chains = pd.concat(frames)
     middle, mean = chains.median(), chains.mean()
     return {
         **{"data": data, "sampler": sampler, "ratio": float(middle["ratio"])},
@@ -66,7 +68,7 @@ def cost(data: str, sampler: str, seeds: range) -> dict[str, Any] | str:
 
 def main(quick: bool) -> list[dict[str, Any]]:
     """Measure and print, data by data; data whose file is absent is left out with a line."""
-    found = []
+    frames = []
     print("an iteration of one move and one Gibbs scan, in Gibbs scans (range over chains); K: mean, second half\n")
     print(f"{'data':20}{'sampler':8}{'scan us':>9}{'move us':>9}{'ratio':>7}  {'min-max':11}{'accepted':>9}{'K':>6}")
     for data in DATA:
@@ -75,11 +77,11 @@ def main(quick: bool) -> list[dict[str, Any]]:
             if isinstance(r, str):
                 print(f"{data:20}{r}")
                 break
-            found.append(r)
+            frames.append(r)
             span = f"{r['ratio_min']:.2f}-{r['ratio_max']:.2f}"
             print(
                 f"{data:20}{sampler:8}{r['scan_us']:9.1f}{r['move_us']:9.1f}{r['ratio']:7.2f}  {span:11}"
                 f"{r['accepted']:9.4f}{r['K']:6.1f}",
                 flush=True,
             )
-    return found
+    return frames

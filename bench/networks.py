@@ -35,8 +35,8 @@ def write(path: Path, N: int, K: int) -> np.ndarray[Any, Any]:
     start = np.searchsorted(z[order], np.arange(K + 1))
     i, j = rng.integers(N, size=(2, N * DEGREE // 2))
     within = rng.random(len(i)) < WITHIN
-    at = start[z[i]] + (rng.random(len(i)) * (start[z[i] + 1] - start[z[i]])).astype(int)
-    j[within] = order[at[within]]
+    targets = start[z[i]] + (rng.random(len(i)) * (start[z[i] + 1] - start[z[i]])).astype(int)
+    j[within] = order[targets[within]]
     with path.open("w", encoding="ascii") as file:
         file.write("source,target\n")
         np.savetxt(file, np.column_stack([i, j])[i != j], fmt="%d", delimiter=",")
@@ -74,15 +74,15 @@ def main(quick: bool) -> list[dict[str, Any]]:
     if not quick:
         sizes += [(200_000, 10), (200_000, 100), (1_000_000, 10), (1_000_000, 100)]
     print("    nodes     edges    K  read, s  scan, s  ns an edge  SAMS, ms  held, MB  peak, MB  bytes an edge")
-    found = []
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for N, K in sizes:
             path, labels = Path(folder) / "edges.csv", Path(folder) / "labels.npy"
             np.save(labels, write(path, N, K).astype(np.int32))
             command = [sys.executable, "-m", "bench.networks", str(path), str(labels), str(N), str(K)]
             each = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            found.append({"N": N, "K": K, **each})
-            grown = [each[name] - found[0][name] for name in ("held", "edges")]
+            rows.append({"N": N, "K": K, **each})
+            grown = [each[name] - rows[0][name] for name in ("held", "edges")]
             an_edge = f"{grown[0] / grown[1] * 1e6:.0f}" if grown[1] else ""
             print(
                 f"{N:9,}{each['edges']:10,.0f}{K:5}{each['read']:9.2f}{each['scan']:9.3f}"
@@ -90,7 +90,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
                 f"{each['peak']:10.0f}{an_edge:>15}",
                 flush=True,
             )
-    return found
+    return rows
 
 
 if __name__ == "__main__":

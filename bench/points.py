@@ -97,7 +97,7 @@ def time_steps(
     step: Callable[[], None], labels: Callable[[], NDArray[Any]], z: NDArray[np.int64], limit: float, spent: float
 ) -> dict[str, float]:
     """Steps until the clusters are found, or the limit; `spent`: seconds before the first."""
-    steps, ari, found = 0, 0.0, float("nan")
+    steps, ari, time_found = 0, 0.0, float("nan")
     while spent < limit:
         began = perf_counter()
         step()
@@ -105,9 +105,9 @@ def time_steps(
         steps += 1
         ari = adjusted_rand_score(z, labels())
         if ari >= FOUND:
-            found = spent
+            time_found = spent
             break
-    return {"found": found, "spent": spent, "steps": steps, "ari": ari}
+    return {"found": time_found, "spent": spent, "steps": steps, "ari": ari}
 
 
 @contextmanager
@@ -138,9 +138,9 @@ def main(quick: bool, limit: float = 600.0) -> list[dict[str, Any]]:
             out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             each = json.loads(out)
             rows.append({"case": name, "method": method, **each})
-            said = f"{each['found']:.1f}" if each["found"] == each["found"] else f"> {each['spent']:.0f}"
+            time_text = f"{each['found']:.1f}" if each["found"] == each["found"] else f"> {each['spent']:.0f}"
             print(
-                f"{name:6}{case[0]:11,}{case[1]:5}{case[2]:5}  {method:30}{said:>10}{each['steps']:8}"
+                f"{name:6}{case[0]:11,}{case[1]:5}{case[2]:5}  {method:30}{time_text:>10}{each['steps']:8}"
                 f"{each['ari']:11.3f}",
                 flush=True,
             )

@@ -1,4 +1,4 @@
-"""Clustering of real sets that scikit-learn and networkx carry, beside other programs.
+"""Clustering of real sets that scikit-learn and networkx carry, compared with other programs.
 
 What is compared first is the log predictive density of rows, or of the ties of nodes, that were held out, over five
 folds, because it needs no truth; then the adjusted Rand index against the classes of a set, the number of clusters, and
@@ -56,21 +56,21 @@ def default(iterations: int | None, held: int) -> Method:
         known = next((one for of_set, one in reversed(chosen) if rows < of_set), None)
         if known is None:
             with contextlib.redirect_stdout(io.StringIO()):
-                found = smcmc.sample("auto", x, iterations=iterations, seed=SEED, progress="none")
-            of_run = found.run.config["model"]
+                posterior = smcmc.sample("auto", x, iterations=iterations, seed=SEED, progress="none")
+            of_run = posterior.run.config["model"]
             chosen.append((rows, {key: of_run[key] for key in ("name", "covariance", "b0", "kappa0")}))
         else:
-            found = smcmc.sample(known, x, iterations=held, seed=SEED, progress="none")
-        remark = str(found.run.config["model"]["covariance"]) + ("" if found.converged else ", not converged")
-        return found.labels, found.log_predictive, remark
+            posterior = smcmc.sample(known, x, iterations=held, seed=SEED, progress="none")
+        remark = str(posterior.run.config["model"]["covariance"]) + ("" if posterior.converged else ", not converged")
+        return posterior.labels, posterior.log_predictive, remark
 
     return fit
 
 
 def variational(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
     """scikit-learn's variational mixture."""
-    found = BayesianGaussianMixture(n_components=min(MOST, len(x) // 2), max_iter=1000, random_state=SEED).fit(x)
-    return found.predict(x), found.score_samples, "" if found.converged_ else "not converged"
+    mixture = BayesianGaussianMixture(n_components=min(MOST, len(x) // 2), max_iter=1000, random_state=SEED).fit(x)
+    return mixture.predict(x), mixture.score_samples, "" if mixture.converged_ else "not converged"
 
 
 def kmeans(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
@@ -95,12 +95,12 @@ def standardise(fit: Method) -> Method:
 
 
 def methods(iterations: int | None, held: int) -> dict[str, Method]:
-    found: dict[str, Method] = {"smcmc": default(iterations, held)}
+    method_by_name: dict[str, Method] = {"smcmc": default(iterations, held)}
     if real_peers.has_mclust():
-        found["mclust"] = real_peers.mclust
+        method_by_name["mclust"] = real_peers.mclust
     if real_peers.has_stepmix():
-        found["StepMix"] = real_peers.stepmix
-    return found | {
+        method_by_name["StepMix"] = real_peers.stepmix
+    return method_by_name | {
         "BayesianGaussianMixture": variational,
         "KMeans": kmeans,
         "KMeans, standardised": standardise(kmeans),
@@ -112,8 +112,8 @@ def methods(iterations: int | None, held: int) -> dict[str, Method]:
 def tables() -> Iterator[tuple[str, NDArray[np.float64], Labels]]:
     """The sets: three of classes; digits as their first eight principal components, 500 rows; two that are drawn."""
     for name in ("iris", "wine", "breast_cancer"):
-        found = getattr(datasets, f"load_{name}")()
-        yield name, found.data, found.target
+        loaded = getattr(datasets, f"load_{name}")()
+        yield name, loaded.data, loaded.target
     digits = datasets.load_digits()
     yield "digits, 8 components", PCA(8, random_state=SEED).fit_transform(digits.data)[:500], digits.target[:500]
     yield "moons", *datasets.make_moons(300, noise=0.08, random_state=SEED)
@@ -140,17 +140,17 @@ def draw_tables() -> Iterator[tuple[str, NDArray[np.float64], None]]:
 
     with contextlib.redirect_stdout(io.StringIO()):
         names = sorted(set(data()["dataset_id"]))
-    left, rng = DRAWN, np.random.default_rng(SEED_OF_SETS)
+    remaining, rng = DRAWN, np.random.default_rng(SEED_OF_SETS)
     for name in rng.permutation(names):
         table = data(str(name))
         numbers = table.select_dtypes("number").dropna()
-        kept = [column for column in numbers if numbers[column].nunique() >= 30 and (numbers[column] % 1 != 0).any()]
-        if 60 <= len(numbers) <= 600 and 2 <= len(kept) <= 12:
-            x = numbers[kept].to_numpy(np.float64)
+        usable = [column for column in numbers if numbers[column].nunique() >= 30 and (numbers[column] % 1 != 0).any()]
+        if 60 <= len(numbers) <= 600 and 2 <= len(usable) <= 12:
+            x = numbers[usable].to_numpy(np.float64)
             grain = [np.diff(np.unique(column)).min() for column in x.T]
             yield str(name), x + rng.uniform(-0.5, 0.5, x.shape) * grain, None
-            left -= 1
-        if not left:
+            remaining -= 1
+        if not remaining:
             return
 
 
@@ -197,8 +197,8 @@ def graphs() -> Iterator[tuple[str, networkx.Graph, Labels | None]]:
 
 def louvain(matrix: NDArray[Any]) -> Labels:
     """Communities of networkx' Louvain method."""
-    found = networkx.community.louvain_communities(networkx.from_numpy_array(matrix), weight=None, seed=SEED)
-    return np.array([next(k for k, nodes in enumerate(found) if i in nodes) for i in range(len(matrix))])
+    communities = networkx.community.louvain_communities(networkx.from_numpy_array(matrix), weight=None, seed=SEED)
+    return np.array([next(k for k, nodes in enumerate(communities) if i in nodes) for i in range(len(matrix))])
 
 
 def leiden(matrix: NDArray[Any]) -> Labels:
@@ -234,10 +234,10 @@ def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
             known, ties = matrix[np.ix_(train, train)], matrix[np.ix_(held, train)]
             folds.append((known, ties, smcmc.sample("irm", known, iterations=iterations, seed=SEED, progress="none")))
         for called, fit in labelled.items():
-            found, density = posterior.labels, []
+            posterior_labels, density = posterior.labels, []
             if fit is not None:
                 began = processor_seconds()
-                found = fit(matrix)
+                posterior_labels = fit(matrix)
                 seconds = processor_seconds() - began
             for known, ties, fold in folds:
                 if fit is None:
@@ -253,8 +253,8 @@ def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
                 "method": called,
                 "held-out log density": every.mean(),
                 "error": every.std() / np.sqrt(len(every)),
-                "ARI": np.nan if truth is None else adjusted_rand_score(truth, found),
-                "K": len(np.unique(found)),
+                "ARI": np.nan if truth is None else adjusted_rand_score(truth, posterior_labels),
+                "K": len(np.unique(posterior_labels)),
                 "true K": "-" if truth is None else len(np.unique(truth)),
                 "seconds": seconds,
                 "remark": "" if fit is not None or posterior.converged else "not converged",
@@ -274,14 +274,14 @@ def main(quick: bool) -> list[dict[str, Any]]:
     ):
         print("\n| set | method | held-out log density | ARI | K (true) | processor seconds | |")
         print("|---|---|---|---|---|---|---|")
-        for found in part:
-            rows.append(found)
-            density, ari = found["held-out log density"], found["ARI"]
-            shown = "-" if np.isnan(density) else f"{density:.{digits}f} ± {found['error']:.{digits}f}"
-            counts = f"{found['K']} ({found['true K']})"
+        for result in part:
+            rows.append(result)
+            density, ari = result["held-out log density"], result["ARI"]
+            shown = "-" if np.isnan(density) else f"{density:.{digits}f} ± {result['error']:.{digits}f}"
+            counts = f"{result['K']} ({result['true K']})"
             agreed = "-" if np.isnan(ari) else f"{ari:.2f}"
-            cells = (found["set"], found["method"], shown, agreed, counts, f"{found['seconds']:.1f}")
-            print(f"| {' | '.join(cells)} | {found['remark']} |", flush=True)
+            cells = (result["set"], result["method"], shown, agreed, counts, f"{result['seconds']:.1f}")
+            print(f"| {' | '.join(cells)} | {result['remark']} |", flush=True)
     print()
     of_documents = real_documents.main(quick)
     known = pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)

@@ -1,5 +1,5 @@
-"""Topics of real documents beside other programs: how well each predicts the second half of a document that it did not
-see from the first.
+"""Topics of real documents compared with other programs: how well each predicts the second half of a document that it
+did not see from the first.
 
 Every program gives topics, phi, and what a document's mixture of them is expected to be, Dirichlet(a). One estimator
 scores them all: the tokens of a held-out document are shuffled, the topics of the first half are inferred by CVB0 with
@@ -49,7 +49,7 @@ State = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def docstrings() -> list[str]:
     """Return the documentation of the standard library's modules, public functions and classes."""
-    found: dict[str, None] = {}
+    by_text: dict[str, None] = {}
     for module in sorted(info.name for info in pkgutil.iter_modules() if info.name in sys.stdlib_module_names):
         if module.startswith("_") or module in ("this", "antigravity", "idlelib"):
             continue
@@ -61,8 +61,8 @@ def docstrings() -> list[str]:
         for name, member in sorted(vars(loaded).items()):
             if not name.startswith("_") and (inspect.isclass(member) or inspect.isroutine(member)):
                 texts.append(inspect.getdoc(member))
-        found |= dict.fromkeys(text for text in texts if text and len(re.findall(r"[a-z]{3,}", text)) >= 30)
-    return list(found)
+        by_text |= dict.fromkeys(text for text in texts if text and len(re.findall(r"[a-z]{3,}", text)) >= 30)
+    return list(by_text)
 
 
 def corpora() -> Iterator[tuple[str, csr_array, list[str]]]:
@@ -74,15 +74,15 @@ def corpora() -> Iterator[tuple[str, csr_array, list[str]]]:
     from splitmerge_cli.data.published.documents import nips_abstracts
 
     try:
-        found = nips_abstracts(stop_words="english", min_documents=10, longest=400)
+        abstracts = nips_abstracts(stop_words="english", min_documents=10, longest=400)
     except ValueError as error:
         print(f"nips_abstracts is left out: {error}", file=sys.stderr)
         return
-    tokens = found.values.tokens
+    tokens = abstracts.values.tokens
     ones = np.ones(len(tokens.words), dtype=np.int32)
-    counts = csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, found.values.V))
+    counts = csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, abstracts.values.V))
     counts.sum_duplicates()
-    yield "nips_abstracts", counts, list(found.vocabulary or ())
+    yield "nips_abstracts", counts, list(abstracts.vocabulary or ())
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Held:
 
 def log_completion(states: list[State], held: Held) -> NDArray[np.float64]:
     """Log predictive probability of the second half of each document, float64 ``[D]``."""
-    found = []
+    log_lik = []
     for seen, predicted in zip(held.seen, held.predicted, strict=True):
         p = np.zeros(len(predicted))
         for phi, a in states:
@@ -113,8 +113,8 @@ def log_completion(states: list[State], held: Held) -> NDArray[np.float64]:
                 r /= r.sum(axis=1, keepdims=True)
             theta = (a + r.sum(axis=0)) / (a.sum() + len(seen))
             p += theta @ phi[:, predicted]
-        found.append(np.log(p / len(states)).sum())
-    return np.array(found)
+        log_lik.append(np.log(p / len(states)).sum())
+    return np.array(log_lik)
 
 
 def unigrams(counts: csr_array) -> list[State]:
@@ -137,12 +137,12 @@ def sample_states(
         progress="none",
     )
     draws = states_of(posterior.run, STATES)
-    found = []
+    states = []
     for state in topic_states(specification_of(posterior.run).model, posterior.dataset, draws, SEED):
         phi = state.word_topics.T.toarray() + ETA
         phi = np.vstack([phi / phi.sum(axis=1, keepdims=True), np.full(phi.shape[1], 1 / phi.shape[1])])
-        found.append((phi, state.alpha0 * state.weights))
-    return found, "" if posterior.converged else "not converged"
+        states.append((phi, state.alpha0 * state.weights))
+    return states, "" if posterior.converged else "not converged"
 
 
 def of_tomotopy(counts: csr_array, iterations: int, K0: int) -> tuple[list[State], str]:
@@ -156,7 +156,7 @@ def of_tomotopy(counts: csr_array, iterations: int, K0: int) -> tuple[list[State
         if len(words):
             model.add_doc([str(w) for w in words])
     model.train(iterations // 2, workers=1)
-    found: list[State] = []
+    states: list[State] = []
     column = np.array([int(word) for word in model.used_vocabs])
     for _ in range(STATES):
         model.train(max(1, iterations // 2 // STATES), workers=1)
@@ -168,17 +168,17 @@ def of_tomotopy(counts: csr_array, iterations: int, K0: int) -> tuple[list[State
             phi[row] = words / words.sum()
         share = np.array([model.get_count_by_topics()[k] for k in live], dtype=float)
         new = model.gamma / (model.num_tables + model.gamma)
-        found.append((phi, model.alpha * np.append((1 - new) * share / share.sum(), new)))
-    return found, ""
+        states.append((phi, model.alpha * np.append((1 - new) * share / share.sum(), new)))
+    return states, ""
 
 
 def allocation(counts: csr_array, K: int) -> tuple[list[State], str]:
     """scikit-learn's variational latent Dirichlet allocation, given the number of topics."""
-    found = LatentDirichletAllocation(
+    model = LatentDirichletAllocation(
         K, topic_word_prior=ETA, max_iter=100, learning_method="batch", random_state=SEED
     ).fit(counts)
-    phi = found.components_ / found.components_.sum(axis=1, keepdims=True)
-    return [(phi, np.full(K, found.doc_topic_prior_))], "given the number"
+    phi = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    return [(phi, np.full(K, model.doc_topic_prior_))], "given the number"
 
 
 def main(quick: bool) -> list[dict[str, Any]]:
@@ -204,18 +204,18 @@ def main(quick: bool) -> list[dict[str, Any]]:
         for K in TOPICS:
             methods[f"LatentDirichletAllocation({K})"] = lambda x, K=K: allocation(x, K)
         tokens = np.array([len(each) for each in held.predicted])
-        scores, told = {}, {}
+        scores, notes = {}, {}
         for called, fit in methods.items():
             began = time.process_time()
             states, remark = fit(train)
             seconds = time.process_time() - began
             for shown, some in [(called, states)] + [(f"{called}, one state", states[-1:])] * (len(states) > 1):
                 topics = np.mean([max(1, len(a) - (len(states) > 1)) for _, a in some])
-                told[shown] = round(float(topics)), seconds, remark
+                notes[shown] = round(float(topics)), seconds, remark
                 scores[shown] = log_completion(some, held)
         best = max(scores.values(), key=np.sum)
         for called, score in scores.items():
-            K, seconds, remark = told[called]
+            K, seconds, remark = notes[called]
             row = {"set": name, "method": called, "topics": K, "seconds": seconds, "remark": remark}
             row |= {"log_predictive": score.sum() / tokens.sum(), "behind": (best - score).sum() / tokens.sum()}
             row["error"] = error(best - score, tokens)

@@ -1,4 +1,4 @@
-"""``python -m bench.released [PROGRAM...]``: what released programs draw, beside enumerated posteriors.
+"""``python -m bench.released [PROGRAM...]``: compare the draws of released programs with enumerated posteriors.
 
 Each program runs unchanged, by its public functions, on small data whose distribution under the program's own model is
 enumerated. A program that is not installed is named and left out. ``--write`` puts what ran into docs/released.md.
@@ -45,7 +45,7 @@ class Row:
     ----------
     program, sampler, input : str
     job : dict
-        What is given to the program, beside chains, draws, thin and burn_in.
+        What is given to the program, in addition to chains, draws, thin and burn_in.
     distribution : callable
         Makes the distribution, from what the program answered.
     chains, draws, thin, burn_in : int
@@ -89,21 +89,21 @@ def _runs(*command: str) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def answer(command: list[str], given: str | None = None) -> str:
+def answer(command: list[str], input_text: str | None = None) -> str:
     """Standard output of a command.
 
     Raises
     ------
     Failed
     """
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=input_text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed((done.stderr.strip().splitlines() or ["no message"])[-1])
     return done.stdout
 
 
 def missing(program: str, python: str | None) -> str | None:
-    """Return the packages to install, or None where the program is there."""
+    """Return the packages to install, or None if the program is there."""
     if program in MODULES:
         if python_of(MODULES[program], python) is not None:
             return None
@@ -112,8 +112,8 @@ def missing(program: str, python: str | None) -> str | None:
         return f"pip install {program}, and --python PYTHON where that is another Python"
     if program in SCRIPTS:
         package = SCRIPTS[program]
-        there = shutil.which("Rscript") and _runs("Rscript", "-e", f"quit(status = !requireNamespace('{package}'))")
-        return None if there else f"apt install r-cran-{package}"
+        is_there = shutil.which("Rscript") and _runs("Rscript", "-e", f"quit(status = !requireNamespace('{package}'))")
+        return None if is_there else f"apt install r-cran-{package}"
     return None
 
 
@@ -133,26 +133,26 @@ def draw_row(row: Row, python: str | None) -> dict[str, Any]:
         name = MODULES[row.program]
         # as a text: the folder of a script would come first on the path, and hides modules of these names
         worker = (HERE / "released_worker.py").read_text()
-        found: dict[str, Any] = json.loads(answer([interpreter, "-c", worker, name], job))
-        return found
+        draws_found: dict[str, Any] = json.loads(answer([interpreter, "-c", worker, name], job))
+        return draws_found
     with tempfile.TemporaryDirectory() as folder:
         data, draws = Path(folder) / "data.csv", Path(folder) / "draws.csv"
         data.write_text("".join(",".join(map(str, values)) + "\n" for values in row.job["x"]))
         numbers = [*row.length().values(), *row.numbers]
         script = HERE / f"released_{row.program}.R"
-        said = answer(["Rscript", str(script), str(data), str(draws), *map(str, numbers)])
+        printed = answer(["Rscript", str(script), str(data), str(draws), *map(str, numbers)])
         labels = [[int(value) for value in line.split(",")] for line in draws.read_text().split()]
     chains = [labels[i * row.draws : (i + 1) * row.draws] for i in range(row.chains)]
-    return {"version": said.split()[-1], "chains": chains}
+    return {"version": printed.split()[-1], "chains": chains}
 
 
 def measure_row(row: Row, python: str | None) -> dict[str, Any]:
     """A line of the CSV."""
     began = time.perf_counter()
-    found = draw_row(row, python)
-    distribution = row.distribution(found)
-    numbers = released_compare.compare(distribution.find(found["chains"]), distribution)
-    of_row = {"program": row.program, "version": found["version"], "sampler": row.sampler, "input": row.input}
+    draws_found = draw_row(row, python)
+    distribution = row.distribution(draws_found)
+    numbers = released_compare.compare(distribution.find(draws_found["chains"]), distribution)
+    of_row = {"program": row.program, "version": draws_found["version"], "sampler": row.sampler, "input": row.input}
     return {
         **of_row,
         "thin": row.thin,
@@ -221,42 +221,42 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("results/bench/released.csv"), help="the CSV")
     parser.add_argument("--draws", type=int, help="draws of a chain; default: as in docs/released.md")
     parser.add_argument("--write", action="store_true", help="into docs/released.csv and docs/released.md, too")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.programs if name not in known]
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.programs if name not in known]
     if unknown:
         parser.error(f"{unknown[0]}: no such program; expected {', '.join(known)}")
-    if given.draws is not None and given.draws < 2:
-        parser.error(f"--draws {given.draws}: expected 2 or more")
-    wanted = given.programs or known
-    absent = {name: hint for name in wanted if (hint := missing(name, given.python))}
+    if options.draws is not None and options.draws < 2:
+        parser.error(f"--draws {options.draws}: expected 2 or more")
+    wanted = options.programs or known
+    absent = {name: hint for name in wanted if (hint := missing(name, options.python))}
     for name, hint in absent.items():
         print(f"{name} is not installed, left out: {hint}", file=sys.stderr)
-    if given.write and given.draws is not None:
+    if options.write and options.draws is not None:
         parser.error("--write: expected chains of their own length, without --draws")
     results, failed = [], False
     for row in rows:
         if row.program not in wanted or row.program in absent:
             continue
-        if given.draws is not None:
-            row = Row(**{**vars(row), "draws": given.draws})
+        if options.draws is not None:
+            row = Row(**{**vars(row), "draws": options.draws})
         try:
-            results.append(measure_row(row, given.python))
+            results.append(measure_row(row, options.python))
         except (Failed, KeyError) as error:
             failed = True
-            what = "drew what is no state" if isinstance(error, KeyError) else "failed"
-            print(f"{row.program}, {row.sampler}, {row.input}: {what}: {error}", file=sys.stderr)
+            problem = "drew what is no state" if isinstance(error, KeyError) else "failed"
+            print(f"{row.program}, {row.sampler}, {row.input}: {problem}: {error}", file=sys.stderr)
             continue
         print(f"{row.program}, {row.sampler}, {row.input}: {results[-1]['seconds']} s", file=sys.stderr)
     if not results:
         print("bench.released: nothing ran", file=sys.stderr)
         return 2
     print(table(results), end="")
-    write(results, given.out)
-    print(f"\n{given.out}", file=sys.stderr)
-    if given.write and not failed:
-        kept = merge_rows(read() if RESULTS.exists() else [], results, [row.key() for row in rows])
-        write(kept, RESULTS)
-        PAGE.write_text(page(PAGE.read_text(), kept))
+    write(results, options.out)
+    print(f"\n{options.out}", file=sys.stderr)
+    if options.write and not failed:
+        merged = merge_rows(read() if RESULTS.exists() else [], results, [row.key() for row in rows])
+        write(merged, RESULTS)
+        PAGE.write_text(page(PAGE.read_text(), merged))
     return 1 if failed else 0
 
 

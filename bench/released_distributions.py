@@ -22,7 +22,7 @@ class Distribution:
     Attributes
     ----------
     number : dict
-        Of each state its place in the arrays.
+        Place of each state in the arrays.
     probability : ndarray of float
     clusters : ndarray of int
         Clusters, or topics, that hold an item.
@@ -108,18 +108,18 @@ def finite_topics(docs: Sequence[int], words: Sequence[int], V: int, K: int, alp
 
 
 def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: LogWeight) -> Distribution:
-    """Distribution of each topic's counts, from that of partitions of tokens."""
+    """Distribution of each topic's counts, from the distribution of partitions of tokens."""
     partitions, j, w = of_partitions(len(docs), log_weight), np.asarray(docs), np.asarray(words)
     weight: dict[Hashable, float] = {}
     clusters: dict[Hashable, int] = {}
-    for labels, at in partitions.number.items():
+    for labels, index in partitions.number.items():
         z = np.array(labels)
-        K = int(partitions.clusters[at])
+        K = int(partitions.clusters[index])
         of_topic = [
             [*np.bincount(j[z == k], minlength=max(docs) + 1), *np.bincount(w[z == k], minlength=V)] for k in range(K)
         ]
         key = counts_key(of_topic)
-        weight[key] = weight.get(key, 0.0) + partitions.probability[at]
+        weight[key] = weight.get(key, 0.0) + partitions.probability[index]
         clusters[key] = K
     number = {key: i for i, key in zip(range(len(weight)), weight, strict=True)}
     return Distribution(number, np.array(list(weight.values())), np.array(list(clusters.values())), counts_key)
@@ -235,7 +235,7 @@ def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
     """
     y = np.asarray(x, dtype=float)
     N, D = y.shape
-    low, high = (np.exp(digamma(most)) / (np.euler_gamma + np.log(N)) for most in grids.clusters)
+    low, high = (np.exp(digamma(largest)) / (np.euler_gamma + np.log(N)) for largest in grids.clusters)
     c = np.linspace(low, high - 1e-6, grids.size)
     log_c = grids.power * np.log1p(-(c - low) / (high - low)) + gammaln(c) - gammaln(c + N)
 
@@ -245,10 +245,10 @@ def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
     a, nu, v = (
         grid.ravel() for grid in np.meshgrid(points(grids.a), D - 1 + np.exp(points(grids.log_nu)), points(grids.v))
     )
-    found: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    weight_by_partition: dict[tuple[int, ...], NDArray[np.float64]] = {}
 
     def log_marginal(items: tuple[int, ...]) -> NDArray[np.float64]:
-        if items not in found:
+        if items not in weight_by_partition:
             rows = y[list(items)]
             n, mean = len(rows), rows.mean(axis=0)
             scatter = (rows - mean).T @ (rows - mean)
@@ -256,8 +256,8 @@ def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
             psi = psi + (nu * v)[:, None, None] * np.eye(D)
             total = multigammaln_of((nu + n) / 2, D) - multigammaln_of(nu / 2, D) + D / 2 * np.log(a / (a + n))
             total += nu / 2 * D * np.log(nu * v) - (nu + n) / 2 * np.linalg.slogdet(psi)[1]
-            found[items] = total - n * D / 2 * np.log(np.pi)
-        return found[items]
+            weight_by_partition[items] = total - n * D / 2 * np.log(np.pi)
+        return weight_by_partition[items]
 
     def log_weight(state: exact.State) -> float:
         z, K = np.array(state[0]), state[1]

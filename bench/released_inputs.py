@@ -88,11 +88,11 @@ def _texts(docs: list[int], words: list[int]) -> list[list[str]]:
     return [[f"w{w}" for j, w in zip(docs, words, strict=True) if j == doc] for doc in range(max(docs) + 1)]
 
 
-def _case(id: str, found: Options) -> distributions.Distribution:
+def _case(id: str, options: Options) -> distributions.Distribution:
     return distributions.of_case(id)
 
 
-def _partitions(N: int, weight: distributions.LogWeight, found: Options) -> distributions.Distribution:
+def _partitions(N: int, weight: distributions.LogWeight, options: Options) -> distributions.Distribution:
     return distributions.of_partitions(N, weight)
 
 
@@ -117,8 +117,8 @@ def _graph_tool() -> Iterator[Options]:
             }
 
 
-def _entropy(partitions: list[tuple[int, ...]], found: Options) -> distributions.Distribution:
-    return distributions.of_entropy(partitions, found["entropy"])
+def _entropy(partitions: list[tuple[int, ...]], options: Options) -> distributions.Distribution:
+    return distributions.of_entropy(partitions, options["entropy"])
 
 
 # topics
@@ -176,7 +176,7 @@ def _lda() -> Iterator[Options]:
 
 
 def _counts(
-    docs: list[int], words: list[int], V: int, weight: distributions.LogWeight, found: Options
+    docs: list[int], words: list[int], V: int, weight: distributions.LogWeight, options: Options
 ) -> distributions.Distribution:
     return distributions.of_counts(docs, words, V, weight)
 
@@ -208,7 +208,7 @@ def _dpmmlearn() -> Iterator[Options]:
         }
 
 
-def _normal(x: Any, covariance: str, kappa0: float, b0: float, found: Options) -> distributions.Distribution:
+def _normal(x: Any, covariance: str, kappa0: float, b0: float, options: Options) -> distributions.Distribution:
     weight = gaussian_log_weight(x, 1.0, "crp", covariance, 0.0, kappa0, 1.5, b0)
     return distributions.of_partitions(len(x), weight)
 

@@ -73,7 +73,7 @@ def tomotopy(job: Job) -> Job:
 
 
 def lda(job: Job) -> Job:
-    """Counts of the last state of a fit: for each topic those of documents, then of words. Every draw is a fit."""
+    """Counts of the last state of a fit: for each topic by document, then by word. Every draw is a fit."""
     logging.getLogger("lda").addHandler(logging.StreamHandler())
     logging.getLogger("lda").setLevel(logging.ERROR)
     import lda as package
@@ -182,11 +182,11 @@ def pymc(job: Job) -> Job:
             mu = pm.Normal("mu", 0.0, job["tau"], shape=K, transform=ordered, initval=starts)
             sigma = pm.HalfNormal("sigma", job["scale"], shape=K)
             pm.NormalMixture("x", w=w, mu=mu, sigma=sigma, observed=x.ravel())
-        found = pm.sample(**length, **quiet).posterior
+        posterior = pm.sample(**length, **quiet).posterior
     if job["kind"] == "categorical":
-        labels = found["z"].values
+        labels = posterior["z"].values
     else:
-        w, mu, sigma = (found[name].values[..., None, :] for name in ("w", "mu", "sigma"))
+        w, mu, sigma = (posterior[name].values[..., None, :] for name in ("w", "mu", "sigma"))
         log_p = np.log(w) - np.log(sigma) - 0.5 * ((x.ravel()[:, None] - mu) / sigma) ** 2
         labels = (log_p + np.random.default_rng(1).gumbel(size=log_p.shape)).argmax(axis=-1)
     return {"version": pm.__version__, "chains": labels[:, job["thin"] - 1 :: job["thin"]].tolist()}
@@ -223,7 +223,7 @@ def numpyro(job: Job) -> Job:
 
 
 def _chains(draws: list[Any], n: int) -> Chains:
-    """Independent draws in groups, so that they are counted as those of other programs."""
+    """Independent draws in groups, so that they are counted like other programs' draws."""
     size = len(draws) // n
     return [draws[i * size : (i + 1) * size] for i in range(n)]
 

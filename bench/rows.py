@@ -229,8 +229,8 @@ def network_rows() -> list[Row]:
     except DataError:
         pass
     return [
-        Row(*(name, f"IRM, Gibbs, {what}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
-        for what, data in cases
+        Row(*(name, f"IRM, Gibbs, {title}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
+        for title, data in cases
         for name, how, c, peers in (
             ("d", "C all pairs", "gibbs", {}),
             ("d+", "C with sums kept", "gibbs_kept", graph_tool.sweeps_us),
@@ -248,7 +248,7 @@ def line_rows() -> list[Row]:
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
-    kept: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
+    samplers: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
     dyadic: Samplers = lambda m, r: [Dyadic(m, r, allocation="sams")]  # noqa: E731
     triadic: Samplers = lambda m, r: [Triadic(m, r)]  # noqa: E731
     sweep, moves = "sweep", "200 moves"
@@ -266,7 +266,16 @@ def line_rows() -> list[Row]:
             peers=theirs,
         ),
         Row(
-            *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", kept, "neal8", (3,), 200),
+            *(
+                "e",
+                "lines, algorithm 8, m=3, and refresh",
+                sweep,
+                "lines with parameters",
+                samplers,
+                "neal8",
+                (3,),
+                200,
+            ),
             peers=theirs,
         ),
         Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peers=authors(6500)),
@@ -299,8 +308,8 @@ def vector_rows() -> list[Row]:
         ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
     ]
     return [
-        Row("g", f"{what}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
-        for model, what in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
+        Row("g", f"{title}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
+        for model, title in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
         for how, data in cases
     ]
 
@@ -312,40 +321,44 @@ def jointly_normal_rows() -> list[Row]:
     with_gaps: Samplers = lambda m, r: [Gibbs(m, r), Refresh(m, r)]  # noqa: E731
 
     def points(separation: float) -> Dataset:
-        """With 5% of the cells missing, each by itself."""
+        """With 5% of the cells missing, independently."""
         whole = gaussian.generate(10_000, components=10, D=25, separation=separation)
         absent = np.random.default_rng(1).random(whole.values.shape) < 0.05
         return replace(whole, values=np.where(absent, np.nan, whole.values))
 
-    def table(separation: float, missing: float) -> Dataset:
-        types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
-        return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
-
     cases: list[tuple[str, str, Samplers, str, Callable[[], Dataset]]] = [
         ("Gaussian full, 5% missing, apart", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(5.0)),
         ("Gaussian full, 5% missing, overlap", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(0.5)),
-        ("mixed full, complete, apart", "mixed full", gibbs, "gibbs", lambda: table(4.0, 0.0)),
-        ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: table(4.0, 0.05)),
-        ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: table(1.0, 0.05)),
+        ("mixed full, complete, apart", "mixed full", gibbs, "gibbs", lambda: mixed_table(4.0, 0.0)),
+        ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(4.0, 0.05)),
+        ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(1.0, 0.05)),
     ]
-    return [Row("h", what, "sweep", model, how, c, (), 2, data=data) for what, model, how, c, data in cases]
+    return [Row("h", title, "sweep", model, how, c, (), 2, data=data) for title, model, how, c, data in cases]
+
+
+def mixed_table(separation: float, missing: float) -> Dataset:
+    """A table of twelve columns, six of them real."""
+    types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
+    return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
 
 
 def refreshed_rows() -> list[Row]:
     """The rows i: a Gibbs sweep given what ``refresh`` has drawn, 10,000 rows, 10 true clusters: 20 counts whose rows
-    have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, and 25
-    columns of which ten tell the clusters apart."""
+    have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, tables of
+    12 columns, six of them real with these tails and 5% of all cells missing, and 25 columns of which ten tell the
+    clusters apart."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, str, str, Callable[[float], Dataset], float, float]] = [
         ("overdispersed counts", "overdispersed", "gibbs", generated.scattered_counts, 0.5, 5.0),
         ("ordinal columns", "mixed", "gibbs", generated.answers, 2.0, 0.5),
         ("Gaussian diag, tails=t", "gaussian diag t", "gibbs_diag", generated.points, 5.0, 0.5),
         ("Gaussian full, tails=t", "gaussian full t", "gibbs_full", generated.points, 5.0, 0.5),
+        ("mixed diag, tails=t, 5% missing", "mixed diag t", "gibbs", lambda far: mixed_table(far, 0.05), 4.0, 1.0),
         ("Gaussian, select", "gaussian diag select", "gibbs_diag", lambda far: generated.points(far, 10), 5.0, 0.8),
     ]
     return [
-        Row(*("i", f"{what}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
-        for what, model, c, data, *both in cases
+        Row(*("i", f"{title}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
+        for title, model, c, data, *both in cases
         for how, far in zip(("apart", "overlap"), both, strict=True)
     ]
 
@@ -373,7 +386,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         kind = OfGaussian
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
-        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag")
+        tails = {"tails": "t"} if row.model.endswith(" t") else {}
+        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **tails)
         kind = OfMixed
     elif row.model in VECTOR_MODELS and row.data is not None:
         data = row.data()

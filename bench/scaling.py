@@ -225,7 +225,7 @@ def microseconds(name: str, data: Dataset, model: Any, budget: float) -> tuple[f
 def times(quick: bool) -> list[dict[str, Any]]:
     """One row a sampler, model, axis and value."""
     budget = 0.02 if quick else 0.15
-    found = []
+    rows = []
     for kind, grid in GRID.items():
         for axis, values in grid.items():
             for value in values:
@@ -236,20 +236,20 @@ def times(quick: bool) -> list[dict[str, Any]]:
                 model = model_of(kind, data, sizes["K"])
                 for name in PROMISED[kind]:
                     us, n = microseconds(name, data, model, budget)
-                    found.append({"model": kind, "sampler": name, "axis": axis, **sizes, "us": us, "iterations": n})
-    return found
+                    rows.append({"model": kind, "sampler": name, "axis": axis, **sizes, "us": us, "iterations": n})
+    return rows
 
 
-def powers(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fitted power of N, D and K beside the promised one, one row a sampler and model."""
+def powers(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fitted and promised powers of N, D and K, one row per sampler and model."""
     rows = []
     for kind, promises in PROMISED.items():
-        for name, (cost, *most) in promises.items():
+        for name, (cost, *limits) in promises.items():
             row: dict[str, Any] = {"model": kind, "sampler": name, "promised": cost}
-            for axis, limit in zip("NDK", most, strict=True):
-                at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)][-UPPER:]
-                x, y = np.log([r[axis] for r in at]), np.log([r["us"] for r in at])
-                row[axis] = float(np.polyfit(x, y, 1)[0]) if at else None
+            for axis, limit in zip("NDK", limits, strict=True):
+                points = [r for r in measured if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)][-UPPER:]
+                x, y = np.log([r[axis] for r in points]), np.log([r["us"] for r in points])
+                row[axis] = float(np.polyfit(x, y, 1)[0]) if points else None
                 row[f"most_{axis}"] = limit
             row["within"] = all(row[a] is None or row[a] <= row[f"most_{a}"] + TOLERANCE for a in "NDK")
             rows.append(row)
@@ -268,17 +268,17 @@ def grow(kind: str, N: int, D: int, K: int) -> dict[str, int]:
     out, before = {}, resident()
     model = model_of(kind, data, K)
     out["model"] = resident() - before
-    kept, rng = [], Rng(1)
+    sizes, rng = [], Rng(1)
     for name in PROMISED[kind]:
         before = resident()
-        kept.append(SAMPLERS[name](model, rng))
+        sizes.append(SAMPLERS[name](model, rng))
         out[name] = resident() - before
     return out
 
 
 def memory(quick: bool) -> list[dict[str, Any]]:
     """One row a model, N and owner: bytes in all and an item."""
-    found = []
+    rows = []
     for kind, base in BASE.items():
         for N in GRID[kind]["N"][-1:] if kind == "irm" else [100_000] if quick else [100_000, 1_000_000]:
             sizes = base | {"N": N}
@@ -287,8 +287,8 @@ def memory(quick: bool) -> list[dict[str, Any]]:
             env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
             for owner, size in json.loads(done.stdout).items():
-                found.append({"model": kind, "owner": owner, **sizes, "bytes": size, "bytes_an_item": size / N})
-    return found
+                rows.append({"model": kind, "owner": owner, **sizes, "bytes": size, "bytes_an_item": size / N})
+    return rows
 
 
 def history(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
@@ -296,10 +296,10 @@ def history(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
     rng = np.random.default_rng(1)
     states = [np.unique(rng.integers(0, K, N), return_inverse=True)[1] for _ in range(100)]
     before = resident()
-    kept = History(S, N)
+    history_kept = History(S, N)
     for t in range(T + 1):
         for chain in range(S):
-            kept.add(chain, states[(t + chain) % len(states)])
+            history_kept.add(chain, states[(t + chain) % len(states)])
     return resident() - before
 
 
@@ -311,7 +311,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def draw(path: Path, found: list[dict[str, Any]]) -> None:
+def draw(path: Path, rows: list[dict[str, Any]]) -> None:
     """Time of an iteration against N, D, K: a row of panels a model, a line a sampler."""
     import matplotlib
 
@@ -327,10 +327,10 @@ def draw(path: Path, found: list[dict[str, Any]]) -> None:
                 panel.set_axis_off()
                 continue
             for number, name in enumerate(SAMPLERS):
-                at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)]
-                if at:
+                points = [r for r in rows if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)]
+                if points:
                     style, color = ("o-", "s--", "^:", "^:")[number // 5], f"C{number % 10}"
-                    x, y = [r[axis] for r in at], [r["us"] for r in at]
+                    x, y = [r[axis] for r in points], [r["us"] for r in points]
                     handles[name] = panel.loglog(x, y, style, color=color, ms=3, label=name)[0]
             fixed = ", ".join(f"{a}={v:,}" for a, v in BASE[kind].items() if a != axis)
             panel.set(xlabel=axis, title=f"{kind}, {fixed}")
@@ -345,8 +345,8 @@ def draw(path: Path, found: list[dict[str, Any]]) -> None:
 def main(out: Path, quick: bool) -> dict[str, Any]:
     """Measure, print, and write growth.csv, powers.csv, memory.csv and the figure growth.png and .pdf to `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    found = times(quick)
-    fitted = powers(found)
+    rows = times(quick)
+    fitted = powers(rows)
     held = memory(quick) if Path("/proc/self/statm").exists() else []
     print(f"Power of N, D, K in the time of an iteration, fitted to the {UPPER} largest sizes (the most promised)\n")
     print(f"{'model':15}{'sampler':18}{'cost promised':27}{'N':>12}{'D':>12}{'K':>12}  within")
@@ -360,10 +360,10 @@ def main(out: Path, quick: bool) -> dict[str, Any]:
         print(f"{kind:15}N={N:<11,}" + "  ".join(f"{owner} {each:.1f}" for owner, each in size.items()))
     if held and not quick:
         print(f"\nThe history of 16 chains of 998 items after 10,000 iterations: {history() / 2**20:.0f} MiB")
-    write(out / "growth.csv", found)
+    write(out / "growth.csv", rows)
     write(out / "powers.csv", fitted)
     if held:
         write(out / "memory.csv", held)
-    draw(out / "growth.png", found)
+    draw(out / "growth.png", rows)
     print(f"\n{out}/growth.csv powers.csv memory.csv growth.png growth.pdf")
-    return {"growth": found, "powers": fitted, "memory": held}
+    return {"growth": rows, "powers": fitted, "memory": held}

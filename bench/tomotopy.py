@@ -1,7 +1,8 @@
-"""Sweeps of tomotopy's hierarchical Dirichlet process beside ours, where it is installed (``pip install tomotopy``).
+"""Sweeps of tomotopy's hierarchical Dirichlet process compared with ours, if it is installed (``pip install
+tomotopy``).
 
 Its state is the Chinese restaurant franchise: a token draws a table of its document or opens one, a table draws its
-topic, and every token is weighed against all topics. The posterior of the topics is that of our model.
+topic, and every token is weighed against all topics. The posterior of the topics is the same as in our model.
 """
 
 import importlib

@@ -76,11 +76,11 @@ def generate(topics: int, alpha0: float, eta: float, documents: int = DOCUMENTS)
 
 def cases() -> list[Case]:
     """The abstracts of 1,392 papers where their file is, and generated corpora."""
-    found = []
+    cases_made = []
     try:
         abstracts = corpus_published.nips_abstracts(heldout=0.2)
         settings = ((20, (1.0, 1.0, 0.5)), (50, (3.0, 1.0, 0.1)), (100, (10.0, 1.0, 0.05)))
-        found = [Case("nips_abstracts", lambda: abstracts, K, K, *fixed) for K, fixed in settings]
+        cases_made = [Case("nips_abstracts", lambda: abstracts, K, K, *fixed) for K, fixed in settings]
     except DataError:
         pass
     for K, peer_K0, gamma, alpha0, eta in (
@@ -89,8 +89,8 @@ def cases() -> list[Case]:
         (100, 100, 1.0, 1.0, 1.0),
     ):
         make = lambda K=K, alpha0=alpha0, eta=eta: generate(K, alpha0, eta)  # noqa: E731
-        found.append(Case("generated", make, K, peer_K0, gamma, alpha0, eta))
-    return found
+        cases_made.append(Case("generated", make, K, peer_K0, gamma, alpha0, eta))
+    return cases_made
 
 
 def million() -> Case:
@@ -160,11 +160,13 @@ def shares(model: Any, rng: Rng, iterations: int) -> dict[str, float]:
     chain.advance(iterations)
     moves = {row["move"]: row for row in chain.moves()}
     total = sum(row["seconds"] for row in moves.values())
-    found = {}
+    share_by_part = {}
     for move in ("split", "merge"):
-        found[move] = 1e3 * moves[move]["seconds"] / max(1, moves[move]["proposed"])
+        share_by_part[move] = 1e3 * moves[move]["seconds"] / max(1, moves[move]["proposed"])
     parts = {"smag": ("split", "merge"), "gibbs": ("gibbs",), "refresh": ("parameters", "concentration")}
-    return found | {f"share_{part}": sum(moves[m]["seconds"] for m in of) / total for part, of in parts.items()}
+    return share_by_part | {
+        f"share_{part}": sum(moves[m]["seconds"] for m in part_moves) / total for part, part_moves in parts.items()
+    }
 
 
 def by_turns(work: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
@@ -172,9 +174,9 @@ def by_turns(work: dict[str, Callable[[], float]], rounds: int) -> dict[str, lis
     times: dict[str, list[float]] = {name: [] for name in work}
     for t in range(-1, rounds):
         for name, seconds in work.items():
-            taken = seconds()
+            times_taken = seconds()
             if t >= 0:
-                times[name].append(taken)
+                times[name].append(times_taken)
     return times
 
 
@@ -197,15 +199,15 @@ def measure(case: Case, quick: bool) -> dict[str, Any]:
         work["peer"] = peer.seconds
     times = by_turns(work, min(5, case.rounds) if quick else case.rounds)
     c.release()
-    found: dict[str, Any] = asdict(case) | {"data": data.name, "N": model.N, "J": model.J, "V": model.V, "K": model.K}
-    found |= {"tokens_a_second": model.N / median(times["ours"])}
-    found |= {f"{name}_ms": milliseconds(seconds) for name, seconds in times.items()}
-    found |= {f"of_{name}": ratio(times["ours"], times[name]) for name in ("lanes", "scalar")}
+    row: dict[str, Any] = asdict(case) | {"data": data.name, "N": model.N, "J": model.J, "V": model.V, "K": model.K}
+    row |= {"tokens_a_second": model.N / median(times["ours"])}
+    row |= {f"{name}_ms": milliseconds(seconds) for name, seconds in times.items()}
+    row |= {f"of_{name}": ratio(times["ours"], times[name]) for name in ("lanes", "scalar")}
     if peer is not None:
         whole = [a + b for a, b in zip(times["ours"], times["refresh"], strict=True)]
-        found |= {"peer_K": peer.K, "ahead": ratio(times["peer"], whole)}
-        found["met"] = found["ahead"][0] > 1.0
-    return found | shares(model, rng, 5 if quick else 20)
+        row |= {"peer_K": peer.K, "ahead": ratio(times["peer"], whole)}
+        row["met"] = row["ahead"][0] > 1.0
+    return row | shares(model, rng, 5 if quick else 20)
 
 
 def measure_growth(K: int, rounds: int) -> dict[str, Any]:
@@ -219,13 +221,13 @@ def measure_growth(K: int, rounds: int) -> dict[str, Any]:
     }
     times = by_turns(work, rounds)
     c.release()
-    found: dict[str, Any] = {"topics": K, "K": model.K, "N": model.N}
-    return found | {f"{name}_ms": milliseconds(seconds) for name, seconds in times.items()}
+    row: dict[str, Any] = {"topics": K, "K": model.K, "N": model.N}
+    return row | {f"{name}_ms": milliseconds(seconds) for name, seconds in times.items()}
 
 
-def power(found: list[dict[str, Any]], name: str) -> float:
+def power(rows: list[dict[str, Any]], name: str) -> float:
     """Return the power of K that fits these times."""
-    x, y = (np.log([row[column] for row in found]) for column in ("K", name))
+    x, y = (np.log([row[column] for row in rows]) for column in ("K", name))
     return float(np.polyfit(x, y, 1)[0])
 
 
@@ -234,31 +236,31 @@ def grow(owner: str) -> dict[str, float]:
     own."""
     fixed = {"gamma": 1.0, "alpha0": 1.0, "eta": 1.0}
     small, data = generate(2, 1.0, 1.0, 10), generate(100, 1.0, 1.0, MILLION)
-    kept = []
+    rows = []
     before = 0
     for corpus in (small, data):  # the small one loads what is loaded once
         before = resident()
         if owner == "ours":
-            kept.append(start(corpus, 100, 1, **fixed)[0])
+            rows.append(start(corpus, 100, 1, **fixed)[0])
         else:
-            kept.append(tomotopy.Peer(corpus.values.tokens, WORDS, 100, **fixed))
-            kept[-1].seconds(1)
+            rows.append(tomotopy.Peer(corpus.values.tokens, WORDS, 100, **fixed))
+            rows[-1].seconds(1)
     return {"bytes": resident() - before, "N": data.N}
 
 
 def memory() -> dict[str, float]:
     """Bytes a token, ours and tomotopy's."""
-    found = {}
+    row = {}
     env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
     for owner in ("ours", "tomotopy") if tomotopy.module() is not None else ("ours",):
         code = f"import json; from bench.topics import grow; print(json.dumps(grow({owner!r})))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
         held = json.loads(done.stdout)
-        found[owner] = held["bytes"] / held["N"]
-    return found
+        row[owner] = held["bytes"] / held["N"]
+    return row
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """The comparison as text."""
     head = (
         f"{'row':4}{'corpus':18}{'tokens':>10}{'K':>5}{'ours':>10}{'C lanes':>10}{'ratio':>7}  {'min-max':11}"
@@ -266,7 +268,7 @@ def table(found: list[dict[str, Any]]) -> str:
         f"{'tomotopy':>10}{'K':>5}{'ahead':>7}  {'min-max':11}met"
     )
     lines = [head, "-" * len(head)]
-    for r in found:
+    for r in rows:
         lanes, scalar = r["of_lanes"], r["of_scalar"]
         line = (
             f"{'c':4}{r['corpus']:18}{r['N']:10,}{r['K']:5}{r['ours_ms']:7.1f} ms{r['lanes_ms']:7.1f} ms"
@@ -287,8 +289,8 @@ def span(ratios: tuple[float, float, float]) -> str:
 
 def main(quick: bool, full: bool) -> dict[str, Any]:
     """Measure and print the topic-model benchmark; `full`: a million tokens, too."""
-    found = [measure(case, quick) for case in [*cases(), *([million()] if full else [])]]
-    print(table(found))
+    rows = [measure(case, quick) for case in [*cases(), *([million()] if full else [])]]
+    print(table(rows))
     print(
         "\nours: a sweep; ahead: tomotopy's sweep over our sweep and refresh (equations 9, 10)."
         f" Each after {BURN} sweeps; K: topics at the end."
@@ -296,7 +298,7 @@ def main(quick: bool, full: bool) -> dict[str, Any]:
     if tomotopy.module() is None:
         print("tomotopy is not installed: pip install tomotopy")
     print("\nparts of an iteration of smag, a sweep and a refresh; a proposal of smag")
-    for r in found:
+    for r in rows:
         parts = "  ".join(f"{part} {100 * r[f'share_{part}']:.0f}%" for part in ("smag", "gibbs", "refresh"))
         print(f"{r['corpus']:18}K={r['K']:<5}{parts}   split {r['split']:.2f} ms, merge {r['merge']:.2f} ms")
     growth = [measure_growth(K, 3 if quick else 5) for K in (GROWTH[::2] if quick else GROWTH)]
@@ -308,4 +310,4 @@ def main(quick: bool, full: bool) -> dict[str, Any]:
     held = memory() if Path("/proc/self/statm").exists() else {}
     for owner, size in held.items():
         print(f"memory of {owner} at 1,000,000 tokens in 100 topics: {size:.1f} bytes a token")
-    return {"rows": found, "growth": growth, "powers": powers, "memory": held}
+    return {"rows": rows, "growth": growth, "powers": powers, "memory": held}

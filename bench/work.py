@@ -22,18 +22,18 @@ DATA = {
     "topics": ["data=synthetic_documents", "N=50"],
 }
 SETTLE = 0.4
-"""Seconds of the chain whose last state is that of the measurement."""
+"""Seconds of the chain whose last state is measured."""
 MOVES = 100
 """Moves of a step."""
 
 
 def repeat(step: Any, seconds: float) -> tuple[float, int]:
     """Seconds of a call, over as many as take that long, and their number."""
-    began, made = time.process_time(), 0
+    began, iterations = time.process_time(), 0
     while time.process_time() - began < seconds:
         step()
-        made += 1
-    return (time.process_time() - began) / made, made
+        iterations += 1
+    return (time.process_time() - began) / iterations, iterations
 
 
 def measure(name: str, seconds: float) -> Iterator[dict[str, Any]]:
@@ -47,7 +47,7 @@ def measure(name: str, seconds: float) -> Iterator[dict[str, Any]]:
         one = Portfolio(model, rng, learning=1_000_000, moves=MOVES)
         if sampler not in one.moves:
             continue
-        at = one.moves.index(sampler)
+        move = one.moves.index(sampler)
         one.set_own_state(one.own_state() | {"weight": [float(other == sampler) for other in one.moves]})
         clock, counted, moves = 0.0, 0.0, 0
         # fewer steps than after which weights are learned
@@ -56,7 +56,7 @@ def measure(name: str, seconds: float) -> Iterator[dict[str, Any]]:
             one.step()
             clock += time.process_time() - began
             moves += MOVES
-        counted = one.own_state()["work"][at]
+        counted = one.own_state()["work"][move]
         yield {
             "data": name,
             "sampler": sampler,

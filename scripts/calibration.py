@@ -28,7 +28,7 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, simulate_scattered_shares
+from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, draw_tails, simulate_scattered_shares
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
@@ -60,8 +60,8 @@ class Setting:
     ----------
     model : str
     options : dict
-        Of the model, as text of the configuration. Those that default to what the data are like have numbers here: a
-        prior that depends on the data is none that data can be drawn from.
+        Options of the model, as text of the configuration. Those that default to what the data are like have numbers
+        here: a prior that depends on the data is none that data can be drawn from.
     sampler : str
     N, D : int
         Items, and columns, tokens or words.
@@ -99,7 +99,7 @@ class Setting:
         b0 = spec.model.options.get("b0")
         if not isinstance(b0, Gamma):
             return spec
-        # in units of its own: those of a run are the variances of its data
+        # in its own units: the units of a run are the variances of its data
         return replace(
             spec,
             model=replace(spec.model, options={**spec.model.options, "b0": Gamma(b0.shape, b0.rate, (1.0,) * self.D)}),
@@ -107,11 +107,11 @@ class Setting:
 
 
 def _settings() -> dict[str, Setting]:
-    found: dict[str, Setting] = {}
+    setting_by_name: dict[str, Setting] = {}
     for model in usable_choices("model"):
         declared = component("model", model).target.CALIBRATION if model != "auto" else {}
-        found |= {f"{model} {name}".strip(): Setting(model, **fields) for name, fields in declared.items()}
-    return found
+        setting_by_name |= {f"{model} {name}".strip(): Setting(model, **fields) for name, fields in declared.items()}
+    return setting_by_name
 
 
 SETTINGS = _settings()
@@ -125,7 +125,7 @@ class Outcome:
     Attributes
     ----------
     ranks : dict of str to int
-        Of the state that made the data among the draws, by quantity.
+        Ranks of the state that made the data among the draws, by quantity.
     covered, stated, randomised : dict of str to float
         By quantity of `SETS`: whether the state is in the set that a run gives (of pairs the share), the posterior
         probability of that set, and whether it is in the randomised set of exactly `LEVEL`.
@@ -151,6 +151,8 @@ class Drawn:
         Those that have a prior; b0 of each column.
     hidden : ndarray of float
         The missing cells, row after row; exposures, terms and tables of overdispersed rows.
+    tails : ndarray of float
+        With heavy tails the degrees of freedom and the weights of the rows, else empty.
     """
 
     dataset: Dataset
@@ -158,6 +160,7 @@ class Drawn:
     K: int
     hyperparameters: dict[str, Any]
     hidden: NDArray[np.float64]
+    tails: NDArray[np.float64]
 
 
 def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> Drawn:
@@ -178,7 +181,10 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) 
         model.set_prior_values({"components": drawn["components"]})
     labels, K = model.prior_labels(rng)
     before = deepcopy(rng)
-    dataset, hidden = _draw(rng, outline, fixed, labels), np.empty(0)
+    # at least the least weight that a chain visits
+    tails = np.maximum(draw_tails(rng, N + new), 2.0**-22) if options.get("tails") == "t" else np.empty(0)
+    dataset, hidden = _draw(rng, outline, fixed, labels, tails), np.empty(0)
+    drawn |= {"nu": tails[0]} if tails.size else {}
     if fixed.target.simulate is simulate_scattered_shares:
         # the first that was drawn of the data
         a = draw_pseudo_counts(before, np.zeros((K, setting.D)), np.zeros(K), fixed.options)
@@ -193,7 +199,7 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) 
         dataset = replace(dataset, values=values)
     if setting.is_sparse:
         dataset = replace(dataset, values=csr_array(dataset.values))
-    return Drawn(dataset, labels, K, drawn, hidden)
+    return Drawn(dataset, labels, K, drawn, hidden, tails[: 1 + N])
 
 
 def _draw_gamma(rng: Rng, name: str, prior: Gamma, options: Mapping[str, Any]) -> Any:
@@ -205,10 +211,12 @@ def _draw_gamma(rng: Rng, name: str, prior: Gamma, options: Mapping[str, Any]) -
     return (rng.gamma(prior.shape, 1.0 / prior.rate, n) * unit).tolist()
 
 
-def _draw(rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32]) -> Dataset:
+def _draw(
+    rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32], tails: Array | None = None
+) -> Dataset:
     """Parameters of clusters from their prior, then data of this form."""
-    dense = np.unique(labels, return_inverse=True)[1]
-    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, known=0)))
+    dense, held = np.unique(labels, return_inverse=True)[1], None if tails is None or not tails.size else tails
+    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, held, known=0)))
 
 
 def _seat_customers(rng: Rng, x: NDArray[Any], a: Array) -> Array:
@@ -228,16 +236,16 @@ def _seat_customers(rng: Rng, x: NDArray[Any], a: Array) -> Array:
 
 def draw_within_reach(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> tuple[Drawn, Array]:
     """Draw data (see `draw_data`) whose missing cells are where the model looks for them, and these as a state has
-    them: the posterior is that of cells within reach."""
+    them: the posterior is of cells within reach."""
     while True:
-        made = draw_data(setting, spec, rng, new)
-        cells = _place_cells(setting, made)
+        drawn = draw_data(setting, spec, rng, new)
+        cells = _place_cells(setting, drawn)
         if not cells.size or not setting.gaps:
-            return made, cells
-        known = replace(made.dataset, values=made.dataset.values[: setting.N])
+            return drawn, cells
+        known = replace(drawn.dataset, values=drawn.dataset.values[: setting.N])
         reaches = spec.model.target.from_data(known, **spec.model.options).reaches
         if not (np.abs(cells) > reaches).any():
-            return made, cells
+            return drawn, cells
 
 
 def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: RunSpecification | None = None) -> Outcome:
@@ -247,33 +255,33 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     ----------
     setting : Setting
     number : int
-        Of the data set; a seed, of the chain as well.
+        Number of the data set; a seed, of the chain as well.
     spec : RunSpecification
         As `Setting.specify` returns it.
     fitted : RunSpecification, optional
-        That of the chain, where it is another one.
+        The model of the chain, if it differs.
     """
     rng = np.random.default_rng([20, number])
-    made, cells = draw_within_reach(setting, spec, rng)
-    labels, drawn = made.labels, made.hyperparameters
-    chain = Builder(fitted or spec, made.dataset, None, False, setting.thin).chain(number)
-    found = chain.advance(setting.thin * (BURN + 2 * DRAWS))
+    drawn_data, cells = draw_within_reach(setting, spec, rng)
+    labels, drawn = drawn_data.labels, drawn_data.hyperparameters
+    chain = Builder(fitted or spec, drawn_data.dataset, None, False, setting.thin).chain(number)
+    rows = chain.advance(setting.thin * (BURN + 2 * DRAWS))
     first = BURN + 1 + DRAWS
-    partitions = found["partition_labels"][BURN + 1 :]
+    partitions = rows["partition_labels"][BURN + 1 :]
     before, after = partitions[:DRAWS], partitions[DRAWS:]
     model = chain.model
-    model.set_labels(labels, made.K if model.allows_empty else None)
+    model.set_labels(labels, drawn_data.K if model.allows_empty else None)
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
     scales = [value for name in ("b0", "kappa0") if name in drawn for value in np.atleast_1d(drawn[name])]
-    if scales or cells.size:
-        # the state holds them beside the partition
-        model.set_parameters([*scales, *cells])
+    if scales or cells.size or made.tails.size:
+        # the state holds them in addition to the partition
+        model.set_parameters([*scales, *made.tails, *cells])
     draws: dict[str, NDArray[Any]] = {
-        "K": found["n_clusters"][first:],
-        "largest": found["largest"][first:, 0],
+        "K": rows["n_clusters"][first:],
+        "largest": rows["largest"][first:, 0],
         "pair": after[:, 0] == after[:, 1],
-        "log likelihood": found["log_lik"][first:],
+        "log likelihood": rows["log_lik"][first:],
     }
     true: dict[str, float] = {
         "K": len(sizes),
@@ -282,24 +290,24 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
         "log likelihood": model.log_lik_total(),
     }
     if model.allows_empty:
-        draws["K with empty ones"], true["K with empty ones"] = found["K"][first:], made.K
+        draws["K with empty ones"], true["K with empty ones"] = rows["K"][first:], drawn_data.K
     if cells.size and not setting.gaps:
         tables = slice(2 * setting.N, None)
-        draws["tables"] = found["partition_parameters"][first:, tables].sum(axis=1)
+        draws["tables"] = rows["partition_parameters"][first:, tables].sum(axis=1)
         true["tables"] = cells[tables].sum()
     elif cells.size:
-        draws["missing cell"], true["missing cell"] = found["partition_parameters"][first:, len(scales)], cells[0]
+        draws["missing cell"], true["missing cell"] = rows["partition_parameters"][first:, len(scales)], cells[0]
     if "b0" in drawn:
-        draws["b0"], true["b0"] = found["partition_parameters"][first:, 0], drawn["b0"][0]
-    for name in sorted(set(drawn) & set(found) - {"b0"}):
-        draws[name], true[name] = found[name][first:], drawn[name]
+        draws["b0"], true["b0"] = rows["partition_parameters"][first:, 0], drawn["b0"][0]
+    for name in sorted(set(drawn) & set(rows) - {"b0"}):
+        draws[name], true[name] = rows[name][first:], drawn[name]
     centre = estimate_partition(before).labels
     draws["distance"], true["distance"] = distances(centre, after), float(distances(centre, truth[None])[0])
     ranks = {name: rank_of(true[name], draws[name], rng) for name in true}
 
     # what a run says, of all draws
     low, high = interval_of_counts(partitions.max(axis=1) + 1)
-    inside = [low <= K <= high for K in found["n_clusters"][BURN + 1 :]]
+    inside = [low <= K <= high for K in rows["n_clusters"][BURN + 1 :]]
     estimate = estimate_partition(partitions).labels
     ball = credible_ball(estimate, partitions, LEVEL)
     off = float(distances(estimate, truth[None])[0])
@@ -315,18 +323,18 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
 
 
-def _place_cells(setting: Setting, made: Drawn) -> NDArray[np.float64]:
-    """The numbers of a state beside partition and scales: missing cells from the middle of the known cells of their
-    column, or those of overdispersed rows."""
+def _place_cells(setting: Setting, drawn: Drawn) -> NDArray[np.float64]:
+    """The numbers of a state other than partition and scales: missing cells from the middle of the known cells of their
+    column, or numbers of overdispersed rows."""
     if not setting.gaps:
-        return made.hidden
-    if not made.hidden.size or setting.options.get("covariance") != "full":
+        return drawn.hidden
+    if not drawn.hidden.size or setting.options.get("covariance") != "full":
         return np.empty(0)
     # those that are known, of items that are to be predicted none
-    values = made.dataset.values[: setting.N]
+    values = drawn.dataset.values[: setting.N]
     column = np.nonzero(np.isnan(values))[1]
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    return np.asarray(made.hidden - ((low + high) / 2)[column])
+    return np.asarray(drawn.hidden - ((low + high) / 2)[column])
 
 
 def _pairs(partitions: NDArray[np.int32], truth: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -386,9 +394,9 @@ def uniformity(counts: ArrayLike) -> float:
     >>> uniformity([10] * 20) > 0.99, uniformity([40] + [10] * 18 + [0]) < 0.01
     (True, True)
     """
-    given = np.asarray(counts, dtype=np.int64)
-    null = _null_extremities(int(given.sum()))
-    value = _extremity(given, int(given.sum()))
+    bins = np.asarray(counts, dtype=np.int64)
+    null = _null_extremities(int(bins.sum()))
+    value = _extremity(bins, int(bins.sum()))
     return float((np.searchsorted(null, value * (1 + 1e-9), side="right") + 1) / (SIMULATIONS + 1))
 
 

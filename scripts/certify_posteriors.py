@@ -61,16 +61,16 @@ def plan_of(case: LargePosterior | Posterior, moves: int, iterations: int) -> Pl
         key: f"gamma({value[0]:g},{value[1]:g})" if isinstance(value, tuple) else value
         for key, value in case.hyperparameters.items()
     }
-    given = {"init": coupled_pairs.MIXTURE, "schedule.moves": moves}
+    options = {"init": coupled_pairs.MIXTURE, "schedule.moves": moves}
     if "types" in case.data:
-        given["data.types"] = {f"{kind}{d}": kind for d, kind in enumerate(case.data["types"])}
+        options["data.types"] = {f"{kind}{d}": kind for d, kind in enumerate(case.data["types"])}
     keys = {"seed": 1, "iterations": iterations, "progress": "none", "workers": 1}
-    settled, _ = specify_sample({"name": case.model, **hyper}, data_of(case), "sams", keys, None, given)
+    settled, _ = specify_sample({"name": case.model, **hyper}, data_of(case), "sams", keys, None, options)
     return coupled_pairs.check_coupling(settled.spec)
 
 
 def values_of(model: Model, items: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Functions of a state: those of `LargePosterior.quantities`."""
+    """Functions of a state, as in `LargePosterior.quantities`."""
     labels = model.labels
     sizes = np.sort(np.bincount(labels))[::-1][: large.LARGEST] / len(labels)
     together = labels[items[:, 0]] == labels[items[:, 1]]
@@ -81,7 +81,7 @@ def values_of(model: Model, items: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def estimate(chains: CoupledChains, schedule: Schedule, items: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """H_{k:m} of every function by one pair of chains, without bias; None where it does not meet."""
+    """H_{k:m} of every function by one pair of chains, without bias; None if it does not meet."""
     total: Any = 0.0
 
     def add() -> None:
@@ -101,7 +101,7 @@ def estimate(chains: CoupledChains, schedule: Schedule, items: NDArray[np.int64]
 
 
 def compare_start(plan: Plan, case: LargePosterior, schedule: Schedule, values: NDArray[np.float64]) -> float:
-    """Compare the means with those of a chain from the components that the data were drawn from, which no pair starts
+    """Compare the means with a chain from the components that the data were drawn from, which no pair starts
     from: the largest difference of the first two, in standard errors."""
     chain = plan.chain(0)
     chain.model.set_labels(np.array(case.data["components"], dtype=np.int32))
@@ -132,7 +132,7 @@ def certify_means(
     began = time.process_time()
     plan = plan_of(case, moves, iterations)
     schedule = coupled_pairs.choose_schedule(plan, NO_SCHEDULE)
-    found, tau, starts = [], [], set()
+    certificates, tau, starts = [], [], set()
     for number in range(pairs):
         chains = plan.builder.coupled_chains(
             coupled_pairs.FIRST_PAIR + number, schedule.lag, coupled_pairs.COUPLING, schedule.powers
@@ -141,18 +141,18 @@ def certify_means(
         one = estimate(chains, schedule, items)
         if one is None:
             raise SystemExit(f"{case.id}: pair {number} has not met within {iterations} iterations: no means")
-        found.append(one)
+        certificates.append(one)
         tau.append(chains.meeting)
     after = np.array(tau) - schedule.lag
     limits = bound(tau, schedule.lag, np.arange(after.max() + 1))
-    at = min(schedule.k, after.max())
-    estimates = np.array(found)
+    iteration = min(schedule.k, after.max())
+    estimates = np.array(certificates)
     apart = compare_start(plan, case, schedule, estimates) if isinstance(case, LargePosterior) else 0.0
     run = {
         "sampler": "sams", "moves": moves, "coupling": coupled_pairs.COUPLING, "init": coupled_pairs.MIXTURE, "seed": 1,
         "pairs": pairs, "met": len(tau), "lag": schedule.lag, "k": schedule.k, "m": schedule.m,
         "median": float(np.median(after)), "longest": int(after.max()), "starts": len(starts),
-        "bound": float(limits.estimate[at]), "bound_upper": float(limits.upper[at]),
+        "bound": float(limits.estimate[iteration]), "bound_upper": float(limits.upper[iteration]),
         "apart": round(apart, 2),
         "seconds": round(time.process_time() - began, 1), "version": __version__,
     }  # fmt: skip
@@ -165,14 +165,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="*", metavar="ID", help="default: all that are not in the files")
     parser.add_argument("--pairs", type=int, help="of chains; for a try, which is printed and not written")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     means, runs = large.read_means() if large.MEANS.exists() else (pd.DataFrame({"id": []}), pd.DataFrame())
     failed = 0
-    for id in given.ids or [id for id in cases if id not in runs.index]:
+    for id in options.ids or [id for id in cases if id not in runs.index]:
         case = cases[id]
         try:
             values, run, resampled = certify_means(
-                case, case.items, given.pairs or case.pairs, case.moves, case.iterations
+                case, case.items, options.pairs or case.pairs, case.moves, case.iterations
             )
         except SystemExit as error:
             print(error, file=sys.stderr)
@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
         table = pd.DataFrame({"id": id, "quantity": case.quantities(resampled), "mean": values.mean(axis=0)})
         table["standard_error"] = error
         print(table.round(4).to_string(), run, flush=True)
-        if given.pairs:
+        if options.pairs:
             continue
         means = pd.concat([means[means["id"] != id], table])
         row = pd.DataFrame([{"id": id, **run, "data_sha256": case.digest}]).set_index("id")

@@ -132,19 +132,19 @@ def check_name(name: str, line: int) -> Iterator[Finding]:
 def check_summary(summary: str, line: int) -> Iterator[Finding]:
     """Find what the first line of a docstring must not hold."""
     for pattern, rule in SUMMARY:
-        if found := pattern.match(summary) if pattern is SUMMARY[0][0] else pattern.search(summary):
-            yield Finding(line, "summary: " + rule.format(found[0]), summary)
+        if match := pattern.match(summary) if pattern is SUMMARY[0][0] else pattern.search(summary):
+            yield Finding(line, "summary: " + rule.format(match[0]), summary)
 
 
 def check_words(text: str) -> Iterator[Finding]:
     """Find words that the glossary has replaced, and decimals without a leading zero."""
     lower = text.lower()
     for pattern, instead in LEFT:
-        for found in pattern.finditer(lower):
-            if not lower[found.start() - 1 : found.start()].isalpha():
-                yield Finding(text.count("\n", 0, found.start()) + 1, "word", f"{found[0]} -> {instead}")
-    for found in DECIMAL.finditer(text):
-        yield Finding(text.count("\n", 0, found.start()) + 1, "leading zero", found[0])
+        for match in pattern.finditer(lower):
+            if not lower[match.start() - 1 : match.start()].isalpha():
+                yield Finding(text.count("\n", 0, match.start()) + 1, "word", f"{match[0]} -> {instead}")
+    for match in DECIMAL.finditer(text):
+        yield Finding(text.count("\n", 0, match.start()) + 1, "leading zero", match[0])
 
 
 def visit_bodies(node: ast.AST) -> Iterator[ast.AST]:
@@ -169,11 +169,11 @@ def check_python(text: str) -> Iterator[Finding]:
 
 def check_cython(text: str) -> Iterator[Finding]:
     """Check the names and summaries of a Cython file."""
-    for found in DEF.finditer(text):
-        yield from check_name(found[1], text.count("\n", 0, found.start()) + 1)
-    for found in DOCSTRING.finditer(text):
-        summary = found[1].partition('"""')[0]
-        yield from check_summary(summary, text.count("\n", 0, found.start(1)) + 1)
+    for match in DEF.finditer(text):
+        yield from check_name(match[1], text.count("\n", 0, match.start()) + 1)
+    for match in DOCSTRING.finditer(text):
+        summary = match[1].partition('"""')[0]
+        yield from check_summary(summary, text.count("\n", 0, match.start(1)) + 1)
 
 
 def check_markdown(text: str) -> Iterator[Finding]:
@@ -194,8 +194,8 @@ def check_record(text: str, number: int) -> Iterator[Finding]:
     parts = [head for head in heads if head in RECORD]
     if parts not in (RECORD, RECORD[:-1]):
         yield Finding(1, "record", f"parts {', '.join(parts) or 'none'}: expected {', '.join(RECORD)} (Since optional)")
-    for found in re.finditer(r"^##+ .*", text, re.MULTILINE):
-        yield Finding(text.count("\n", 0, found.start()) + 1, "record", found[0])
+    for match in re.finditer(r"^##+ .*", text, re.MULTILINE):
+        yield Finding(text.count("\n", 0, match.start()) + 1, "record", match[0])
 
 
 def check_file(path: str, text: str) -> Iterator[Finding]:
@@ -206,8 +206,8 @@ def check_file(path: str, text: str) -> Iterator[Finding]:
         yield from check_cython(text)
     elif path.endswith(".md"):
         yield from check_markdown(text)
-        if found := re.match(r"docs/decisions/(\d{4})-", path):
-            yield from check_record(text, int(found[1]))
+        if match := re.match(r"docs/decisions/(\d{4})-", path):
+            yield from check_record(text, int(match[1]))
     yield from check_words(text)
 
 
@@ -221,18 +221,18 @@ def list_files(wanted: list[str]) -> list[str]:
 
 def main() -> int:
     """Print every finding; return 1 where there is one."""
-    found = 0
+    n_findings = 0
     for path in list_files(sys.argv[1:]):
         text = (ROOT / path).read_text("utf-8")
         for finding in sorted(check_file(path, text)):
             print(f"{path}:{finding.line}: {finding.rule}: {finding.text}")
-            found += 1
+            n_findings += 1
     for line in () if sys.argv[1:] else count_habits.compare():
         print(line)
-        found += 1
-    if found:
-        print(f"{found} findings", file=sys.stderr)
-    return int(found > 0)
+        n_findings += 1
+    if n_findings:
+        print(f"{n_findings} findings", file=sys.stderr)
+    return int(n_findings > 0)
 
 
 if __name__ == "__main__":

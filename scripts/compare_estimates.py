@@ -65,8 +65,8 @@ def judge(partitions: NDArray[np.int32], truth: NDArray[np.int64]) -> Iterator[d
     true = len(np.unique(truth))
     for loss, a, allowed in rules():
         clusters = {"any": None, "interval": interval, "mode": (mode, mode)}[allowed]
-        found = minimise_expected_loss(partitions, loss, a, clusters)
-        off = found.n_clusters - true
+        estimate = minimise_expected_loss(partitions, loss, a, clusters)
+        off = estimate.n_clusters - true
         yield {
             "loss": loss,
             "a": a,
@@ -74,8 +74,8 @@ def judge(partitions: NDArray[np.int32], truth: NDArray[np.int64]) -> Iterator[d
             "true_K": off == 0,
             "off": abs(off),
             "more": off,
-            "ari": ari(truth, found.labels),
-            "outside": not interval[0] <= found.n_clusters <= interval[1],
+            "ari": ari(truth, estimate.labels),
+            "outside": not interval[0] <= estimate.n_clusters <= interval[1],
         }
 
 
@@ -107,12 +107,12 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     by = ["loss", "a", "clusters"]
     values = ["true_K", "off", "more", "ari", "ari_change", "outside"]
     plain = rows[(rows["loss"] == "vi") & (rows["a"] == 1.0) & (rows["clusters"] == "any")]
-    beside = rows.merge(plain[["data", "set", "ari"]], on=["data", "set"], suffixes=("", "_vi"))
-    rows = rows.assign(ari_change=beside["ari"] - beside["ari_vi"])
-    found = pd.concat([rows, rows.assign(data="all")]).groupby(["data", *by], sort=False)
-    means = found[values].mean()
-    means.insert(0, "sets", found["set"].size())
-    means.insert(6, "ari_error", found["ari_change"].sem())
+    with_plain = rows.merge(plain[["data", "set", "ari"]], on=["data", "set"], suffixes=("", "_vi"))
+    rows = rows.assign(ari_change=with_plain["ari"] - with_plain["ari_vi"])
+    grouped = pd.concat([rows, rows.assign(data="all")]).groupby(["data", *by], sort=False)
+    means = grouped[values].mean()
+    means.insert(0, "sets", grouped["set"].size())
+    means.insert(6, "ari_error", grouped["ari_change"].sem())
     return means.reset_index()
 
 
@@ -122,9 +122,9 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--items", type=int, default=200)
     args = parser.parse_args()
-    found = summarise(measure(args.out, args.sets, args.items))
-    write_text(DOCS / "estimates.csv", found.to_csv(index=False, float_format="%.4g"))
-    print(found[found["data"] == "all"].to_string(index=False))
+    summary = summarise(measure(args.out, args.sets, args.items))
+    write_text(DOCS / "estimates.csv", summary.to_csv(index=False, float_format="%.4g"))
+    print(summary[summary["data"] == "all"].to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def generate(kind: str, K: int, N: int, D: int, seed: int) -> tuple[NDArray[Any]
             one[:, 1::2] = np.where(rng.random(one[:, ::2].shape) < 0.7, one[:, ::2], one[:, 1::2])
         return one.astype(np.uint8), z
     tries = [rng.uniform(-7, 7, (K, D)) for _ in range(200)]
-    apart = [min(np.linalg.norm(at[a] - at[b]) for a in range(K) for b in range(a)) for at in tries]
+    apart = [min(np.linalg.norm(centres[a] - centres[b]) for a in range(K) for b in range(a)) for centres in tries]
     mean = tries[int(np.argmax(apart))] * 6 / max(apart)
     noise = {
         "normal": lambda: rng.normal(size=(N, D)),
@@ -87,14 +87,14 @@ def compare(kind: str, K: int, N: int, seed: int) -> dict[str, Any]:
         return sample_rows
 
     # `calibrate` takes these rows
-    kept = np.sort(np.random.default_rng(0).permutation(N)[N // 3 :])
-    of_rows = {dataset.values[kept].tobytes(): z[kept]}
+    chosen_rows = np.sort(np.random.default_rng(0).permutation(N)[N // 3 :])
+    of_rows = {dataset.values[chosen_rows].tobytes(): z[chosen_rows]}
     curve = calibrate(MODELS[KINDS[kind]], dataset, sample).table
-    taken = curve[curve["taken"]].iloc[0]
+    chosen = curve[curve["taken"]].iloc[0]
     return {
-        **{"kind": kind, "K": K, "rows": N, "seed": seed, "power": taken["power"]},
-        **{"clusters_1": curve["clusters"][0], "clusters": taken["clusters"]},
-        **{"ari_1": index[1.0], "ari": index[taken["power"]], "ari_best": max(index.values())},
+        **{"kind": kind, "K": K, "rows": N, "seed": seed, "power": chosen["power"]},
+        **{"clusters_1": curve["clusters"][0], "clusters": chosen["clusters"]},
+        **{"ari_1": index[1.0], "ari": index[chosen["power"]], "ari_best": max(index.values())},
     }
 
 

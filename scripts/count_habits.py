@@ -77,10 +77,10 @@ def compare() -> Iterator[str]:
     """Describe each count that has risen, and the new lines with that habit."""
     counts = count()
     with (ROOT / KEPT).open(encoding="utf-8", newline="") as stream:
-        kept = {(row["habit"], place): int(row[place]) for row in csv.DictReader(stream) for place in PLACES}
+        stored = {(row["habit"], place): int(row[place]) for row in csv.DictReader(stream) for place in PLACES}
     for (name, place), number in counts.items():
-        if number > kept[name, place]:
-            yield f'{place}: "{name}" {number} times, {kept[name, place]} before (docs/style.md)'
+        if number > stored[name, place]:
+            yield f'{place}: "{name}" {number} times, {stored[name, place]} before (docs/style.md)'
             yield from added_lines(name)
 
 

@@ -1,4 +1,4 @@
-"""Run the commands of pages anew, write what they print, and keep their pictures: README.md, docs/data, docs/models.
+"""Run the commands of pages again, write what they print, and keep their pictures: README.md, docs/data, docs/models.
 
     python scripts/draw_pages.py [PAGE.md ...]
 
@@ -23,7 +23,7 @@ PICTURES = DOCS / "images" / "pages"
 WIDTH = 1200
 """Pixels of a picture, at most."""
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-UNDER_WAY = re.compile(r"chain \d+: .* left$")
+UNDER_WAY = re.compile(r"chain \d+: .* left$|sampling has finished; writing")
 """Lines of progress, which depend on the load of the machine."""
 RUN = re.compile(r"^results/[\w-]+/[0-9a-f]{12}$", re.MULTILINE)
 
@@ -40,7 +40,7 @@ class Page:
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder, self.run = path, folder, ""
-        # commands of the page are those of this environment
+        # commands of the page come from this environment
         places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": places, "COLUMNS": "96", "LC_ALL": "C.UTF-8"}
 
@@ -55,8 +55,8 @@ class Page:
         lines: list[str] = []
         for command in re.findall(r"^\$ (.*(?:(?<=\\)\n.*)*)$", block[2], re.MULTILINE):
             printed = self._run_command(["bash", "-c", command.replace("RUN", self.run)])
-            if found := RUN.findall(printed):
-                self.run = found[-1]
+            if runs := RUN.findall(printed):
+                self.run = runs[-1]
             self._keep_pictures()
             shown = [line.rstrip() for line in printed.splitlines()]
             lines += [f"$ {command}", *(line for line in shown if not UNDER_WAY.match(line))]
@@ -66,7 +66,7 @@ class Page:
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        # status 2 is the answer to bad input, which a page may show; 1 that of a diagnosis
+        # status 2 is the answer to bad input, which a page may show; 1 comes from a diagnosis
         if done.returncode not in (0, 1, 2) or "Traceback" in done.stdout:
             raise SystemExit(f"{self.path.name}: {command[-1]}: status {done.returncode}\n{done.stdout}")
         return done.stdout
@@ -89,7 +89,7 @@ def path_of(name: str) -> Path:
 
 
 def main(names: list[str]) -> None:
-    """Run the pages of these names; those of data and models without a name."""
+    """Run the pages of these names; without a name, the pages of data and models."""
     pages = [*sorted((DOCS / "data").glob("*.md")), *sorted((DOCS / "models").glob("*.md"))]
     for path in [path_of(name) for name in names] or pages:
         with tempfile.TemporaryDirectory() as folder:

@@ -39,10 +39,10 @@ def main() -> None:
     for height, names in layers.items():
         width = 10 / len(names)
         for place, room in enumerate(names):
-            left = place * width + 0.1
+            left_edge = place * width + 0.1
             axes.add_patch(
                 FancyBboxPatch(
-                    (left, height + 0.12),
+                    (left_edge, height + 0.12),
                     width - 0.2,
                     0.76,
                     boxstyle="round,pad=0,rounding_size=0.12",
@@ -52,7 +52,7 @@ def main() -> None:
             )
             folders = ", ".join(rooms[room][0])
             axes.text(
-                left + width / 2 - 0.1,
+                left_edge + width / 2 - 0.1,
                 height + 0.5,
                 room,
                 ha="center",
@@ -60,7 +60,7 @@ def main() -> None:
                 weight="bold",
             )
             if folders != room:
-                axes.text(left + width / 2 - 0.1, height + 0.46, folders, ha="center", va="top", size=8)
+                axes.text(left_edge + width / 2 - 0.1, height + 0.46, folders, ha="center", va="top", size=8)
     axes.set(xlim=(0, 10), ylim=(0, len(layers)))
     axes.axis("off")
     figure.savefig(ROOT / "docs" / "images" / "rooms.png", dpi=110, bbox_inches="tight")

@@ -1,4 +1,4 @@
-"""Execute the notebooks of docs/notebooks anew, in a folder of their own, and write what they print and draw.
+"""Execute the notebooks of docs/notebooks again, in their own folder, and write what they print and draw.
 
 python scripts/execute_notebooks.py [NAME.ipynb ...]
 """
@@ -28,7 +28,7 @@ def execute(path: Path) -> nbformat.NotebookNode:
         A cell fails.
     """
     notebook = nbformat.read(path, as_version=4)
-    # commands of cells are those of this environment
+    # commands of cells come from this environment
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(

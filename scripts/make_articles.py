@@ -81,15 +81,21 @@ def make(paper: Paper, out: Path) -> int:
     )
     article = Article(FOLDER / f"{paper.key}.md", paper, STORED, layout)
     out.mkdir(parents=True, exist_ok=True)
-    told = metadata(paper, article.front_matter)
+    front_matter = metadata(paper, article.front_matter)
     filled = f"*A replication of* {paper.citation}.\n\n{article.text}"
     (out / "article.md").write_text(filled, encoding="utf-8")
     shutil.copyfile(FOLDER / "references.bib", out / "references.bib")
-    (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    (out / "metadata.yaml").write_text(
+        yaml.safe_dump(front_matter, sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
     source = out / "article.typ"
     with TemporaryDirectory() as folder:
         look, header = Path(folder) / "look.yaml", Path(folder) / "header.typ"
-        shown = {"title": told["title"], "abstract": told["abstract"], "author": [a["name"] for a in told["authors"]]}
+        shown = {
+            "title": front_matter["title"],
+            "abstract": front_matter["abstract"],
+            "author": [a["name"] for a in front_matter["authors"]],
+        }
         look.write_text(yaml.safe_dump(LOOK | shown), encoding="utf-8")
         header.write_text(HEADER, encoding="utf-8")
         options = ["--standalone", f"--metadata-file={look}", f"--include-in-header={header}"]

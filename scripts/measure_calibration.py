@@ -63,26 +63,26 @@ def measure(name: str, study: str, sets: int, cache: Path) -> pd.DataFrame:
     return rows_of(name, study, [json.loads(line) for line in lines[1 : sets + 1]])
 
 
-def rows_of(name: str, study: str, found: list[dict]) -> pd.DataFrame:
+def rows_of(name: str, study: str, records: list[dict]) -> pd.DataFrame:
     """Rows of a setting from what its data sets showed."""
     setting, rows = SETTINGS[name], []
     options = " ".join(f"{key}={value}" for key, value in setting.options.items())
-    ranked = dict.fromkeys(key for one in found for key in one["ranks"])
-    for quantity in dict.fromkeys([*ranked, *(key for key in found[0]["randomised"] if key not in ("K", "ball"))]):
-        row: dict = {"setting": name, "options": options, "items": setting.N, "data sets": len(found)}
+    ranked = dict.fromkeys(key for one in records for key in one["ranks"])
+    for quantity in dict.fromkeys([*ranked, *(key for key in records[0]["randomised"] if key not in ("K", "ball"))]):
+        row: dict = {"setting": name, "options": options, "items": setting.N, "data sets": len(records)}
         row["quantity"] = quantity
         if quantity in ranked:
-            ranks = [one["ranks"][quantity] for one in found if quantity in one["ranks"]]
+            ranks = [one["ranks"][quantity] for one in records if quantity in one["ranks"]]
             counts = bin_ranks(ranks, STUDIES[study][1])
             row |= {"p": uniformity(counts), **dict(zip(PARTS, counts, strict=True))}
-        of = {"distance": "ball"}.get(quantity, quantity)
-        if of in found[0]["randomised"]:
-            _, row["low"], row["high"] = mean_interval([one["randomised"][of] for one in found])
-            row["randomised"] = np.mean([one["randomised"][of] for one in found])
-        if of in SETS:
+        name_of_quantity = {"distance": "ball"}.get(quantity, quantity)
+        if name_of_quantity in records[0]["randomised"]:
+            _, row["low"], row["high"] = mean_interval([one["randomised"][name_of_quantity] for one in records])
+            row["randomised"] = np.mean([one["randomised"][name_of_quantity] for one in records])
+        if name_of_quantity in SETS:
             for column in ("covered", "stated"):
-                row[column] = np.mean([one[column][of] for one in found])
-            excess = [one["covered"][of] - one["stated"][of] for one in found]
+                row[column] = np.mean([one[column][name_of_quantity] for one in records])
+            excess = [one["covered"][name_of_quantity] - one["stated"][name_of_quantity] for one in records]
             row["excess"], row["excess low"], row["excess high"] = mean_interval(excess)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -97,12 +97,12 @@ def draw(table: pd.DataFrame) -> None:
         )
         z = np.arange(BINS + 1) / BINS
         for ax, quantity in zip(axes.flat, quantities, strict=False):
-            own = table[table["quantity"] == quantity]
+            of_quantity = table[table["quantity"] == quantity]
             # fewer data sets have the wider band
-            for number in sorted(own["data sets"].unique()):
+            for number in sorted(of_quantity["data sets"].unique()):
                 low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(number)))
                 ax.fill_between(z, low, high, color="0.8" if number == table["data sets"].max() else "0.9", lw=0)
-            for _, row in own.iterrows():
+            for _, row in of_quantity.iterrows():
                 counts = row[PARTS].to_numpy(dtype=float)
                 ax.plot(z, np.append(0, counts.cumsum()) / counts.sum() - z, lw=0.8)
             ax.set_title(quantity)
@@ -128,18 +128,20 @@ def page_table(table: pd.DataFrame) -> str:
         "its pairs: 0.95",
     )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for name, own in table.groupby("setting", sort=False):
-        of = own.set_index("quantity")
-        worst = of["p"].idxmin()
-        cells = [name, f"{own['data sets'].iloc[0]:,}", f"{of['p'].min():.2g} ({worst})"]
+    for name, of_setting in table.groupby("setting", sort=False):
+        by_quantity = of_setting.set_index("quantity")
+        worst = by_quantity["p"].idxmin()
+        cells = [name, f"{of_setting['data sets'].iloc[0]:,}", f"{by_quantity['p'].min():.2g} ({worst})"]
         for quantity in ("K", "distance"):
-            covered, stated, randomised = of.loc[quantity, ["covered", "stated", "randomised"]]
+            covered, stated, randomised = by_quantity.loc[quantity, ["covered", "stated", "randomised"]]
             cells += [f"{share:.3f}" for share in (randomised, covered, stated)]
-        cells.append(f"{of.loc['pairs', 'randomised']:.3f}")
-        if "new item" in of.index:
-            cells.append(f"{of.loc['new item', 'data sets']:,}")
-            cells.append(f"{of.loc['new item', 'randomised']:.3f}")
-            cells.append(f"{of.loc['new pairs', 'randomised']:.3f}" if "new pairs" in of.index else "-")
+        cells.append(f"{by_quantity.loc['pairs', 'randomised']:.3f}")
+        if "new item" in by_quantity.index:
+            cells.append(f"{by_quantity.loc['new item', 'data sets']:,}")
+            cells.append(f"{by_quantity.loc['new item', 'randomised']:.3f}")
+            cells.append(
+                f"{by_quantity.loc['new pairs', 'randomised']:.3f}" if "new pairs" in by_quantity.index else "-"
+            )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -157,25 +159,25 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--study", choices=STUDIES)
     parser.add_argument("--draw", action="store_true")
-    given = parser.parse_args()
-    studies = [given.study] if given.study else list(STUDIES)
-    if given.first:
-        for name, study in product(given.settings or SETTINGS, studies):
-            spec, numbers = SETTINGS[name].specify(), range(given.first, given.first + given.sets)
-            found = [vars(STUDIES[study][0](SETTINGS[name], number, spec)) for number in numbers]
-            show(rows_of(name, study, found))
+    options = parser.parse_args()
+    studies = [options.study] if options.study else list(STUDIES)
+    if options.first:
+        for name, study in product(options.settings or SETTINGS, studies):
+            spec, numbers = SETTINGS[name].specify(), range(options.first, options.first + options.sets)
+            records = [vars(STUDIES[study][0](SETTINGS[name], number, spec)) for number in numbers]
+            show(rows_of(name, study, records))
         return
     table = pd.read_csv(TABLE) if TABLE.is_file() else pd.DataFrame()
-    if not given.draw:
-        given.cache.mkdir(parents=True, exist_ok=True)
+    if not options.draw:
+        options.cache.mkdir(parents=True, exist_ok=True)
         known = {} if table.empty else dict(tuple(table.groupby("setting")))
-        for name, study in product(given.settings or SETTINGS, studies):
-            made = measure(name, study, given.sets, given.cache)
-            show(made)
-            kept = known.get(name, made)
-            of_items = kept["quantity"].str.startswith("new")
-            kept = kept[~of_items if study == "items" else of_items]
-            known[name] = pd.concat([kept, made] if study == "items" else [made, kept], ignore_index=True)
+        for name, study in product(options.settings or SETTINGS, studies):
+            rows = measure(name, study, options.sets, options.cache)
+            show(rows)
+            stored = known.get(name, rows)
+            of_items = stored["quantity"].str.startswith("new")
+            stored = stored[~of_items if study == "items" else of_items]
+            known[name] = pd.concat([stored, rows] if study == "items" else [rows, stored], ignore_index=True)
         table = pd.concat([known[name] for name in SETTINGS if name in known], ignore_index=True)
         table[PARTS] = table[PARTS].astype("Int64")
         table.to_csv(TABLE, index=False, lineterminator="\n", float_format="%.4g")

@@ -95,8 +95,8 @@ def threshold_times(series: Any, edge: float = 0.05) -> Any:
 
 def _sum_until(series: Any, ends: Callable[[Any, Any], Any]) -> Any:
     x = np.asarray(series, dtype=float)
-    found = [_time(row, ends) for row in np.atleast_2d(x)]
-    return np.array(found) if x.ndim > 1 else found[0]
+    sums = [_time(row, ends) for row in np.atleast_2d(x)]
+    return np.array(sums) if x.ndim > 1 else sums[0]
 
 
 def _time(x: Any, ends: Callable[[Any, Any], Any]) -> float:
@@ -107,8 +107,8 @@ def _time(x: Any, ends: Callable[[Any, Any], Any]) -> float:
     r = np.fft.irfft(power)[: len(x)]
     r = r / r[0]
     total = 2 * np.cumsum(r) - 1
-    at = np.flatnonzero(ends(r, total))
-    return float(total[at[0] if len(at) else -1])
+    places = np.flatnonzero(ends(r, total))
+    return float(total[places[0] if len(places) else -1])
 
 
 def other_pairs(truth: Any, rng: Any) -> Any:
@@ -123,10 +123,10 @@ def round_level(run: Run) -> str:
 
 
 def last_states(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of each chain's last state, not of that of the highest log joint."""
-    found = _best_states(runs)
+    """Scores of each chain's last state, not of the likeliest state."""
+    best = _best_states(runs)
     last = [run.diagnostics().set_index(["quantity", "chain"])["value"] for run in runs]
-    return found.assign(**{score: [float(one[f"{score}/last", 0]) for one in last] for score in ("nmi", "accuracy")})
+    return best.assign(**{score: [float(one[f"{score}/last", 0]) for one in last] for score in ("nmi", "accuracy")})
 
 
 @contextmanager
@@ -178,7 +178,7 @@ JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 """Verdicts of figures that cannot be drawn from the runs of a smaller design."""
 
 
-def choose_jobs(found: Sequence[Sequence[str]], design: Mapping[str, Any]) -> list[Sequence[str]]:
+def choose_jobs(jobs: Sequence[Sequence[str]], design: Mapping[str, Any]) -> list[Sequence[str]]:
     """The jobs of a design: without those that have some overrides, and with numbers below a bound."""
 
     def fits(job: Sequence[str]) -> bool:
@@ -187,10 +187,10 @@ def choose_jobs(found: Sequence[Sequence[str]], design: Mapping[str, Any]) -> li
             all(any(override.startswith(begin) for override in job) for begin in words.split(" "))
             for words in design.get("without", ())
         )
-        few = all(int(values.get(key, 0)) < most for key, most in design.get("below", {}).items())
+        few = all(int(values.get(key, 0)) < limit for key, limit in design.get("below", {}).items())
         return few and not left_out
 
-    return [job for job in found if fits(job)]
+    return [job for job in jobs if fits(job)]
 
 
 @dataclass(frozen=True)
@@ -217,18 +217,25 @@ class Figure:
         return int(self.design.get("edition", 1))
 
 
-def judge(of: Figure, overrides: Sequence[str], names: Any, editions: Sequence[int] = ()) -> Any:
+def judge(measured_figure: Figure, overrides: Sequence[str], names: Any, editions: Sequence[int] = ()) -> Any:
     """Return the counted verdicts of a figure whose runs have these overrides, the missing ones made first.
 
     `names`: see `replace_names`. `editions`: whose seeds, in place of the design's own edition.
     """
-    figure, scale, out, design = of.name, of.scale, of.out, of.design
+    figure, scale, out, design = (
+        measured_figure.name,
+        measured_figure.scale,
+        measured_figure.out,
+        measured_figure.design,
+    )
     stand_in = needs_stand_in(figure, scale)
-    every = [job for n in editions or [of.edition] for job in jobs(figure, scale, out, stand_in, edition=n)]
-    found = choose_jobs(every, design)
-    made = list(dict.fromkeys(map(tuple, override_jobs(found, check_overrides(overrides)))))
-    read, rejected = read_jobs(made)
-    outcomes = rejected or run_jobs(read, of.workers, "none")
+    every = [
+        job for n in editions or [measured_figure.edition] for job in jobs(figure, scale, out, stand_in, edition=n)
+    ]
+    chosen = choose_jobs(every, design)
+    overridden = list(dict.fromkeys(map(tuple, override_jobs(chosen, check_overrides(overrides)))))
+    read, rejected = read_jobs(overridden)
+    outcomes = rejected or run_jobs(read, measured_figure.workers, "none")
     if bad := [o for o in outcomes if not o.complete]:
         raise SystemExit(f"{figure}: {' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
     runs = [open_run(o.path) for o in outcomes if o.path]
@@ -243,32 +250,34 @@ def judge(of: Figure, overrides: Sequence[str], names: Any, editions: Sequence[i
 
 def measure(row: Mapping[str, Any], clock: Mapping[str, Sequence[str]], out: Path, workers: int = 1) -> pd.DataFrame:
     """Return the rows of one setting: every claim of its figures under each other value."""
-    found = []
+    frames = []
     for figure in row["figures"]:
         design, scale = row.get("design", {}), row.get("scale", "quick")
-        fixed, of = design.get("with", []), Figure(figure, scale, design, out, workers)
-        chosen = judge(of, fixed, {})
+        fixed, measured_figure = design.get("with", []), Figure(figure, scale, design, out, workers)
+        chosen = judge(measured_figure, fixed, {})
         others: dict[str, pd.DataFrame] = {}
         for value in row.get("values", []):
-            others[value] = judge(of, [*fixed, *value.split(" ")], {})
+            others[value] = judge(measured_figure, [*fixed, *value.split(" ")], {})
         for words, names in row.get("variants", {}).items():
-            others[words] = judge(of, fixed, names)
+            others[words] = judge(measured_figure, fixed, names)
         for words, editions in row.get("editions", {}).items():
-            others[words] = judge(of, fixed, {}, editions)
+            others[words] = judge(measured_figure, fixed, {}, editions)
         for reading, (before, after) in row.get("readings", {}).items():
             others[reading] = reread(chosen, before, after)
         for value, frame_ in others.items():
             where = {"paper": row["paper"], "setting": row["setting"], "value": value, "figure": figure}
             where |= {"scale": scale, "design": describe(design)}
             left_out = [*clock.get(figure, ()), *row.get("leave", ())]
-            found.append(join_verdicts(chosen, frame_, row.get("sampler"), left_out).assign(**where))
-    return pd.concat(found, ignore_index=True)[COLUMNS]
+            frames.append(join_verdicts(chosen, frame_, row.get("sampler"), left_out).assign(**where))
+    return pd.concat(frames, ignore_index=True)[COLUMNS]
 
 
 def reread(chosen: pd.DataFrame, before: str, after: str) -> pd.DataFrame:
     """The verdicts under the reading that has other words, as the counted ones."""
-    own = chosen[chosen["counted"]].copy()
-    wanted = {(*row[:-1], row[-1].replace(before, after)) for row in own[[*CLAIM, "reading"]].itertuples(index=False)}
+    counted = chosen[chosen["counted"]].copy()
+    wanted = {
+        (*row[:-1], row[-1].replace(before, after)) for row in counted[[*CLAIM, "reading"]].itertuples(index=False)
+    }
     rows = chosen[[key in wanted for key in chosen[[*CLAIM, "reading"]].itertuples(index=False, name=None)]]
     return rows.assign(counted=True)
 
@@ -279,18 +288,18 @@ def join_verdicts(
     """The counted verdicts of both, of claims that runs of either decide or leave undecided."""
     parts = []
     for table in (chosen, other):
-        own = table[table["counted"] & (table["verdict"] != NOT_TESTABLE)].set_index(CLAIM)
-        parts.append(own[["published", *NUMBERS, "verdict", "n"]])
+        counted = table[table["counted"] & (table["verdict"] != NOT_TESTABLE)].set_index(CLAIM)
+        parts.append(counted[["published", *NUMBERS, "verdict", "n"]])
     both = parts[0].add_prefix("chosen_").join(parts[1], how="inner").reset_index()
-    told = (both["n"] > 0) | (both["chosen_n"] > 0)
+    has_units = (both["n"] > 0) | (both["chosen_n"] > 0)
     named = both["metric"].map(lambda metric: not any(fnmatchcase(metric, pattern) for pattern in left_out))
     about = both["sampler"].map(lambda name: sampler is None or any(fnmatchcase(name, p) for p in sampler.split(" ")))
-    return both[told & named & about]
+    return both[has_units & named & about]
 
 
 def describe(design: Mapping[str, Any]) -> str:
-    """Describe how a design differs from that of the scale."""
-    parts = [*design.get("with", []), *(f"{key} below {most}" for key, most in design.get("below", {}).items())]
+    """Describe how a design differs from the scale's own."""
+    parts = [*design.get("with", []), *(f"{key} below {limit}" for key, limit in design.get("below", {}).items())]
     parts += [f"seeds of edition {design['edition']}"] if "edition" in design else []
     return ", ".join(parts)
 

@@ -1,11 +1,11 @@
-"""Calibration of predictions: items that were drawn with the data and held out, beside what a run predicts of them.
+"""Calibration of predictions: compare held-out items with a run's predictions of them.
 
 As in `calibration` data are drawn from the prior and the model, one item more than are sampled.
 Given the data the held-out item x* and the items that the states of a chain predict, one of each state, have the same
 distribution and are exchangeable. So the rank of any quantity of x* among theirs is uniform, also of one that depends
 on the data and on other states: here the log predictive density, averaged over earlier states of the chain
 (docs/derivations.md, "Held-out items"). NumPy draws the items; the weights of the clusters that they join and the
-densities are those of `splitmerge_cli.analysis.predictive`.
+densities come from `splitmerge_cli.analysis.predictive`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -82,23 +82,23 @@ def calibrate_predictions(
     """
     rng = np.random.default_rng([21, number])
     topics = spec.model.kind.has_topics
-    made, _ = draw_within_reach(setting, spec, rng, WORDS if topics else 1)
+    drawn_data, _ = draw_within_reach(setting, spec, rng, WORDS if topics else 1)
     spec = fitted or spec
-    dataset, new = _split(made.dataset, setting.N)
+    dataset, new = _split(drawn_data.dataset, setting.N)
     chain = Builder(spec, dataset, None, False, setting.thin).chain(number)
-    found = chain.advance(setting.thin * (BURN + BEFORE + DRAWS))
-    states = _states(found, chain.model.hyperparameters)[BURN + 1 :]
+    rows = chain.advance(setting.thin * (BURN + BEFORE + DRAWS))
+    states = _states(rows, chain.model.hyperparameters)[BURN + 1 :]
     if topics:
         documents, log_density = _predict_topics(rng, spec.model, dataset, new, states, number)
         return _compare(rng, documents, log_density, {})
-    held = _Held(spec.model, made.dataset, dataset, new, by_state)
+    held = _Held(spec.model, drawn_data.dataset, dataset, new, by_state)
     predicted = list(held.densities(states, new))
     options = options_of(spec.model, dataset)
     drawn = [_draw_item(rng, held, options, state, weight) for state, _, weight in predicted[BEFORE:]]
     both = np.concatenate([new.values.toarray() if issparse(new.values) else new.values, *drawn])
     items = replace(new, values=csr_array(both) if issparse(new.values) else both.astype(new.values.dtype))
     each = [logsumexp(density + weight, axis=1) for _, density, weight in held.densities(states[:AVERAGED], items)]
-    pairs = _pairs(predicted, made.labels)
+    pairs = _pairs(predicted, drawn_data.labels)
     return _compare(rng, both, logsumexp(each, axis=0), {"new pairs": float(cover_pairs(*pairs).mean())})
 
 
@@ -116,18 +116,18 @@ def _split(whole: Dataset, N: int) -> tuple[Dataset, Any]:
     return dataset, kind.new_items(dataset, x[N:][:, :N])
 
 
-def _states(found: Any, hyperparameters: Sequence[str]) -> list[State]:
+def _states(rows: Any, hyperparameters: Sequence[str]) -> list[State]:
     """The states of a chain, from what it recorded."""
-    names = [name for name in hyperparameters if name in found and name not in ("b0", "kappa0")]
-    parameters = found.get("partition_parameters")
+    names = [name for name in hyperparameters if name in rows and name not in ("b0", "kappa0")]
+    parameters = rows.get("partition_parameters")
     return [
         State(
             np.array(labels, dtype=np.int32),
-            int(found["K"][t]) if "K" in found else int(labels.max()) + 1,
-            {name: float(found[name][t]) for name in names},
+            int(rows["K"][t]) if "K" in rows else int(labels.max()) + 1,
+            {name: float(rows[name][t]) for name in names},
             None if parameters is None else parameters[t],
         )
-        for t, labels in enumerate(found["partition_labels"])
+        for t, labels in enumerate(rows["partition_labels"])
     ]
 
 
@@ -136,9 +136,9 @@ def _draw_item(rng: Rng, held: _Held, options: dict[str, Any], state: State, log
     N = len(state.labels)
     k = rng.choice(len(log_weight), p=np.exp(log_weight))
     labels = np.unique(np.append(state.labels, k), return_inverse=True)[1]
-    given = Given(held.whole, labels, options, state.parameters, known=N, rows=np.array([N]))
-    made = held.model.target.simulate(rng, given)
-    return np.asarray(made[N:][:, :N].toarray() if issparse(made) else made)
+    conditions = Given(held.whole, labels, options, state.parameters, known=N, rows=np.array([N]))
+    replication = held.model.target.simulate(rng, conditions)
+    return np.asarray(replication[N:][:, :N].toarray() if issparse(replication) else replication)
 
 
 def _pairs(predicted: Sequence[tuple[State, Array, Array]], truth: NDArray[np.int32]) -> tuple[Array, NDArray[Any]]:
@@ -166,18 +166,18 @@ def _draw_words(rng: Rng, state: TopicState, n: int) -> list[int]:
     """Words of a new document given topics and their weights: a topic of each token, then the word, by urns."""
     counts = [column.astype(float) for column in state.word_topics.toarray().T]
     weights, rest = list(state.weights[:-1]), float(state.weights[-1])
-    own, words = [0.0] * len(weights), []
+    own_weights, words = [0.0] * len(weights), []
     for _ in range(n):
-        p = np.append(state.alpha0 * np.array(weights) + own, state.alpha0 * rest)
+        p = np.append(state.alpha0 * np.array(weights) + own_weights, state.alpha0 * rest)
         k = int(rng.choice(len(p), p=p / p.sum()))
         if k == len(weights):
             # a topic that no token has: a part of the weight of all these
             part = rng.beta(1.0, state.gamma)
             weights.append(rest * part)
             rest *= 1.0 - part
-            own.append(0.0)
+            own_weights.append(0.0)
             counts.append(np.zeros(state.word_topics.shape[0]))
-        own[k] += 1.0
+        own_weights[k] += 1.0
         p = counts[k] + state.eta
         word = int(rng.choice(len(p), p=p / p.sum()))
         counts[k][word] += 1.0

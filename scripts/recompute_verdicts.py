@@ -36,14 +36,14 @@ SCALES = {
 
 def read_rules(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     """Published value, reading, rule and tolerance of every claim, by figure, data, sampler and metric."""
-    found = {}
+    rules = {}
     for file in sorted(folder.glob("*/claims.csv")):
         claims = pd.read_csv(file, dtype=str, keep_default_na=False)
         readings = pd.read_csv(file.with_name("readings.csv"), dtype=str, keep_default_na=False).to_dict("records")
         for claim in claims.to_dict("records"):
             fits = (r for r in readings if all(fnmatchcase(claim[name], r[name] or "*") for name in CLAIM))
             rule = next(fits, {"reading": "", "rule": "", "tolerance": ""})
-            found[tuple(claim[name] for name in CLAIM)] = {
+            rules[tuple(claim[name] for name in CLAIM)] = {
                 "value": float(claim["value"] or "nan"),
                 "reading": rule["reading"],
                 "rule": rule["rule"],
@@ -53,8 +53,8 @@ def read_rules(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
         for claim in pd.read_csv(file, dtype=str, keep_default_na=False).to_dict("records"):
             numbers = {name: float(claim[name] or "nan") for name in ("value", "tolerance")}
             words = {name: claim[name] for name in ("reading", "rule")}
-            found[tuple(claim[name] for name in CLAIM)] = words | numbers
-    return found
+            rules[tuple(claim[name] for name in CLAIM)] = words | numbers
+    return rules
 
 
 def find_interval(kind: str, units: list[str], x: np.ndarray) -> tuple[float, float, float]:
@@ -87,46 +87,46 @@ def share_interval(yes: int, n: int) -> tuple[float, float]:
     return low, stats.beta.ppf(T, yes + 0.5, n - yes + 0.5) if yes < n else 1.0
 
 
-def place(low: float, high: float, least: float, most: float) -> str:
+def place(low: float, high: float, least: float, largest: float) -> str:
     """The verdict on an interval and a range."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return "undecided"
-    if least <= low and high <= most:
+    if least <= low and high <= largest:
         return "reproduced"
-    return "not reproduced" if high < least or low > most else "undecided"
+    return "not reproduced" if high < least or low > largest else "undecided"
 
 
 def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> str:
     """The verdict on a claim from the rows of its units."""
     if rule == "none":
         return "not testable"
-    of = {
+    judge_by_rule = {
         name: (rows["interval"].iloc[0], rows["unit"].tolist(), rows["value"].to_numpy(float))
         for name, rows in units.groupby("quantity", sort=False)
     }
     if rule == "exact":
-        if not of:
+        if not judge_by_rule:
             return "undecided"
-        return "reproduced" if abs(of["exact"][2][0] - value) <= tolerance else "not reproduced"
+        return "reproduced" if abs(judge_by_rule["exact"][2][0] - value) <= tolerance else "not reproduced"
     if rule == "holds":
-        return "reproduced" if of["holds"][2][0] else "not reproduced"
-    if not of:
+        return "reproduced" if judge_by_rule["holds"][2][0] else "not reproduced"
+    if not judge_by_rule:
         return "undecided"
     if rule == "noise":
-        frequencies = np.array([x[1:] for _, _, x in of.values()])
-        exact = np.array([x[0] for _, _, x in of.values()])
+        frequencies = np.array([x[1:] for _, _, x in judge_by_rule.values()])
+        exact = np.array([x[0] for _, _, x in judge_by_rule.values()])
         away = 0.5 * np.abs(frequencies.mean(axis=1) - exact).sum()
         error = frequencies.std(axis=1, ddof=1) / np.sqrt(frequencies.shape[1])
         return "reproduced" if away <= tolerance * 0.5 * np.sqrt(2 / np.pi) * error.sum() else "not reproduced"
     if rule == "most":
-        shows = of["shows it"][2]
+        shows = judge_by_rule["shows it"][2]
         low, high = share_interval(int(shows.sum()), len(shows))
         verdict = "reproduced" if low > 0.5 else "not reproduced" if high < 0.5 else "undecided"
-        return "undecided" if f"cannot be {verdict}" in of else verdict
+        return "undecided" if f"cannot be {verdict}" in judge_by_rule else verdict
     if rule == "positive":
-        each = [place(*find_interval(*one)[1:], 0.0, np.inf) for one in of.values()]
+        each = [place(*find_interval(*one)[1:], 0.0, np.inf) for one in judge_by_rule.values()]
         return next((v for v in ("not reproduced", "undecided") if v in each), "reproduced")
-    ((kind, names, x),) = of.values()
+    ((kind, names, x),) = judge_by_rule.values()
     if kind == "share":
         low, high = share_interval(int(x.sum()), len(x))
     else:
@@ -145,7 +145,7 @@ def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> str
 
 
 def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The verdicts of a folder, those that follow from its units beside those that were kept.
+    """The verdicts of a folder: recomputed from its units, and as kept.
 
     Parameters
     ----------
@@ -170,13 +170,13 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
         # units may be called "nan" or "None": these are names
         units = pd.read_csv(path, dtype=str, keep_default_na=False)
         units["value"] = units["value"].replace("", "nan").astype(float)
-        of = dict(list(units.groupby(KEY, sort=False)))
+        units_by_key = dict(list(units.groupby(KEY, sort=False)))
         for claim in claims.to_dict("records"):
             known = rules[tuple(claim[key] for key in CLAIM)]
             counted = claim["counted"] == "True"
             # a reading that is not counted may be judged by a rule of its own
             rule = known["rule"] if counted or known["rule"] == "none" else claim["rule"]
-            part = of.get(tuple(claim[key] for key in KEY), units.iloc[:0])
+            part = units_by_key.get(tuple(claim[key] for key in KEY), units.iloc[:0])
             again = judge(rule, known["value"], known["tolerance"], part)
             row = {key: claim[key] for key in KEY}
             rows.append(row | {"counted": counted, "rule": rule, "kept": claim["verdict"], "again": again})
@@ -191,14 +191,14 @@ def main() -> int:
     parser.add_argument("--papers", type=Path, default=PAPERS)
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N of the verdicts, evenly chosen")
     args = parser.parse_args()
-    found, without = recompute(args.folder, args.papers)
-    differs = found[found["kept"] != found["again"]]
-    shown = found.iloc[np.linspace(0, len(found) - 1, min(args.show, len(found))).round().astype(int)]
+    verdicts, without = recompute(args.folder, args.papers)
+    differs = verdicts[verdicts["kept"] != verdicts["again"]]
+    shown = verdicts.iloc[np.linspace(0, len(verdicts) - 1, min(args.show, len(verdicts))).round().astype(int)]
     for row in [*shown.itertuples(), *differs.itertuples()]:
-        what = ", ".join(filter(None, (row.data, row.sampler, row.metric, row.reading, row.on)))
-        print(f"{row.id}: {what}: kept {row.kept}, recomputed {row.again} ({row.rule})")
-    rules = ", ".join(f"{rule} {n}" for rule, n in sorted(Counter(found["rule"]).items()))
-    print(f"{len(found)} verdicts ({found['counted'].sum()} counted), {len(differs)} differ")
+        described = ", ".join(filter(None, (row.data, row.sampler, row.metric, row.reading, row.on)))
+        print(f"{row.id}: {described}: kept {row.kept}, recomputed {row.again} ({row.rule})")
+    rules = ", ".join(f"{rule} {n}" for rule, n in sorted(Counter(verdicts["rule"]).items()))
+    print(f"{len(verdicts)} verdicts ({verdicts['counted'].sum()} counted), {len(differs)} differ")
     print(f"by rule: {rules or 'none'}")
     if without:
         print(f"kept without units: {', '.join(without)}")

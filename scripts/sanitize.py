@@ -1,12 +1,12 @@
 """Run every sampler on every model it supports with AddressSanitizer and UndefinedBehaviorSanitizer; with
 ``--thread`` what runs in threads, with ThreadSanitizer.
 
-The compiled modules are built with them into ``build/sanitize``, beside the ordinary build, which stays as it is. A
+The compiled modules are built with them into ``build/sanitize``, next to the ordinary build, which stays as it is. A
 combination is a model with its options, a data set, a start, and a sampler with its options. What there is to combine
 comes from ``conf`` and from the ``OPTIONS`` of the classes that it names, and ``Sampler.supports`` says what goes
-together, so a new sampler or model is covered by itself. Each combination makes moves alone, then a chain with Gibbs
-updates and refreshes, half of it restored from a stored state, its steps in two threads for a while; samplers that
-adapt to the chain history, three chains on one thread and on two; pairs of coupled chains, of every coupling;
+together, so a new sampler or model is covered automatically. Each combination makes moves alone, then a chain with
+Gibbs updates and refreshes, half of it restored from a stored state, its steps in two threads for a while; samplers
+that adapt to the chain history, three chains on one thread and on two; pairs of coupled chains, of every coupling;
 `subcluster`, its items in shards, too; topics are held against held-out tokens by every method. Afterwards the unit
 tests of the compiled modules run on the same build.
 
@@ -16,7 +16,7 @@ it says of what is no fault stands in ``sanitizers/thread.supp``, with the reaso
 
 A finding ends the process of the combination that made it; the others go on. Exit status 1 when there is a finding.
 Needs gcc with libasan and libubsan, or libtsan. One combination again: ``python scripts/sanitize.py --no-build --only
-NAME``. The package ``sanitizers`` beside this file has the combinations, the builds and the processes.
+NAME``. The package ``sanitizers`` next to this file has the combinations, the builds and the processes.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def main() -> int:
         "--iterations",
         type=int,
         default=2000,
-        help="of each combination, those of all its chains; half of them on the edge cases",
+        help="iterations of each combination over all its chains, half of them on the edge cases",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at the same time")
     parser.add_argument("--no-build", action="store_true", help="use the sanitized build that is there")

@@ -27,26 +27,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version")
     parser.add_argument("--date", type=datetime.date.fromisoformat, help="of the release")
-    asked = parser.parse_args()
-    if not re.fullmatch(r"\d+\.\d+\.\d+", asked.version):
-        parser.error(f"{asked.version}: expected three numbers, such as 0.3.0")
+    options = parser.parse_args()
+    if not re.fullmatch(r"\d+\.\d+\.\d+", options.version):
+        parser.error(f"{options.version}: expected three numbers, such as 0.3.0")
     for name, pattern in PLACES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
-        found = re.search(pattern, text)
-        if found is None:
+        match = re.search(pattern, text)
+        if match is None:
             sys.exit(f"{name}: no version")
-        value = asked.version
+        value = options.version
         if name == "CHANGELOG.md":
-            value += f" - {asked.date}" if asked.date else " (unreleased)"
-        (ROOT / name).write_text(text[: found.start(1)] + value + text[found.end(1) :], encoding="utf-8")
-    if asked.date:
+            value += f" - {options.date}" if options.date else " (unreleased)"
+        (ROOT / name).write_text(text[: match.start(1)] + value + text[match.end(1) :], encoding="utf-8")
+    if options.date:
         file = ROOT / "docs" / "versions.json"
         sites = json.loads(file.read_text(encoding="utf-8"))
-        own = f"v{asked.version}"
-        if own not in [site["version"] for site in sites]:
+        tag = f"v{options.version}"
+        if tag not in [site["version"] for site in sites]:
             for site in sites:
                 site.pop("preferred", None)
-            sites.insert(1, {"version": own, "name": asked.version, "url": f"/{own}/", "preferred": True})
+            sites.insert(1, {"version": tag, "name": options.version, "url": f"/{tag}/", "preferred": True})
         lines = ",\n".join(f"  {json.dumps(site)}" for site in sites)
         file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     subprocess.run([sys.executable, str(ROOT / "scripts" / "write_codemeta.py")], check=True)

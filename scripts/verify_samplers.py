@@ -14,7 +14,7 @@ from splitmerge_cli.verify.command import COLUMNS, records
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "samplers" / "verification.csv"
 ITERATIONS = 20_000
-"""Length of the sampled check beside the exact one."""
+"""Length of the sampled check in addition to the exact one."""
 HEAD = ("sampler", "model", "states", "case", *COLUMNS)
 
 

@@ -24,8 +24,8 @@ TARGET = ROOT / "splitmerge_cli" / "config" / auto.FILE
 def text() -> str:
     """Return the expected text of the file."""
     table = rule(pd.read_csv(MATRIX, keep_default_na=False, na_values=[""]))
-    taken = table["moves"].astype(str) + " " + table["sampler"]
-    assert (taken == DEFAULT).all(), "the later races are of another schedule"
+    chosen = table["moves"].astype(str) + " " + table["sampler"]
+    assert (chosen == DEFAULT).all(), "the later races are of another schedule"
     times = losses(pd.read_csv(LATER), DEFAULT).groupby("model")["times"]
     later = pd.DataFrame({"raced": times.size().astype("Int64"), "median": times.median(), "worst": times.max()})
     table = table.drop(columns=["median", "worst"]).join(later, on="model")

@@ -3,7 +3,7 @@
     python scripts/write_codemeta.py            write it
     python scripts/write_codemeta.py --check    write nothing; exit status 1 where the file differs
 
-Addresses are those of `[project.urls]`; there are none until the repository is published.
+Addresses come from `[project.urls]`; there are none until the repository is published.
 """
 
 import argparse

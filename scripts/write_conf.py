@@ -54,12 +54,12 @@ def file_text(text: str, options: Sequence[Option]) -> str:
     text : str
         As it is. Of a file that builds on another (``defaults``) the options that it has not are left to that one.
     options : sequence of Option
-        Those of the class, in their order.
+        The options of the class, in their order.
     """
     head = re.match(r"(?:#.*\n)*", text)
     assert head is not None
     defaults = re.search(r"^defaults:\n(?: +.*\n)+", text, re.MULTILINE)
-    lines = {found[1]: found[0] for found in re.finditer(r"^(\w+):.*\n?", text, re.MULTILINE) if found[1] != "defaults"}
+    lines = {match[1]: match[0] for match in re.finditer(r"^(\w+):.*\n?", text, re.MULTILINE) if match[1] != "defaults"}
     out = [head[0], defaults[0] if defaults else ""]
     out += [lines[key].rstrip("\n") + "\n" for key in ("name", "_target_") if key in lines]
     for option in options:
@@ -79,15 +79,15 @@ def _line(setting: str, comment: str) -> str:
 
 def differing() -> dict[Path, str]:
     """Return the expected text of the files that hold something else."""
-    found = {}
+    text_by_file = {}
     for group in ("model", "sampler"):
         for name in choices(group):
             options = options_of(locate(choice(group, name)["_target_"]))
             file = CONF / group / f"{name}.yaml"
             text = file.read_text(encoding="utf-8")
             if options and (expected := file_text(text, list(options.values()))) != text:
-                found[file] = expected
-    return found
+                text_by_file[file] = expected
+    return text_by_file
 
 
 def main() -> int:
@@ -95,17 +95,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    found = differing()
-    for file, text in found.items():
+    differing_files = differing()
+    for file, text in differing_files.items():
         print(file.relative_to(CONF.parent))
         # what a value becomes is worth a look: one that is set on purpose belongs in `FIXED`
-        before, after = (yaml.safe_load(of) for of in (file.read_text(encoding="utf-8"), text))
+        before, after = (yaml.safe_load(each) for each in (file.read_text(encoding="utf-8"), text))
         for key in after:
             if before.get(key) != after[key]:
                 print(f"  {key}: {before.get(key, 'not there')} -> {after[key]}")
         if not check:
             file.write_text(text, encoding="utf-8")
-    return int(check and bool(found))
+    return int(check and bool(differing_files))
 
 
 if __name__ == "__main__":

@@ -31,12 +31,12 @@ CLAIMS_END = "<!-- end of claims by verdict -->"
 
 def columns() -> dict[str, Model]:
     """An instance of each model, by the head of its column."""
-    found: dict[str, Model] = {}
+    model_by_name: dict[str, Model] = {}
     for name in choices("model"):
-        found[f"`{name}`"] = example(name)
+        model_by_name[f"`{name}`"] = example(name)
         if "conjugate" in choice("model", name):
-            found[f"`{name}`, uncollapsed"] = example(name, conjugate=False)
-    return found
+            model_by_name[f"`{name}`, uncollapsed"] = example(name, conjugate=False)
+    return model_by_name
 
 
 def table() -> str:
@@ -51,14 +51,14 @@ def table() -> str:
 
 def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     """The table of claims by verdict, in Markdown, and how much of them is kept."""
-    kept = overview.latest_claims(overview.latest_figures(folder))
-    head, *rows = overview.table(kept)
+    latest = overview.latest_claims(overview.latest_figures(folder))
+    head, *rows = overview.table(latest)
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    whole = overview.total(kept)
+    whole = overview.total(latest)
     absent = whole.figures - whole.kept
     stored = "All" if not absent else f"{whole.kept} of the"
-    counted = sum(int(frame["counted"].sum()) for name, frame in kept.items() if paper_of(name))
+    counted = sum(int(frame["counted"].sum()) for name, frame in latest.items() if paper_of(name))
     first, *others = overview.editions(folder)
     pairs = overview.pair_verdicts(first, others[-1]) if others else None
     seeds = "" if pairs is None else f": {len(pairs)} judged with the first seeds, {counted - len(pairs)} added later"

@@ -92,13 +92,13 @@ def assert_exact(
     >>> max(proof.defect for proof in assert_exact("sdds", models=["bernoulli", "emm"])) < 1e-12
     True
     """
-    own, of_model = dict(sampler_options or {}), dict(model_options or {})
+    sampler_values, of_model = dict(sampler_options or {}), dict(model_options or {})
     chosen = _component_of(sampler) if isinstance(sampler, type) else component("sampler", sampler)
     known = [component("model", name) for name in (choices("model") if models is None else models)]
     request = Request(
-        samplers=[chosen.with_options(**own)],
+        samplers=[chosen.with_options(**sampler_values)],
         models=[one.with_options(**{k: v for k, v in of_model.items() if k in one.options}) for one in known],
-        sampler_options=own,
+        sampler_options=sampler_values,
         model_options=of_model,
         modes=["exact"],
         size=size,
@@ -123,8 +123,8 @@ def assert_exact(
     if wrong:
         raise AssertionError("\n".join(["not exact:", *wrong]))
     if not proofs:
-        said = "; ".join(f"{model} ({reason})" for model, reason in reasons.items())
-        raise AssertionError(f"nothing was proved: {chosen.name} supports none of these models: {said}")
+        refusals = "; ".join(f"{model} ({reason})" for model, reason in reasons.items())
+        raise AssertionError(f"nothing was proved: {chosen.name} supports none of these models: {refusals}")
     return proofs
 
 

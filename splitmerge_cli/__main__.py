@@ -7,7 +7,7 @@ import sys
 
 from splitmerge_cli.runs import interrupts
 
-# chains are what runs at once: threads of linear algebra beside them wait for the same processors, and the last bits of
+# chains run at the same time: threads of linear algebra would wait for the same processors, and the last bits of
 # a product of matrices would depend on their number
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -24,9 +24,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         from splitmerge_cli import extras
 
-        if (said := extras.explain(error)) is None:
+        if (explanation := extras.explain(error)) is None:
             raise
-        print(f"smcmc: {said}", file=sys.stderr)
+        print(f"smcmc: {explanation}", file=sys.stderr)
         sys.exit(2)
     except BaseException as error:
         # a library may turn the interruption of its import into another error

@@ -2,11 +2,11 @@
 sequential allocation, restricted Gibbs scans.
 
 Items that are allocated are counted in scratch columns of the model; labels and lists stay. A probability is
-accumulated as a product, taken to its logarithm before it leaves the range of a double. A side whose probability does
-so by itself is scored on the log scale (``log_odds``).
+accumulated as a product, taken to its logarithm before it leaves the range of a double. A side whose own probability
+leaves that range is scored on the log scale (``log_odds``).
 
 ``begin_items``, ``end_items`` and the names of options say which draws two coupled chains share
-(``core/recording.pyx``); for a chain by itself they do nothing.
+(``core/recording.pyx``); for a single chain they do nothing.
 """
 from libc.math cimport fabs, log
 from libc.stdint cimport int8_t, int32_t

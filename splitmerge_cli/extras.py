@@ -1,7 +1,7 @@
 """Packages that only parts of the program need: a missing one is named with the command that installs it.
 
-``pip install smcmc`` brings those of the command line; an installation without them (``pip install --no-deps``) still
-samples, reads runs and has the estimators.
+``pip install smcmc`` brings the packages of the command line; an installation without them (``pip install --no-deps``)
+still samples, reads runs and has the estimators.
 """
 
 import functools
@@ -38,8 +38,8 @@ def name_missing(function: _F) -> _F:
         try:
             return function(*args, **given)
         except ModuleNotFoundError as error:
-            if (said := explain(error)) is None:
+            if (explanation := explain(error)) is None:
                 raise
-            raise ModuleNotFoundError(said, name=error.name) from error
+            raise ModuleNotFoundError(explanation, name=error.name) from error
 
     return cast(_F, wrapper)

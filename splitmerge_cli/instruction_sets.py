@@ -19,7 +19,7 @@ NEEDS = {"x86-64-v4": _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "a
 
 
 def processor_flags() -> set[str]:
-    """Instructions that the processor has and the system lets programs use; empty where that cannot be read."""
+    """Instructions that the processor has and the system lets programs use; empty if that cannot be read."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             for line in file:
@@ -74,7 +74,7 @@ class Finder:
 
 
 def install() -> str:
-    """Let compiled modules be those of the best variant that processor and installation have; returns its name."""
+    """Load compiled modules from the best variant that processor and installation have; return its name."""
     variant = choose(built_variants())
     if variant != BASELINE:
         sys.meta_path.insert(0, Finder(variant))  # type: ignore[arg-type]

@@ -172,12 +172,12 @@ def is_call(text: str) -> bool:
 def _unquote(text: str) -> str:
     """The text in quotes, without the backslashes before quotes and of those at the end every other one."""
     mark, inner = text[0], text[1:-1]
-    return re.sub(rf"(\\+)({mark}|\Z)", lambda found: found[1][1::2] + found[2], inner)
+    return re.sub(rf"(\\+)({mark}|\Z)", lambda match: match[1][1::2] + match[2], inner)
 
 
 def quote(text: str) -> str:
     """A text in quotes, as `read` and Hydra's grammar take them."""
-    return "'" + re.sub(r"(\\*)('|\Z)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), text) + "'"
+    return "'" + re.sub(r"(\\*)('|\Z)", lambda match: 2 * match[1] + ("\\'" if match[2] else ""), text) + "'"
 
 
 def write(value: Any, accepts: Accepts | None = None) -> str:
@@ -241,5 +241,5 @@ def path_word(path: str | Path) -> str:
     return shell_word(f"data.path={write(path, PATH)}")
 
 
-def _bytes_of(found: re.Match[str]) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape"))
+def _bytes_of(match: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in match[0].encode("utf-8", "surrogateescape"))

@@ -65,15 +65,15 @@ def run_foreign(call: Callable[[], _T]) -> _T:
         # a library may turn an interruption into an error of its own
         if interrupt.has_signal():
             raise
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise ForeignError(f"it exits ({said})" if isinstance(error, SystemExit) else said) from error
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise ForeignError(f"it exits ({message})" if isinstance(error, SystemExit) else message) from error
 
 
 @cache
 def entry_points(group: str) -> Mapping[str, Any]:
     """Entry points of a group (a key of `GROUPS`), by name; where two distributions add one name, either of them."""
-    found = {point.name: point for point in metadata.entry_points(group=GROUPS[group])}
-    return {name: found[name] for name in sorted(found)}
+    point_by_name = {point.name: point for point in metadata.entry_points(group=GROUPS[group])}
+    return {name: point_by_name[name] for name in sorted(point_by_name)}
 
 
 def distribution(point: Any) -> str:
@@ -81,9 +81,10 @@ def distribution(point: Any) -> str:
     return str(point.dist.name)
 
 
-def check_name(group: str, name: str, own: Container[str]) -> None:
-    """Raise a `PluginError` where a distribution adds a name that the package has (`own`, its names of the group)."""
-    if name in own and (point := entry_points(group).get(name)) is not None:
+def check_name(group: str, name: str, own_names: Container[str]) -> None:
+    """Raise a `PluginError` where a distribution adds a name that the package has (`own_names`, its names of the
+    group)."""
+    if name in own_names and (point := entry_points(group).get(name)) is not None:
         raise PluginError(
             f"{group}={name}: smcmc has one of this name, and {distribution(point)} adds another; expected another "
             f"name: pip uninstall {distribution(point)}"
@@ -98,10 +99,10 @@ def load(group: str, name: str) -> Any:
     PluginError
         It cannot be imported, or is not what its group holds; or two distributions add the name.
     """
-    found = _attempt(group, name)
-    if isinstance(found, PluginError):
-        raise found
-    return found
+    loaded = _attempt(group, name)
+    if isinstance(loaded, PluginError):
+        raise loaded
+    return loaded
 
 
 @cache
@@ -112,43 +113,43 @@ def _attempt(group: str, name: str) -> Any:
     if len({one.value for one in same}) > 1:
         names = " and ".join(sorted(map(distribution, same)))
         return PluginError(f"{group}={name}: {names} both have one; expected one of them: pip uninstall NAME")
-    what = f"{group}={name}: {point.value} of {distribution(point)}"
+    called = f"{group}={name}: {point.value} of {distribution(point)}"
     try:
-        found = run_foreign(point.load)
+        loaded = run_foreign(point.load)
     except ForeignError as error:
-        return PluginError(f"{what} cannot be imported: {error}")
+        return PluginError(f"{called} cannot be imported: {error}")
     try:
-        expected = run_foreign(lambda: _find_expected(group, name, found))
+        expected = run_foreign(lambda: _find_expected(group, name, loaded))
     except ForeignError as error:
-        return PluginError(f"{what} cannot be used: {error}")
-    return PluginError(f"{what}: expected {expected}") if expected else found
+        return PluginError(f"{called} cannot be used: {error}")
+    return PluginError(f"{called}: expected {expected}") if expected else loaded
 
 
-def _find_expected(group: str, name: str, found: Any) -> str:
-    """Description of what an entry point should name in place of `found`; empty where that will do."""
+def _find_expected(group: str, name: str, loaded: Any) -> str:
+    """Description of what an entry point should name in place of `loaded`; empty if that will do."""
     if group == "paper":
-        return "" if getattr(found, "__path__", None) else "a package with a module paper.py"
+        return "" if getattr(loaded, "__path__", None) else "a package with a module paper.py"
     module, base = BASES[group]
-    if not isinstance(found, type) or not issubclass(found, getattr(import_module(module), base)):
+    if not isinstance(loaded, type) or not issubclass(loaded, getattr(import_module(module), base)):
         return f"a subclass of {base}"
-    options: Any = getattr(found, "OPTIONS", ())
+    options: Any = getattr(loaded, "OPTIONS", ())
     if not isinstance(options, tuple) or not all(isinstance(option, Option) for option in options):
         return "its OPTIONS to be a tuple of options (splitmerge_cli.core.options)"
     if group == "kind":
-        found()
+        loaded()
     if group == "model":
-        import_module("splitmerge_cli.data.dataset").get_kind(getattr(found, "kind", None))
+        import_module("splitmerge_cli.data.dataset").get_kind(getattr(loaded, "kind", None))
     key = {"prior": "NAME", "kind": "name"}.get(group)
-    return f"its {key} to be '{name}', as its entry point" if key and getattr(found, key) != name else ""
+    return f"its {key} to be '{name}', as its entry point" if key and getattr(loaded, key) != name else ""
 
 
 def load_classes(group: str) -> dict[str, type]:
     """Import the classes of a group, by name, but those that cannot be used: `load` says why to whoever names one."""
-    found: dict[str, type] = {}
+    class_by_name: dict[str, type] = {}
     for name in entry_points(group):
         with suppress(PluginError):
-            found[name] = load(group, name)
-    return found
+            class_by_name[name] = load(group, name)
+    return class_by_name
 
 
 def configuration(group: str, name: str) -> dict[str, Any]:
@@ -169,13 +170,13 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def describe(group: str, name: str, own: Container[str] = ()) -> str:
+def describe(group: str, name: str, own_names: Container[str] = ()) -> str:
     """The first line of what a class says of itself, and where it comes from; or why it cannot be used."""
     point = entry_points(group)[name]
     try:
-        check_name(group, name, own)
-        said = (inspect.getdoc(load(group, name)) or "").splitlines()
+        check_name(group, name, own_names)
+        doc_lines = (inspect.getdoc(load(group, name)) or "").splitlines()
     except PluginError as error:
         return str(error)
-    first = said[0].rstrip(".") if said else "no description"
+    first = doc_lines[0].rstrip(".") if doc_lines else "no description"
     return f"{first} (of {distribution(point)} {point.dist.version})"

@@ -53,7 +53,7 @@ _OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno
 
 
 def reject_machine_error(error: BaseException, called: object) -> None:
-    """Raise an error anew, as MemoryError or OSError, that is the machine's, and no fault of what was read: a lack of
+    """Raise an error again, as MemoryError or OSError, if the machine caused it and not the file: a lack of
     memory, of threads, of open files, of room on the disk, or of a permission; others are left to the caller.
 
     A library may have turned it into another error: whatever `error` follows from counts as well. Messages say that
@@ -65,8 +65,8 @@ def reject_machine_error(error: BaseException, called: object) -> None:
         # what zlib says that has no other error for it
         lacks_memory = isinstance(cause, zlib.error) and str(cause).startswith("Error -4 ")
         if isinstance(cause, MemoryError) or lacks_threads or lacks_memory:
-            said = " ".join(str(cause).split())
-            raise MemoryError(f"{called} is left as it is" + (f" ({said})" if said else "")) from error
+            message = " ".join(str(cause).split())
+            raise MemoryError(f"{called} is left as it is" + (f" ({message})" if message else "")) from error
         if isinstance(cause, OSError) and cause.errno in _OF_MACHINE:
             raise OSError(cause.errno, cause.strerror, str(cause.filename or called)) from error
         cause = cause.__cause__ or cause.__context__
@@ -117,14 +117,14 @@ class _Ready(FileIO):
     """A file that fails where it has nothing to give yet, as some of the kernel's do that pass for regular ones."""
 
     def readinto(self, buffer: Any) -> int:
-        found = super().readinto(buffer)
-        if found is None:
+        n_read = super().readinto(buffer)
+        if n_read is None:
             raise BlockingIOError(errno.EAGAIN, "it waits for more to come; expected a regular file")
-        return found
+        return n_read
 
 
 def _refuse_others(called: object, mode: int) -> None:
-    """Raise unless a mode is that of a regular file."""
+    """Raise unless a mode belongs to a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{called}: a folder")
     if (kind := kind_of(mode)) is not None:
@@ -153,16 +153,16 @@ def member(path: Path) -> Iterator[BufferedReader]:
         raise Refused(path, "a folder; expected a regular file") from error
 
 
-def read(path: Path, most: int = SMALL) -> bytes:
+def read(path: Path, most_bytes: int = SMALL) -> bytes:
     """Return the content of a file in a folder of results, at most so many bytes; raises as `member`."""
     with member(path) as file:
         # room for what the file says that it holds, not for all that it may hold
-        size = min(os.fstat(file.fileno()).st_size, most)
+        size = min(os.fstat(file.fileno()).st_size, most_bytes)
         content = file.read(size + 1)
         if len(content) > size:
-            content += file.read(most + 1 - len(content))
-    if len(content) > most:
-        raise Refused(path, f"more than {most} bytes; expected at most these")
+            content += file.read(most_bytes + 1 - len(content))
+    if len(content) > most_bytes:
+        raise Refused(path, f"more than {most_bytes} bytes; expected at most these")
     return content
 
 
@@ -194,15 +194,15 @@ def parse_json(content: bytes | str) -> Any:
     return value
 
 
-def check_nested(value: Any, most: int) -> None:
+def check_nested(value: Any, most_nodes: int) -> None:
     """Raise a `ValueError` where lists and dicts are nested in more than `DEPTH` levels, or hold more parts than
-    `most`, which is what a text of so many letters can say without references to itself."""
+    `most_nodes`, which is what a text of so many letters can say without references to itself."""
     level, total = [value], 0
     for _ in range(DEPTH):
         nested = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list)]
         total += sum(map(len, nested))
-        if total > most:
-            raise ValueError(f"expected at most {most} values")
+        if total > most_nodes:
+            raise ValueError(f"expected at most {most_nodes} values")
         level = [part for parts in nested for part in parts]
         if not level:
             return
@@ -210,10 +210,10 @@ def check_nested(value: Any, most: int) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("expected every key once")
-    return found
+    return members
 
 
 def _number(text: str) -> float:
@@ -227,15 +227,15 @@ def _number(text: str) -> float:
 
 
 @contextmanager
-def open_zip(called: object, file: IO[bytes], most: int) -> Iterator[zipfile.ZipFile]:
+def open_zip(called: object, file: IO[bytes], most_bytes: int) -> Iterator[zipfile.ZipFile]:
     """Open a zip of at most so many files, measured before its list is read; raises `Refused`, `zipfile.BadZipFile`."""
     # what the module itself will believe; no other part of it tells before all names are held
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
     # the list is read to its end, whatever number of files it claims to have
-    if end and (end[zipfile._ECD_ENTRIES_TOTAL] > most or end[zipfile._ECD_SIZE] > most * LISTED):  # type: ignore[attr-defined]
-        raise Refused(called, f"a zip of more than {most} files, or of long names; expected fewer")
+    if end and (end[zipfile._ECD_ENTRIES_TOTAL] > most_bytes or end[zipfile._ECD_SIZE] > most_bytes * LISTED):  # type: ignore[attr-defined]
+        raise Refused(called, f"a zip of more than {most_bytes} files, or of long names; expected fewer")
     file.seek(0)
     with zipfile.ZipFile(file) as archive:
-        if len(archive.infolist()) > most:
-            raise Refused(called, f"a zip of {len(archive.infolist())} files; expected at most {most}")
+        if len(archive.infolist()) > most_bytes:
+            raise Refused(called, f"a zip of {len(archive.infolist())} files; expected at most {most_bytes}")
         yield archive

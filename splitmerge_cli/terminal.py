@@ -29,8 +29,8 @@ def printable(text: str) -> str:
     return _STEERING.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
@@ -56,7 +56,7 @@ def fold(text: str) -> str:
             folded.append(line)
             continue
         # a command is copied whole
-        line = _COMMAND.sub(lambda found: found[0].replace(" ", _JOINED), line)
+        line = _COMMAND.sub(lambda match: match[0].replace(" ", _JOINED), line)
         lead = line[: len(line) - len(line.lstrip())]
         folded += textwrap.wrap(line, WIDTH, subsequent_indent=f"{lead}  ", **options)
     return "\n".join(folded).replace(_JOINED, " ")

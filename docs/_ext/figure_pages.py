@@ -81,9 +81,15 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         ".csv.gz": "numbers, packed",
     }
     links = []
-    for name in said["files"]:
+    files = dict.fromkeys(said["files"], folder)
+    if kept.claims_folder != kept.folder:
+        # a supplement has claims and units alone
+        again = sorted(file.name for file in kept.claims_folder.glob(f"{figure.id}-*"))
+        files = {name: folder for name in files if not name.startswith(f"{figure.id}-")}
+        files |= dict.fromkeys(again, f"{parts.FOLDER}/{kept.claims_folder.name}")
+    for name, place in files.items():
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
-        links.append(f"[{label}](../{folder}/{name})")
+        links.append(f"[{label}](../{place}/{name})")
     rows = said["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"

@@ -45,7 +45,7 @@ def environment(kind: str) -> dict[str, str]:
     return os.environ | {
         "LD_PRELOAD": ":".join(libraries),
         "PYTHONPATH": str(library(kind)),
-        # each object by itself, so that its end is known
+        # each object alone, so that its end is known
         "PYTHONMALLOC": "malloc",
         # the interpreter keeps what it has until its end
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1",

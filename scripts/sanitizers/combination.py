@@ -224,7 +224,7 @@ class _Shards:
 
 
 def _shard_moves(case: Case) -> list[Any]:
-    """The sampler on items in one shard, and in three, one of them empty; none where there are no shards of these."""
+    """The sampler on items in one shard, and in three, one of them empty; none if there are no shards of these."""
     from splitmerge_cli.config import choice, locate
     from splitmerge_cli.core.capabilities import Shards
     from splitmerge_cli.core.rng import Rng

@@ -41,13 +41,15 @@ def data() -> dict[str, dict[str, Any]]:
     at_home = np.arange(N)[:, None] % 2 == np.arange(N) % 2
     types = [MIXED_TYPES[j % 4] for j in range(24)]
     cells = {"binary": 2, "categorical": 4, "count": 7}
-    own = np.random.default_rng(2)
-    table = np.column_stack([own.integers(cells[t], size=N) if t in cells else own.normal(size=N) for t in types])
-    gaps = np.where(own.random(table.shape) < 0.2, np.nan, table)
+    generator = np.random.default_rng(2)
+    table = np.column_stack(
+        [generator.integers(cells[t], size=N) if t in cells else generator.normal(size=N) for t in types]
+    )
+    gaps = np.where(generator.random(table.shape) < 0.2, np.nan, table)
     gaps[3] = np.nan
     many = table[:12, :8].copy()
     # past the end of the table of rising factorials
-    many[:, 2] = own.integers(30_000, size=12)
+    many[:, 2] = generator.integers(30_000, size=12)
     documents = [rng.integers(4 * (j % 2), 4 * (j % 2) + 4, size=6).tolist() for j in range(4)]
     words = _corpus(*documents, V=8)
     return {name: {"ordinary": kind.example(N)} for name, kind in kinds().items()} | {
@@ -135,5 +137,5 @@ def dataset(kind: str, name: str) -> Any:
     elif kind == "mixed":
         levels = {"binary": ("no", "yes"), "categorical": tuple("abcd")}
         kinds = [MIXED_TYPES[j % 4] for j in range(values.shape[1])]
-        types = tuple(ColumnType(of, levels.get(of, ())) for of in kinds)
+        types = tuple(ColumnType(kind_of_column, levels.get(kind_of_column, ())) for kind_of_column in kinds)
     return Dataset(name, kind, values, vocabulary=vocabulary, types=types)

@@ -36,12 +36,12 @@ def work(kind: str) -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:
-        asked = json.loads(line)
-        group = Group(**asked["group"])
-        skip = set(asked["skip"])
-        for case in group.cases(asked["iterations"]):
+        request = json.loads(line)
+        group = Group(**request["group"])
+        skip = set(request["skip"])
+        for case in group.cases(request["iterations"]):
             name = str(case)
-            if name in skip or not all(word in name for word in asked["only"]):
+            if name in skip or not all(word in name for word in request["only"]):
                 continue
             print("run", name, file=answers)
             try:
@@ -62,9 +62,9 @@ PLACE = re.compile(r"^\s+#\d+ (?:0x[0-9a-f]+ in )?(\S+) .*?(splitmerge_cli/\S+)"
 
 def explain_end(report: str, status: int | None) -> str:
     """A line on what ended a process, from what it wrote."""
-    found, places = FINDING.search(report), PLACE.findall(report)
-    what = found[1].strip() if found else f"ended with status {status}"
-    return what + "".join(f" < {name} ({where})" for name, where in places[:3])
+    match, places = FINDING.search(report), PLACE.findall(report)
+    problem = match[1].strip() if match else f"ended with status {status}"
+    return problem + "".join(f" < {name} ({where})" for name, where in places[:3])
 
 
 @dataclass
@@ -84,16 +84,16 @@ class Tally:
                 self.findings.append((name, reason))
                 print(f"FINDING {name}: {reason}", flush=True)
 
-    def note(self, name: str, left: int) -> None:
+    def note(self, name: str, groups_left: int) -> None:
         """Say how far the run is."""
         with self.lock:
             seconds = time.monotonic() - self.began
-            said = f"{self.counts['clean']} clean, {len(self.findings)} findings, {left} groups left: {name}"
-            print(f"{seconds:6.0f} s  {said}", flush=True)
+            line = f"{self.counts['clean']} clean, {len(self.findings)} findings, {groups_left} groups left: {name}"
+            print(f"{seconds:6.0f} s  {line}", flush=True)
 
 
 class Worker:
-    """A process that runs groups, started anew after a finding."""
+    """A process that runs groups, started again after a finding."""
 
     def __init__(self, settings: argparse.Namespace, env: Mapping[str, str], tally: Tally) -> None:
         self.settings, self.env, self.tally = settings, env, tally
@@ -125,22 +125,22 @@ class Worker:
         for _ in range(ENOUGH):
             process = self.start()
             assert process.stdin is not None and process.stdout is not None
-            asked = {"group": group.__dict__, "skip": done, "only": self.settings.only}
-            process.stdin.write(json.dumps(asked | {"iterations": self.settings.iterations}) + "\n")
+            request = {"group": group.__dict__, "skip": done, "only": self.settings.only}
+            process.stdin.write(json.dumps(request | {"iterations": self.settings.iterations}) + "\n")
             name = ""
             while True:
                 watch = threading.Timer(PATIENCE, process.kill)
                 watch.start()
                 line = process.stdout.readline()
                 watch.cancel()
-                outcome, _, said = line.strip().partition(" ")
+                outcome, _, detail = line.strip().partition(" ")
                 if outcome == "end":
                     return
                 if outcome == "run":
-                    name = said
+                    name = detail
                     done.append(name)
                 elif outcome == "failed":
-                    self.tally.add("finding", name, said)
+                    self.tally.add("finding", name, detail)
                 elif outcome:
                     self.tally.add(outcome, name)
                 else:

@@ -64,20 +64,20 @@ def variants(group: str) -> list[Variant]:
     """Return every choice of a group with all combinations of its options' values, none twice."""
     from splitmerge_cli.config import choice, choices, locate
 
-    found: dict[tuple[str, str], Variant] = {}
+    variant_by_key: dict[tuple[str, str], Variant] = {}
     for name in choices(group):
-        given = choice(group, name)
-        target = locate(given["_target_"])
-        options = {key: value for key, value in given.items() if key not in ("name", "_target_")}
+        values = choice(group, name)
+        target = locate(values["_target_"])
+        options = {key: value for key, value in values.items() if key not in ("name", "_target_")}
         offered = {key: values_of(target, key, value) for key, value in options.items()}
         for picked in itertools.product(*offered.values()):
             chosen = dict(zip(offered, picked, strict=True))
             # mode is another sampler
             off = sum(chosen[key] != offered[key][0] for key in chosen if key != "mode")
-            told = tuple((key, value) for key, value in chosen.items() if len(offered[key]) > 1)
-            same = given["_target_"], json.dumps(chosen, sort_keys=True)
-            found.setdefault(same, Variant(name, json.dumps(given | chosen), told, off))
-    return list(found.values())
+            named = tuple((key, value) for key, value in chosen.items() if len(offered[key]) > 1)
+            same = values["_target_"], json.dumps(chosen, sort_keys=True)
+            variant_by_key.setdefault(same, Variant(name, json.dumps(values | chosen), named, off))
+    return list(variant_by_key.values())
 
 
 @cache
@@ -96,6 +96,6 @@ def build_variant(variant: Variant, build: Any) -> Any:
     """Build the object that the variant stands for, from the class and its options."""
     from splitmerge_cli.config import locate
 
-    given = json.loads(variant.target)
-    options = {key: value for key, value in given.items() if key not in ("name", "_target_")}
-    return build(locate(given["_target_"]), options)
+    values = json.loads(variant.target)
+    options = {key: value for key, value in values.items() if key not in ("name", "_target_")}
+    return build(locate(values["_target_"]), options)

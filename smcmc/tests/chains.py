@@ -31,18 +31,18 @@ def digests(samplers: set[str]) -> Iterator[str]:
                 continue
             chains = 3 if hasattr(component("sampler", sampler).target, "adapt_to") else 1
             options = {"timing": False, "trace.partitions": 1}
-            with warnings.catch_warnings(), suppress(ConfigError):  # of a sampler that needs another one beside it
+            with warnings.catch_warnings(), suppress(ConfigError):  # a sampler that needs another one as well
                 warnings.simplefilter("ignore")  # short chains are what is asked for
-                found = smcmc.sample(
+                posterior = smcmc.sample(
                     model, data, sampler, chains=chains, iterations=60, seed=1, options=options, progress="none"
                 )
-                yield f"{model} {sampler} {_digest(found)}"
+                yield f"{model} {sampler} {_digest(posterior)}"
 
 
-def _digest(found: smcmc.Posterior) -> str:
+def _digest(posterior: smcmc.Posterior) -> str:
     """Digest of all that the chains recorded."""
-    digest = hashlib.sha256(np.ascontiguousarray(found.partitions).tobytes())
-    for _, values in found.run.trace().select_dtypes("number").items():
+    digest = hashlib.sha256(np.ascontiguousarray(posterior.partitions).tobytes())
+    for _, values in posterior.run.trace().select_dtypes("number").items():
         digest.update(np.ascontiguousarray(values.to_numpy()).tobytes())
     return digest.hexdigest()[:16]
 

@@ -27,12 +27,12 @@ def test_chains_are_the_same_on_every_level() -> None:
         for level in instruction_sets.built_variants()
         if instruction_sets.NEEDS[level] <= instruction_sets.processor_flags()
     ]
-    found: dict[tuple[str, int], str] = {}
+    digest_by_level: dict[tuple[str, int], str] = {}
     for level in [*able, instruction_sets.BASELINE, instruction_sets.BASELINE][: max(2, 1 + len(able))]:
         ended = run("-m", "smcmc.tests.chains", **{instruction_sets.VARIABLE: level})
         assert ended.returncode == 0, ended.stderr
-        found[level, len(found)] = ended.stdout
-    assert len(set(found.values())) == 1 and len(ended.stdout.splitlines()) > 10
+        digest_by_level[level, len(digest_by_level)] = ended.stdout
+    assert len(set(digest_by_level.values())) == 1 and len(ended.stdout.splitlines()) > 10
 
 
 def test_a_level_that_is_not_there_is_said() -> None:

@@ -88,7 +88,7 @@ class Pair:
     unchanged: list[str]
     """The partition and the hyper-parameters that the model resamples, as far as they never changed, in X nor in Y."""
     estimates: dict[str, float]
-    """H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met."""
+    """H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty if the chains have not met."""
     co_clustering: str | None = None
     log_predictive: str | None = None
     distances: str | None = None
@@ -199,7 +199,7 @@ class Certificate:
         return None if terms is None else wasserstein_bound(list(terms))
 
     def _read(self, kind: str, least: int = 1) -> Iterator[NDArray[np.float64]] | None:
-        """The estimates of one kind, pair by pair; None where they are not known (`lacks`), a pair has none, or there
+        """The estimates of one kind, pair by pair; None if they are not known (`lacks`), a pair has none, or there
         are fewer than `least` pairs."""
         if self.lacks or len(self.pairs) < least or any(getattr(pair, kind) is None for pair in self.pairs):
             return None

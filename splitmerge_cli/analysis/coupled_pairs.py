@@ -241,7 +241,7 @@ def choose_schedule(
     lag, k, m = named["lag"], named["k"], named["m"]
     longest, powers = plan.iterations, plan.powers
     if lag is None or k is None:
-        # of those that have not met by then nothing is taken but that
+        # pairs that have not met by then count only as that
         alone = Schedule(1, 0, 0, max(longest // 10, min(longest, 100)), powers)
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
@@ -417,7 +417,7 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 
 
 def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:
-    """Raise a `ConfigError` where the certificate of the folder `path`, of N items and `new` ones, would take more than
+    """Raise a `ConfigError` if the certificate of the folder `path`, of N items and `new` ones, would take more than
     a share of the disk's free space, with pairs as long as they may be."""
     of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
     # what is kept of all pairs is replaced whole, so for a while it is there twice

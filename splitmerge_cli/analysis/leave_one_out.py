@@ -80,7 +80,7 @@ def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     Returns
     -------
     log_weights : numpy.ndarray
-        Of the same shape, at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves.
+        Smoothed, of the same shape, at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves.
     shape : numpy.ndarray
         float64 ``[items]``: k; -inf where nothing is fitted.
 

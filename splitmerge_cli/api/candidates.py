@@ -329,7 +329,7 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     Parameters
     ----------
     options : mapping
-        Of the model, its name among them; without a covariance it is full where the points allow it.
+        Options of the model, its name among them; without a covariance it is full where the points allow it.
 
     Returns
     -------
@@ -369,7 +369,7 @@ def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> i
 
 
 def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
-    """Count the operations, roughly, of a scan of the rows of a fit."""
+    """Estimate the operations of one scan."""
     D, columns = count_reals(dataset), dataset.values.shape[1]
     each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
     is_overdispersed = options["name"] in of_given_totals()[1:]

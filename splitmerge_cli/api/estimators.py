@@ -104,7 +104,7 @@ class _Sampled(BaseEstimator):
         """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; in the last column that
         of a new one.
 
-        Of documents the expected proportions of the topics; the last column: topics that no fitted token has.
+        For documents the expected proportions of the topics; the last column: topics that no fitted token has.
         """
         new = self._new(X)
         return self.posterior_.predict_proba(new)
@@ -157,9 +157,9 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         See ``smcmc list samplers``; None: what races found the fastest.
     chains : int
     iterations : int, optional
-        Of each chain; None: until they are long enough, as of `splitmerge_cli.sample`.
+        Iterations of each chain; None: until they are long enough, as of `splitmerge_cli.sample`.
     random_state : int, RandomState or None
-        Of the chains; an int makes fits repeatable.
+        Random state of the chains; an int makes fits repeatable.
     options : mapping, optional
         Other keys of ``smcmc run``.
     n_jobs : int, optional

@@ -46,7 +46,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     temporary : str or None
         The folder, where it is a temporary one.
     model : Component
-        Of the run.
+        Model of the run.
     """
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:

@@ -451,7 +451,7 @@ class Posterior(StoredDraws):
         new : object
             As for `predict`.
         iterations : int, optional
-            Of each chain; by default as many as this run has.
+            Iterations of each chain; by default as many as this run has.
         seed : int, optional
             By default one more than the seed of this run.
         store, progress

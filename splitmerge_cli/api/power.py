@@ -66,7 +66,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     sample : callable
         Makes a `Posterior` of a model, then of a data set.
     seed : int
-        Of the rows.
+        Seed of the rows.
 
     Raises
     ------

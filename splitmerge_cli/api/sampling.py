@@ -86,7 +86,7 @@ def sample(
         at after 1,000 iterations and each time half as many more. A single number is the target for R-hat.
         `iterations`, by default a hundred times the usual, and `budget` are the most.
     seed : int
-        Of the chains.
+        Seed of the chains.
     rng : int or numpy.random.Generator, optional
         In place of `seed`: a generator, or what `numpy.random.default_rng` makes one of, draws the seed; a whole number
         is the seed.

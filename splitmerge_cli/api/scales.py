@@ -36,7 +36,7 @@ SMALLEST = 1e-3
 
 
 def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
-    """Scales for the real columns that are clearly skewed, as ``data.scale`` takes them; empty where none has a better
+    """Scales for the real columns that are clearly skewed, as ``data.scale`` takes them; empty if none has a better
     one than its own, and for more than `MOST_COLUMNS`.
 
     Parameters

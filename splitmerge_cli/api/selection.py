@@ -97,7 +97,7 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     scales = {} if issparse(dataset.values) else SCALES
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    tails = {"tails": AUTO} if scales and not has_steps(dataset) else {}
+    tails = {"tails": AUTO} if scales and (model == MIXED or not has_steps(dataset)) else {}
     return {"covariance": AUTO} | tails | scales
 
 
@@ -404,7 +404,7 @@ def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
 
 
 def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
-    """Keys of the model that reads the data, of a table the columns that are data where ids and the like stand beside
+    """Keys of the model that reads the data; for a table also the columns that are data if ids and the like accompany
     them; its options, and whether its covariance is to be chosen."""
     # a table is read as it is, whatever options the model will have; of other data the kind decides
     columns: dict[str, Any] | None = {}

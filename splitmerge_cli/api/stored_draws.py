@@ -204,7 +204,7 @@ class StoredDraws:
     @property
     def caution(self) -> str | None:
         """str or None: why not to believe the results: the run is not finished, and what it has; the
-        chains have not converged, or cannot show it. None where they show no sign of non-convergence."""
+        chains have not converged, or cannot show it. None if they show no sign of non-convergence."""
         if (missing := self.run.missing) is not None:
             return f"the run is not finished: {missing}"
         judged = self._convergence

@@ -32,7 +32,7 @@ class Choice:
         `ANY` of one that was in no race.
     sampler : str
     moves : int
-        Of the sampler before each scan.
+        Moves of the sampler before each scan.
     single : str
         The sampler where the schedule is the user's own.
     sets : int
@@ -63,8 +63,8 @@ def _table() -> dict[str, Choice]:
 
 def choice_for(model: str) -> Choice:
     """Return what ``sampler=auto`` takes for a model of this name."""
-    found = _table().get(model, _table()[ANY])
-    return replace(found, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else found
+    entry = _table().get(model, _table()[ANY])
+    return replace(entry, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else entry
 
 
 def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
@@ -72,21 +72,21 @@ def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, 
 
     The schedule stays as it is where the user names one, or a number of moves.
     """
-    found, moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
-    own = schedule.get("name") != SCAN or moves != 1
-    return (found.single, moves) if own else (found.sampler, found.moves)
+    best, moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
+    is_own_schedule = schedule.get("name") != SCAN or moves != 1
+    return (best.single, moves) if is_own_schedule else (best.sampler, best.moves)
 
 
 def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     """Say in a line what is taken, and why."""
-    found = choice_for(str(model.get("name")))
+    entry = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
-    what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
-    if found.model in CROSSES:
-        return f"{what} (its proposals cross between modes of model={found.model})"
-    if found.model == ANY:
-        return f"{what}; model={model.get('name')} was in no race"
-    usual, alone = _table()[ANY], (sampler, moves) != (found.sampler, found.moves)
+    chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
+    if entry.model in CROSSES:
+        return f"{chosen} (its proposals cross between modes of model={entry.model})"
+    if entry.model == ANY:
+        return f"{chosen}; model={model.get('name')} was in no race"
+    usual, alone = _table()[ANY], (sampler, moves) != (entry.sampler, entry.moves)
     same = sampler == usual.single if alone else (sampler, moves) == (usual.sampler, usual.moves)
     best = "best with one move a scan" if alone else "best of 7"
-    return f"{what}, {best} over {usual.sets if same else found.sets} data sets"
+    return f"{chosen}, {best} over {usual.sets if same else entry.sets} data sets"

@@ -29,7 +29,7 @@ def command_of(
     ----------
     spec : RunSpecification
     changed : mapping, optional
-        Keys with other values; a choice, such as ``sampler``, takes the place of that of `spec` and of its options. A
+        Keys with other values; a choice, such as ``sampler``, replaces the choice of `spec` and its options. A
         number of `iterations`, or a `budget`, limits a run whose length nobody names; without one (``iterations``:
         None) it ends when it is long enough. A tuple has several values, for ``smcmc sweep``.
     config_dir : str or Path, optional
@@ -68,8 +68,8 @@ def words_of(spec: RunSpecification, named: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def name_beside(made: RunSpecification, job: RunSpecification) -> RunSpecification:
+def name_beside(changed: RunSpecification, job: RunSpecification) -> RunSpecification:
     """A run that was made of a job, with the words of that and of what differs."""
-    changes = made.find_changes(job)
+    changes = changed.find_changes(job)
     words = [word for word in job.words if word.partition("=")[0] not in changes]
-    return replace(made, words=(*words, *words_of(made, changes)))
+    return replace(changed, words=(*words, *words_of(changed, changes)))

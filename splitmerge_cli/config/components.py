@@ -1,7 +1,7 @@
 """Data sets, models and samplers of a configuration: names become code, and options are read, here and nowhere else.
 
-A class that lists its ``OPTIONS`` says itself what each takes. Of any other, as a user's own sampler or a function that
-makes data, the types come from its file and its signature, and ranges are checked by what is constructed.
+A class that lists its ``OPTIONS`` declares what each takes. For any other, such as a user's own sampler or a function
+that makes data, the types come from its file and its signature, and ranges are checked by what is constructed.
 """
 
 import inspect
@@ -167,7 +167,7 @@ def read_data(name: str, options: Mapping[str, Any], search_path: Sequence[str] 
     Raises
     ------
     ConfigError
-        An unknown option; another name or target than that of its file.
+        An unknown option; a name or target that differs from its file.
     """
     known = _file_options("data", name, search_path)
     values = _checked_names("data", name, options, known, "data")
@@ -257,7 +257,7 @@ def _file_options(group: str, name: str, search_path: Sequence[str]) -> dict[str
 def _checked_names(
     group: str, name: str, options: Mapping[str, Any], known: Mapping[str, Any], prefix: str
 ) -> dict[str, Any]:
-    """The options, each known; name and target those of the file."""
+    """The options, each known, with name and target as in the file."""
     for key, value in options.items():
         if key in ("name", "_target_"):
             if value != known[key]:
@@ -275,7 +275,7 @@ def _hash(values: Mapping[str, Any]) -> int:
 
 
 def options_of(target: Any) -> dict[str, Option]:
-    """The options that a class lists, by name; empty where it lists none."""
+    """The options that a class lists, by name; empty if it lists none."""
     return {option.name: option for option in getattr(target, "OPTIONS", ())}
 
 
@@ -333,8 +333,12 @@ def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str]
         return None
     if listed := options_of(target):
         return _types_of_option(listed.get(option))
-    found = _types_of_declaration(declared_types(target).get(option))
-    return None if found is None or not _takes_text(found) else replace(found, null=found.null or known[option] is None)
+    accepted = _types_of_declaration(declared_types(target).get(option))
+    return (
+        None
+        if accepted is None or not _takes_text(accepted)
+        else replace(accepted, null=accepted.null or known[option] is None)
+    )
 
 
 def _types_of_option(option: Option | None) -> Accepts | None:
@@ -343,19 +347,19 @@ def _types_of_option(option: Option | None) -> Accepts | None:
 
 def _types_of_declaration(declared: Any) -> Accepts | None:
     """The types of a declaration; None if it has others."""
-    found = Accepts()
+    accepted = Accepts()
     for part in (declared,) if get_origin(declared) in _CONTAINERS else get_args(declared) or (declared,):
         origin = get_origin(part)
         inner = [_types_of_declaration(one) for one in get_args(part)] if origin in _CONTAINERS else []
         if part in _FIELDS:
-            found = replace(found, **_FIELDS[part])
+            accepted = replace(accepted, **_FIELDS[part])
         elif origin is Mapping and len(inner) == 2 and inner[0] is not None and inner[1] is not None:
-            found = replace(found, entries=(inner[0], inner[1]))
+            accepted = replace(accepted, entries=(inner[0], inner[1]))
         elif origin is Sequence and len(inner) == 1 and inner[0] is not None:
-            found = replace(found, items=inner[0])
+            accepted = replace(accepted, items=inner[0])
         else:
             return None
-    return found
+    return accepted
 
 
 def _takes_text(types: Accepts) -> bool:
@@ -378,10 +382,10 @@ def takes_list(key: str) -> bool:
     """Whether an option of some choice, such as ``data.drop``, takes a list."""
     group, _, option = key.partition(".")
     for name in choices(group) if group in ("data", "model", "sampler") else ():
-        own = choice(group, name)
-        if option not in own:
+        values = choice(group, name)
+        if option not in values:
             continue
-        target = target_of(group, name, own["_target_"])
+        target = target_of(group, name, values["_target_"])
         if option in (listed := options_of(target)):
             return "list" in listed[option].type
         declared = declared_types(target).get(option)

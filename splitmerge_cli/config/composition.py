@@ -28,10 +28,10 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)(?:[a-z_]|/|\.{1,2}/)[\w./
 """Texts that are read as they stand, whatever their key takes."""
 
 
-def rewrite(given: Iterable[str], config_dir: str | Path | None = None) -> list[str]:
+def rewrite(words: Iterable[str], config_dir: str | Path | None = None) -> list[str]:
     """Rewrite overrides as Hydra's grammar takes them: a text, whatever letters it has, and priors in quotes, and
     ``schedule=[{sdds: 1}, {gibbs: 1}]`` by its parts."""
-    texts, search_path = _with_schedule(given), places(config_dir)
+    texts, search_path = _with_schedule(words), places(config_dir)
     chosen: Mapping[str, Any] = {}
     with suppress(ConfigError):
         named = (text for text in texts if _key_of(text) in CHOOSING)
@@ -39,10 +39,10 @@ def rewrite(given: Iterable[str], config_dir: str | Path | None = None) -> list[
     return [_for_hydra(text, _Reading(chosen, search_path)) for text in texts]
 
 
-def _with_schedule(given: Iterable[str]) -> list[str]:
+def _with_schedule(words: Iterable[str]) -> list[str]:
     """Overrides, a weighted list of samplers by its parts."""
     texts: list[str] = []
-    for override in given:
+    for override in words:
         key, _, value = override.partition("=")
         if key == "schedule" and value.lstrip().startswith("["):
             texts += ["schedule=mix", f"schedule.mix={value}"]
@@ -57,7 +57,7 @@ class _Reading(NamedTuple):
     Attributes
     ----------
     chosen : mapping of str to str
-        The choice in each group; none where the choices are wrong, which whoever composes the whole says.
+        The choice in each group; none if the choices are wrong, which whoever composes the whole says.
     search_path : sequence of str
         Hydra's additional search path.
     """
@@ -83,10 +83,10 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     ConfigError
         It is no value that the key takes.
     """
-    found = _ASSIGNED.fullmatch(text)
-    if found is None or found[2] in CHOOSING:
+    match = _ASSIGNED.fullmatch(text)
+    if match is None or match[2] in CHOOSING:
         return None
-    _, key, value = found.groups()
+    _, key, value = match.groups()
     if _PLAIN.fullmatch(value):
         return key, value
     types = chosen.types_of(key)
@@ -103,9 +103,9 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
 
 def _for_hydra(text: str, chosen: _Reading) -> str:
     """An override as Hydra's grammar takes it."""
-    if (found := _read_text(text, chosen)) is not None:
+    if (parsed := _read_text(text, chosen)) is not None:
         key, _, value = text.partition("=")
-        return text if _PLAIN.fullmatch(value) else f"{key}={hydra_adapter.encode(found[1])}"
+        return text if _PLAIN.fullmatch(value) else f"{key}={hydra_adapter.encode(parsed[1])}"
     quoted = hydra_adapter.quote_priors(text)
     key, equals, value = text.partition("=")
     if equals and key in CHOOSING and not hydra_adapter.is_readable(quoted):
@@ -145,9 +145,9 @@ def specify(
     ConfigError
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
-    left = {f"{key}={auto.AUTO}": key for key in LEFT_TO_DATA if leave_to_data}
-    to_choose = {left[word] for word in overrides if word in left}
-    words = [word for word in overrides if word not in left]
+    left_open = {f"{key}={auto.AUTO}": key for key in LEFT_TO_DATA if leave_to_data}
+    to_choose = {left_open[word] for word in overrides if word in left_open}
+    words = [word for word in overrides if word not in left_open]
     search_path = tuple(places(config_dir))
     composed = _read_given(words, search_path, to_choose)
     if composed is None:
@@ -175,7 +175,7 @@ def compose(
 
 
 def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str]) -> Composed | None:
-    """Compose overrides by what they name; None where they are not ``KEY=VALUE`` of
+    """Compose overrides by what they name; None if they are not ``KEY=VALUE`` of
     keys and choices that there are."""
     texts = _with_schedule(words)
     if not all(map(_GIVEN.match, texts)):
@@ -191,8 +191,8 @@ def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: C
                 before = values.pop(key, None)
                 both = isinstance(before, Mapping) and isinstance(value, Mapping)
                 values[key] = merge(before, value) if both else value
-        given = Given(named, values, search_path)
-        return Composed(given.lay_over(below, to_choose), chosen, given, search_path, tuple(words))
+        named_keys = Given(named, values, search_path)
+        return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, search_path, tuple(words))
     except (ConfigError, OmegaConfBaseException):
         return None
 
@@ -204,15 +204,15 @@ def _read_choice(text: str) -> tuple[str, Any]:
 
 def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
     """The key and the value of an override, as OmegaConf takes them; a `ConfigError` of several values."""
-    if (found := _read_text(text, chosen)) is not None:
-        return found[0], hydra_adapter.protect(found[1])
+    if (value := _read_text(text, chosen)) is not None:
+        return value[0], hydra_adapter.protect(value[1])
     parsed = hydra_adapter.parse_override(hydra_adapter.quote_priors(text))
     if parsed.sweep:
         raise ConfigError(f"{text}: several values")
     return parsed.key, parsed.value
 
 
-def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
+def compose_raw(words: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
     """Return what Hydra composes, its own node included, neither checked nor resolved.
 
     Raises
@@ -222,7 +222,7 @@ def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> D
     """
     search_path = tuple(places(config_dir))
     with hydra_adapter.hydra_session():
-        texts = rewrite(given, config_dir)
+        texts = rewrite(words, config_dir)
         try:
             _check_overrides(texts, search_path)
             return hydra_adapter.compose(texts, search_path)
@@ -230,7 +230,7 @@ def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> D
             raise
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
             reject_machine_error(error, "the configuration")
-            raise ConfigError(explain(error, _with_schedule(given), search_path)) from error
+            raise ConfigError(explain(error, _with_schedule(words), search_path)) from error
 
 
 def _expect_list(text: str, key: str, values: str) -> str:

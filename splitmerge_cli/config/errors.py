@@ -51,8 +51,8 @@ def own_file(path: str) -> str | None:
 
 def unknown_choice(group: str, name: str, known: Sequence[str]) -> str:
     """Message about a choice that a group does not have: what it has, and the nearest."""
-    if group == "data" and (own := own_file(name)):
-        return f"data={name}: {own}"
+    if group == "data" and (is_file := own_file(name)):
+        return f"data={name}: {is_file}"
     if group == "model" and name in WHY:
         return f"model={name}: {WHY[name]}"
     near = nearest(name, known)
@@ -64,13 +64,11 @@ def unknown_key(key: str, known: Sequence[str], value: str = "") -> str:
     """Message about a key that does not exist, and its value, where that is known: the key that other programs call so,
     or the nearest."""
     if key == "data.path":
-        return (
-            "data.path: a file is read by data=csv (a table), data=edges or data=corpus; expected one beside data.path"
-        )
+        return "data.path: a file is read by data=csv (a table), data=edges or data=corpus; expected one with data.path"
     within = [candidate for candidate in known if candidate.endswith(f".{key}")]
-    if not within and (found := find_meaning(key, known, ALWAYS, value)):
-        added = f" ({found[1]})" if found[1] else ""
-        return f"{key}: no such key. Did you mean {found[0]}?{added} `smcmc run --cfg job` shows them all."
+    if not within and (meanings := find_meaning(key, known, ALWAYS, value)):
+        added = f" ({meanings[1]})" if meanings[1] else ""
+        return f"{key}: no such key. Did you mean {meanings[0]}?{added} `smcmc run --cfg job` shows them all."
     group, dot, option = key.partition(".")
     siblings = {one.partition(".")[2]: one for one in known if one.startswith(f"{group}.")} if dot else {}
     if siblings:

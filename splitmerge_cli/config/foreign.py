@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _INFERRED = (
-    "the number of clusters is inferred; `smcmc summary RUN clusters={}` merges those of a finished RUN to so many, "
-    "K0 is that of the initial state"
+    "the number of clusters is inferred; `smcmc summary RUN clusters={}` merges the clusters of a finished RUN to so "
+    "many, K0 is the initial number"
 )
 _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is iterations of full Gibbs scans alone"
 
@@ -31,9 +31,7 @@ class Meaning:
 
 MEANINGS = (
     Meaning(("nclusters", "k", "kinit", "ncomponents", "components", "clusters", "numclusters"), ("K0",), _INFERRED),
-    Meaning(
-        ("ntopics", "numtopics", "topics"), ("K0",), "the number of topics is inferred; K0 is that of the initial state"
-    ),
+    Meaning(("ntopics", "numtopics", "topics"), ("K0",), "the number of topics is inferred; K0 is the initial number"),
     Meaning(
         ("niter", "iter", "iters", "maxiter", "iterations", "samples", "nsamples", "numsamples", "draws", "ndraws"),
         ("iterations",),
@@ -85,17 +83,17 @@ def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str], valu
     key : str
         As it is typed.
     known : sequence of str
-        Keys of the configuration, those of its choices among them.
+        Keys of the configuration, including the keys of its choices.
     everywhere : iterable of str
         Keys that every configuration has.
     value : str
-        As it is typed beside the key, for a command that takes it.
+        As it is typed with the key, for a command that takes it.
     """
     word = key.lstrip("+~").rpartition(".")[2].lower().replace("_", "").replace("-", "")
     offered = {*known, *everywhere}
     for meaning in MEANINGS:
         if word in meaning.words:
-            found = next((one for one in meaning.keys if one in offered or one.endswith("=NAME")), None)
-            if found is not None and found != key:
-                return found, meaning.why.format(value if value.isdecimal() else "5")
+            key_found = next((one for one in meaning.keys if one in offered or one.endswith("=NAME")), None)
+            if key_found is not None and key_found != key:
+                return key_found, meaning.why.format(value if value.isdecimal() else "5")
     return None

@@ -59,12 +59,12 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
 
 def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
     """Whether a group has a choice of this name, offered or not."""
-    # Hydra, which takes long to list them, is asked for those of the search path alone
+    # Hydra, which takes long to list them, lists only the choices of the search path
     return name in _choices(group, ()) or name in _choices(group, tuple(search_path))
 
 
 def check_importable(group: str, name: str) -> None:
-    """Raise a `ConfigError` where a choice is one of another distribution that cannot be used."""
+    """Raise a `ConfigError` if a choice is one of another distribution that cannot be used."""
     if name in plugin_names(group):
         try:
             plugins.check_name(group, name, _own_choices(group))
@@ -74,7 +74,7 @@ def check_importable(group: str, name: str) -> None:
 
 
 def usable_choices(group: str) -> list[str]:
-    """Names that a group offers, but those of other distributions that cannot be used."""
+    """Names that a group offers, without unusable ones of other distributions."""
     usable = []
     for name in choices(group):
         with suppress(ConfigError):
@@ -110,8 +110,8 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
         if name in plugin_names(group):
             described.append((name, plugins.describe(group, name, _own_choices(group))))
             continue
-        # those of the package come first, as on Hydra's search path
-        file = next(found for folder in folders if (found := folder / group / f"{name}.yaml").is_file())
+        # the choices of the package come first, as on Hydra's search path
+        file = next(path for folder in folders if (path := folder / group / f"{name}.yaml").is_file())
         lines = file.read_text(encoding="utf-8").splitlines()
         comments = [line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line]
         described.append((name, comments[0] if comments else ""))
@@ -121,14 +121,14 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
 @cache
 def figure_styles() -> dict[str, dict[str, Any]]:
     """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
-    found = {}
+    style_by_name = {}
     for name in choices("sampler"):
         if name in plugin_names("sampler"):
             continue
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
-            found[name] = yaml.safe_load(line[1])
-    return found
+            style_by_name[name] = yaml.safe_load(line[1])
+    return style_by_name
 
 
 def complete(incomplete: str) -> list[str]:
@@ -153,12 +153,12 @@ def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[st
     groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
     if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
         return f"{' '.join(groups) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
-    if found := re.search(r"Could not override '([^']+)'", str(error)):
-        if found[1].startswith("sampler.") and not any(o.startswith("sampler=") for o in groups):
-            given = next((o for o in overrides if o.startswith(f"{found[1]}=")), found[1])
+    if match := re.search(r"Could not override '([^']+)'", str(error)):
+        if match[1].startswith("sampler.") and not any(o.startswith("sampler=") for o in groups):
+            override = next((o for o in overrides if o.startswith(f"{match[1]}=")), match[1])
             if any(o.startswith("schedule.mix=") for o in overrides):
-                return f"{given}: expected no sampler beside those of schedule=[...], which stand in its place"
-            return f"{given}: no sampler is named, and sampler=auto has no options; expected sampler=NAME beside it"
-        value = next((o.partition("=")[2] for o in overrides if o.startswith(f"{found[1]}=")), "")
-        return unknown_key(found[1], known_keys(_compose_unresolved(groups, search_path)), value)
+                return f"{override}: expected no sampler, because schedule=[...] names its own"
+            return f"{override}: no sampler is named, and sampler=auto has no options; expected sampler=NAME as well"
+        value = next((o.partition("=")[2] for o in overrides if o.startswith(f"{match[1]}=")), "")
+        return unknown_key(match[1], known_keys(_compose_unresolved(groups, search_path)), value)
     return hydra_adapter.explain(error)

@@ -29,8 +29,8 @@ SUPPORTED = (1, 3)
 
 def check_version(version: str) -> None:
     """Raise a `ConfigError` unless this is a version of Hydra that the adapter was written for."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if found is None or (int(found[1]), int(found[2])) != SUPPORTED:
+    match = re.match(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) != SUPPORTED:
         raise ConfigError(
             f"hydra-core {version}: not supported; expected 1.3, which pip install 'hydra-core>=1.3.2,<1.4' installs"
         )
@@ -174,16 +174,16 @@ def quote_priors(override: str) -> str:
     """Put each ``gamma(1,2)`` of an override, or another prior, into quotes, which Hydra's grammar wants of text with
     brackets."""
 
-    def quote(found: re.Match[str]) -> str:
-        return found[0] if found[1] or found[2] in FUNCTIONS else f"'{found[0]}'"
+    def quote(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[2] in FUNCTIONS else f"'{match[0]}'"
 
     return _QUOTED_OR_CALL.sub(quote, override)
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
-    """Parse overrides; a `ConfigError` where one cannot be read."""
+    """Parse overrides; a `ConfigError` if one cannot be read."""
     try:
-        found = OverridesParser.create().parse_overrides(list(overrides))
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
     except OverrideParseException as error:
         raise ConfigError(unreadable(str(error.override))) from error
     except HydraException as error:
@@ -197,12 +197,12 @@ def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
             o.is_delete(),
             o.is_sweep_override(),
         )
-        for o in found
+        for o in parsed
     ]
 
 
 def parse_override(text: str) -> ParsedOverride:
-    """Parse one override; a `ConfigError` where it cannot be read."""
+    """Parse one override; a `ConfigError` if it cannot be read."""
     return parse_overrides([text])[0]
 
 
@@ -253,12 +253,12 @@ _CHOICE = re.compile(r"\s*choice\((.*)\)\s*", re.DOTALL)
 def _values_of(arg: str) -> list[str] | int:
     """The overrides that an argument of a grid stands for; of a function of Hydra's their number."""
     key, equals, text = arg.partition("=")
-    if found := _CHOICE.fullmatch(text):
-        text = found[1]
+    if match := _CHOICE.fullmatch(text):
+        text = match[1]
     elif not equals or is_call(text):
         return _values_in(_parse_for_grid(quote_priors(arg)))
     parts = split_values(text)
-    if len(parts) == 1 and not found:
+    if len(parts) == 1 and not match:
         return [arg]
     if any(is_call(part) or not part.strip() for part in parts):
         raise ConfigError(f"{unreadable(arg)}; a value with a comma stands in quotes, such as {key}='a,b'")
@@ -347,7 +347,7 @@ class Launching:
     make : callable
         Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
     options : dict
-        Of the launcher.
+        Options of the launcher.
     """
 
     target: str
@@ -384,15 +384,15 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
         return Plugins.instance().instantiate_launcher(hydra_context=context, task_function=function, config=config)
 
     target = config.hydra.launcher._target_
-    # Hydra imports its plugins anew in every session: classes of one name are not the same
+    # Hydra imports its plugins again in every session: classes of one name are not the same
     basic = target == f"{BasicLauncher.__module__}.{BasicLauncher.__qualname__}"
     options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
     assert isinstance(options, dict)
-    own = {str(key): value for key, value in options.items() if key != "_target_"}
-    return Launching(target, basic, make, own)
+    launcher_options = {str(key): value for key, value in options.items() if key != "_target_"}
+    return Launching(target, basic, make, launcher_options)
 
 
-def explain_launcher(error: Exception, own: Sequence[str]) -> str:
+def explain_launcher(error: Exception, launcher_words: Sequence[str]) -> str:
     """Return what is wrong with Hydra's own overrides."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
@@ -402,4 +402,4 @@ def explain_launcher(error: Exception, own: Sequence[str]) -> str:
     # Hydra names the override alone where OmegaConf knows what is wrong with its value
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     reason = str(cause).split("\nConfig search path")[0].split("\n    full_key")[0]
-    return f"{' '.join(own)}: {one_line(reason)}"
+    return f"{' '.join(launcher_words)}: {one_line(reason)}"

@@ -47,33 +47,34 @@ def option_rows(group: str, name: str) -> list[OptionRow]:
     ConfigError
         The group has no such choice.
     """
-    given = choice(group, name)
-    target = locate(given.pop("_target_"))
-    given.pop("name", None)
+    values = choice(group, name)
+    target = locate(values.pop("_target_"))
+    values.pop("name", None)
     listed, comments = options_of(target), file_comments(group, name)
     types = {} if listed else declared_types(target)
     rows = []
-    for key, default in given.items():
+    for key, default in values.items():
         if option := listed.get(key):
-            expected, said = option.expected_or_null, option.help
+            expected, help_text = option.expected_or_null, option.help
         else:
-            expected, said = _expected(default, types.get(key)), comments.get(key, "")
-        rows.append(OptionRow(f"{group}.{key}", show(default), expected, said))
+            expected, help_text = _expected(default, types.get(key)), comments.get(key, "")
+        rows.append(OptionRow(f"{group}.{key}", show(default), expected, help_text))
     return rows
 
 
 def file_comments(group: str, name: str) -> Mapping[str, str]:
-    """The comment of every option in the file of a choice; those of the choices that it builds on below its own."""
+    """The comment of every option in the file of a choice, followed by the comments of the choices that it builds
+    on."""
     file = resources.files(CONF) / group / f"{name}.yaml"
     if not file.is_file():  # of another distribution, whose class says what there is to say
         return {}
     text = file.read_text(encoding="utf-8")
-    found: dict[str, str] = {}
+    comment_by_key: dict[str, str] = {}
     if defaults := re.search(r"^defaults:\n((?: +- .*\n)+)", text, re.MULTILINE):
         for below in re.findall(r"- (\w+)", defaults[1]):
             if below not in ("_self_", "override"):
-                found |= file_comments(group, below)
-    return found | dict(re.findall(r"^ *(\w+):[^#\n]*\S +# (.*)$", text, re.MULTILINE))
+                comment_by_key |= file_comments(group, below)
+    return comment_by_key | dict(re.findall(r"^ *(\w+):[^#\n]*\S +# (.*)$", text, re.MULTILINE))
 
 
 def _expected(default: Any, declared: Any) -> str:

@@ -1,6 +1,6 @@
 """The files of ``conf`` laid over each other: the configuration that choices make, as Hydra composes it, without Hydra.
 
-The files of the package, and those of a user's own that are as plain, are read here. A file that does more with its
+The files of the package, and a user's own files that are as plain, are read here. A file that does more with its
 defaults list than name files of its own group and override groups is left to Hydra.
 """
 
@@ -59,7 +59,7 @@ class _ForHydra(Exception):
 
 
 class _File(NamedTuple):
-    """A file of a group: whether its keys are those of the whole configuration, its defaults list, and its keys."""
+    """A file of a group: whether its keys belong to the whole configuration, its defaults list, and its keys."""
 
     is_global: bool
     defaults: list[Any]
@@ -142,17 +142,17 @@ def _expand(
     for entry in file.defaults:
         if isinstance(entry, dict):
             key, value = next(iter(entry.items()))
-            found = _OVERRIDE.fullmatch(str(key))
-            if found is None or (found[1] in chosen and found[1] not in overridden) or len(entry) > 1:
+            match = _OVERRIDE.fullmatch(str(key))
+            if match is None or (match[1] in chosen and match[1] not in overridden) or len(entry) > 1:
                 raise _ForHydra
-            overridden.setdefault(found[1], value)
+            overridden.setdefault(match[1], value)
     is_global = file.is_global and package is None
-    own = file.values if is_global else {group: file.values}
+    own_values = file.values if is_global else {group: file.values}
     parts: list[list[dict[str, Any]]] = []
     names = [entry for entry in file.defaults if not isinstance(entry, dict)]
     for entry in reversed(names if "_self_" in names else [*names, "_self_"]):
         if entry == "_self_":
-            parts.append([own])
+            parts.append([own_values])
             continue
         builds = _NAME.fullmatch(str(entry))
         # a file of the whole configuration says into which part it takes one that is not

@@ -54,7 +54,7 @@ class Composed:
     chosen : dict of str to str or None
         The choice in each group.
     given : Given or None
-        What was named; None where nobody knows.
+        What was named; None if nobody knows.
     search_path : tuple of str
         Hydra's additional search path.
     words : tuple of str
@@ -72,7 +72,7 @@ class Composed:
 
 
 def name_keys(
-    given: Given, changes: Mapping[str, Any], to_choose: Collection[str] = (), is_short: bool = False
+    named: Given, changes: Mapping[str, Any], to_choose: Collection[str] = (), is_short: bool = False
 ) -> Composed:
     """Compose the keys that were given and further ones.
 
@@ -81,8 +81,8 @@ def name_keys(
     changed, to_choose = by_key(changes), set(to_choose)
     # options of a model that was left to the data have waited for it
     waited = "model" in to_choose
-    choices_, values = dict(given.choices), dict(given.values)
-    before = compose_choices(choices_, given.search_path).chosen
+    choices_, values = dict(named.choices), dict(named.values)
+    before = compose_choices(choices_, named.search_path).chosen
     for key in LEFT_TO_DATA:
         if key in changed:
             (to_choose.add if changed[key] == AUTO else to_choose.discard)(key)
@@ -98,7 +98,7 @@ def name_keys(
         choices_.pop("sampler", None)
     elif "sampler" in changes and before["schedule"] == MIX:
         choices_.pop("schedule", None)
-    layers = compose_choices(choices_, given.search_path)
+    layers = compose_choices(choices_, named.search_path)
     gone = [group for group in GROUPS if layers.chosen[group] != before[group] and not (waited and group == "model")]
     values = {key: value for key, value in values.items() if key.partition(".")[0] not in gone}
     if changed.get("init") not in TAKE_K0:
@@ -108,29 +108,29 @@ def name_keys(
         values.pop(whole, None)  # the last value is laid over the others
         if whole not in to_choose:
             values[whole] = protect(_plain_value(value))
-    given = replace(given, choices=choices_, values=values)
+    named = replace(named, choices=choices_, values=values)
     return Composed(
-        given.lay_over(layers.values, to_choose),
+        named.lay_over(layers.values, to_choose),
         layers.chosen,
-        given,
-        given.search_path,
+        named,
+        named.search_path,
         to_choose=frozenset(to_choose),
     )
 
 
 def by_key(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Values by dotted key: mappings of groups and of nested keys are taken apart."""
-    found: dict[str, Any] = {}
+    value_by_key: dict[str, Any] = {}
     for key, value in changes.items():
         if key == "schedule" and isinstance(value, list | tuple):
-            found |= {key: MIX, f"{key}.mix": list(value)}
+            value_by_key |= {key: MIX, f"{key}.mix": list(value)}
         elif isinstance(value, Mapping) and (key in CHOOSING or key in NESTED):
             if key in CHOOSING and "name" in value:
-                found[key] = value["name"]
-            found |= {f"{key}.{option}": one for option, one in value.items() if option not in NOT_TYPED}
+                value_by_key[key] = value["name"]
+            value_by_key |= {f"{key}.{option}": one for option, one in value.items() if option not in NOT_TYPED}
         else:
-            found[key] = value
-    return found
+            value_by_key[key] = value
+    return value_by_key
 
 
 def _whole_key(key: str, values: Mapping[str, Any]) -> str:

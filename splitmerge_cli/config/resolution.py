@@ -46,7 +46,7 @@ def choose_sampler(values: dict[str, Any]) -> str:
         if (key, value) != ("name", auto.AUTO):
             raise ConfigError(
                 f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
-                "sampler=NAME beside it"
+                "sampler=NAME as well"
             )
     name, moves = auto.choose(values["model"], values["schedule"])
     values["sampler"] = choice("sampler", name)
@@ -69,12 +69,12 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
         resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:
         stops = any(value is not None for value in values["until"].values())
-        # R-hat compares chains; how long those of an experiment are belongs to it
+        # R-hat compares chains; the length of an experiment's chains belongs to it
         if not stops and values["chains"] > 1 and not values["experiment"]:
             resolved["until"] = dict(ENOUGH)
         else:
-            most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
-            resolved["iterations"] = most * (LONGER if stops else 1)
+            iterations_at_most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
+            resolved["iterations"] = iterations_at_most * (LONGER if stops else 1)
     values |= resolved
     return resolved | ({"until": Until(**resolved["until"])} if "until" in resolved else {})
 
@@ -84,7 +84,7 @@ def read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Compo
     schedule = values["schedule"]
     if schedule.get("moves", 1) != 1:
         raise ConfigError(
-            f"schedule.moves={show(schedule['moves'])}: expected none beside schedule=[...], whose weights say as much"
+            f"schedule.moves={show(schedule['moves'])}: expected none with schedule=[...], which has weights"
         )
     form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
     if not isinstance(schedule["mix"], list) or not schedule["mix"]:
@@ -97,9 +97,9 @@ def read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Compo
             raise ConfigError(f"schedule.mix: {show(entry)}: {form}")
         name, value = next(iter(entry.items()))
         prefix = f"schedule.mix.{name}"
-        given = dict(value) if isinstance(value, dict) else {"weight": value}
-        weight = check_weight(f"{prefix}.weight", given.pop("weight", 1))
-        options = choice("sampler", str(name), search_path) | given
+        entry_options = dict(value) if isinstance(value, dict) else {"weight": value}
+        weight = check_weight(f"{prefix}.weight", entry_options.pop("weight", 1))
+        options = choice("sampler", str(name), search_path) | entry_options
         samplers.append(read_component("sampler", str(name), options, search_path, prefix))
         mix.append({"weight": weight, **samplers[-1].values})
     values["schedule"] = {"name": "mix", "mix": mix}
@@ -124,7 +124,7 @@ def check_schedule(schedule: Mapping[str, Any]) -> None:
 
 def check_weight(key: str, weight: Any) -> float:
     """The weight of a sampler in a schedule, checked."""
-    least, most = _WEIGHTS
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
-        raise ConfigError(f"{key}={show(weight)}: expected a number from {least:g} to {most:g}")
+    least, largest = _WEIGHTS
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= largest:
+        raise ConfigError(f"{key}={show(weight)}: expected a number from {least:g} to {largest:g}")
     return float(weight)

@@ -53,15 +53,15 @@ INITIAL = (
     "mixture",
     "truth",
 )
-"""Initial states that have a name; any other is that of a file."""
+"""Initial states that have a name; any other is a file."""
 
 DEFAULT_ITERATIONS = 10_000
 DEFAULT_SCANS = 1_000
 """Default iterations for documents, where one costs as much as they have tokens."""
 LONGER = 100
-"""Times as many are the most where `until` ends chains before."""
+"""Factor of the largest number of iterations if `until` stops chains earlier."""
 ENOUGH = {"rhat": 1.05, "ess": 100.0, "mcse": 0.02}
-"""`until` of chains whose length nobody names (decision 38)."""
+"""`until` of chains without a named length (decision 38)."""
 
 DEFAULT_WARMUP = 50
 """Gibbs scans before samplers that learn from the history of the chains (Herlau et al. 2014, section 3)."""
@@ -78,13 +78,13 @@ def _key(option: Option, **of_field: Any) -> Any:
 
 @dataclass(frozen=True)
 class Trace:
-    """Records beside the trace."""
+    """Records in addition to the trace."""
 
     partitions: int | None = _key(
         Count(
             "partitions",
             None,
-            "record every n-th partition; 0: none; null: up to 500 a chain, fewer of many items",
+            "record every n-th partition; 0: none; null: up to 500 per chain, fewer with many items",
             optional=True,
             most=_COUNT,
         )
@@ -99,7 +99,7 @@ class Until:
         Number(
             "rhat",
             None,
-            "chains end when R-hat of all that is recorded is at most this",
+            "stop chains when R-hat of everything recorded is at most this",
             optional=True,
             least=1.0,
             most=1e6,
@@ -110,7 +110,7 @@ class Until:
         Positive(
             "ess",
             None,
-            "and when bulk and tail ESS are at least this; iterations is the most",
+            "and bulk and tail ESS are at least this; iterations is the limit",
             optional=True,
             most=1e12,
         )
@@ -119,8 +119,8 @@ class Until:
         Positive(
             "mcse",
             None,
-            "and when the Monte Carlo standard error of certainties, of the expected loss and, as a share, of the "
-            "number of clusters is at most this",
+            "and the Monte Carlo standard errors of certainties, of the expected loss and, as a share, of the "
+            "number of clusters are at most this",
             optional=True,
             most=1.0,
         ),
@@ -138,11 +138,11 @@ class Tempering:
     """Replicas of each chain under powers of the likelihood, which swap states with it."""
 
     levels: int = _key(
-        Count("levels", 0, "replicas of each chain under smaller powers of the likelihood; 0: none", most=8)
+        Count("levels", 0, "number of replicas of each chain under smaller powers of the likelihood; 0: none", most=8)
     )
     least: float = _key(
         Number(
-            "least", 0.1, "the smallest power; those between are chosen before the chain begins", least=1e-3, most=0.99
+            "least", 0.1, "smallest power; the powers between are chosen before the chain begins", least=1e-3, most=0.99
         )
     )
 
@@ -163,7 +163,13 @@ class Perplexity:
         )
     )
     particles: int = _key(
-        Count("particles", 20, "Gibbs scans of a document (completion, fold_in), or particles", least=1, most=_FEW)
+        Count(
+            "particles",
+            20,
+            "number of Gibbs scans of a document (completion, fold_in), or of particles",
+            least=1,
+            most=_FEW,
+        )
     )
 
 
@@ -172,13 +178,14 @@ class Schema:
     """Keys of the configuration that are no group; the metadata of each field hold its `Option`."""
 
     N: int | None = _key(Count("N", 100, "number of items", optional=True, least=1, most=_SIZE))
-    seed: int = _key(Count("seed", 0, "of the chains; the data set has its own (data.seed)", most=2**63 - 1))
+    seed: int = _key(Count("seed", 0, "seed of the chains; the data set has its own (data.seed)", most=2**63 - 1))
     chains: int = _key(Count("chains", 4, "number of chains", least=1, most=_FEW))
     iterations: int | None = _key(
         Count(
             "iterations",
             None,
-            "per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits the budget",
+            "iterations per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits "
+            "the budget",
             optional=True,
             least=1,
             most=_COUNT,
@@ -193,7 +200,7 @@ class Schema:
             "gap",
             NO_GAP,
             "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
-            "every draw; 0: none; null: where the draws agree (model=auto)",
+            "every draw; 0: none; null: if the draws agree (model=auto)",
             optional=True,
             least=0.0,
             most=100.0,
@@ -205,7 +212,8 @@ class Schema:
         Count(
             "K0",
             None,
-            "clusters at the start (init=random; null: 5, or all that may be), or topics (init=sequential; null: 100)",
+            "initial number of clusters (init=random; null: 5, or the largest possible) or topics (init=sequential; "
+            "null: 100)",
             optional=True,
             least=1,
             most=_SIZE,
@@ -215,8 +223,8 @@ class Schema:
         Text(
             "init",
             None,
-            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages, "
-            "of many ordinal columns categories",
+            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, stages for large tables, "
+            "categories for many ordinal columns",
             optional=True,
             is_path=True,
         )
@@ -225,7 +233,8 @@ class Schema:
         Count(
             "warmup",
             None,
-            f"the first iterations, of full Gibbs scans alone; null: {DEFAULT_WARMUP} of adaptive samplers, else 0",
+            f"number of first iterations that are only full Gibbs scans; null: {DEFAULT_WARMUP} for adaptive "
+            "samplers, else 0",
             optional=True,
             most=_COUNT,
         )
@@ -233,23 +242,21 @@ class Schema:
     tempering: Tempering
     trace: Trace
     perplexity: Perplexity
-    timing: bool = _key(Flag("timing", True, "false: all seconds are 0, and files the same byte for byte"))
-    resume: bool = _key(Flag("resume", True, "continue an unfinished run; false: begin it anew"))
+    timing: bool = _key(Flag("timing", True, "false: all seconds are 0, so that files are equal byte for byte"))
+    resume: bool = _key(Flag("resume", True, "continue an unfinished run; false: start it again"))
     workers: int | None = _key(
         Count(
             "workers",
             None,
-            "threads: chains at the same time, and what is left in each step of a sampler that can use them; "
+            "number of threads: for chains at the same time; the rest within the steps of samplers that can use them; "
             "null: one per processor",
             optional=True,
             least=1,
             most=_FEW,
         )
     )
-    out: str = _key(Text("out", "results", "the folder that receives the run", is_path=True))
-    progress: str = _key(
-        Choice("progress", "auto", "what is shown of the chains", choices=("auto", "bars", "lines", "none"))
-    )
+    out: str = _key(Text("out", "results", "folder for the results", is_path=True))
+    progress: str = _key(Choice("progress", "auto", "how progress is shown", choices=("auto", "bars", "lines", "none")))
     experiment: str | None = _key(Text("experiment", None, "settings of a figure (smcmc list figures)", optional=True))
 
 
@@ -259,16 +266,16 @@ NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).it
 
 def all_keys() -> Iterator[tuple[str, Option]]:
     """Every key that is no group, as it is typed, with its option."""
-    for of in fields(Schema):
-        if of.name in NESTED:
-            yield from ((f"{of.name}.{inner.name}", inner.metadata["option"]) for inner in fields(NESTED[of.name]))
+    for each in fields(Schema):
+        if each.name in NESTED:
+            yield from ((f"{each.name}.{inner.name}", inner.metadata["option"]) for inner in fields(NESTED[each.name]))
         else:
-            yield of.name, of.metadata["option"]
+            yield each.name, each.metadata["option"]
 
 
 def known_keys(values: Mapping[str, Any]) -> list[str]:
-    """The keys of a configuration, those of its choices among them."""
-    known = [*(of.name for of in fields(Schema)), *GROUPS]
+    """The keys of a configuration, including the keys of its choices."""
+    known = [*(each.name for each in fields(Schema)), *GROUPS]
     for name, value in values.items():
         if isinstance(value, Mapping) and name in known:
             known += [f"{name}.{inner}" for inner in value if inner not in NOT_TYPED]
@@ -291,21 +298,21 @@ def read_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     known = known_keys(values)
     for group in GROUPS:
         if not isinstance(values.get(group), Mapping):
-            given = f"{group}={show(values[group])}" if group in values else group
-            raise ConfigError(f"{given}: expected {group}=NAME")
+            shown = f"{group}={show(values[group])}" if group in values else group
+            raise ConfigError(f"{shown}: expected {group}=NAME")
     return _read_fields(Schema, {key: value for key, value in values.items() if key not in GROUPS}, "", known)
 
 
 def _read_fields(schema: Any, values: Mapping[str, Any], prefix: str, known: list[str]) -> dict[str, Any]:
-    declared = {of.name: of for of in fields(schema)}
+    declared = {each.name: each for each in fields(schema)}
     read: dict[str, Any] = {}
-    for name, of in declared.items():
+    for name, each in declared.items():
         if name not in values:
-            if of.default is not MISSING:
+            if each.default is not MISSING:
                 continue
             raise ConfigError(f"{prefix}{name}: a value is needed")
         key, value = prefix + name, values[name]
-        if option := of.metadata.get("option"):
+        if option := each.metadata.get("option"):
             read[name] = _read(key, option, value)
         elif not isinstance(value, Mapping):
             expected = " or ".join(f"{key}.{one.name}=VALUE" for one in fields(NESTED[name]))

@@ -1,6 +1,6 @@
 """The specification of a run: all that its configuration says, read once; other runs are made of it.
 
-A specification remembers what of it was named (`Given`). `RunSpecification.with_` names other values beside these, lays
+A specification remembers what of it was named (`Given`). `RunSpecification.with_` names other values in addition, lays
 the files of the choices over each other again (`splitmerge_cli.config.layers`), and checks the result: no text is
 composed or parsed.
 """
@@ -54,9 +54,9 @@ class Schedule:
     name : str
         ``move_only``, ``single_site``, ``full_scan``; ``mix`` of a weighted list.
     moves : int
-        Of the sampler before each scan.
+        Moves of the sampler before each scan.
     weights : tuple of float or None
-        Of the samplers, one of which is drawn; None: there is one.
+        Weights of the samplers, one of which is drawn; None: there is one.
     """
 
     name: str
@@ -73,12 +73,12 @@ class RunSpecification(Schema):
     data : DataSource
     model : Component
     samplers : tuple of Component
-        One, or those of a weighted list.
+        One, or the samplers of a weighted list.
     schedule : Schedule
     values : mapping
         The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
     given : Given or None
-        What was named of it; None where nobody knows: `given_keys` finds out.
+        What was named of it; None if nobody knows: `given_keys` finds out.
     search_path : tuple of str
         Hydra's additional search path.
     words : tuple of str
@@ -103,7 +103,7 @@ class RunSpecification(Schema):
     undecided: bool = False
     automatic: str | None = None
 
-    # that of `Schema` is None where nothing is named; here it is resolved
+    # in `Schema` it is None if nothing is named; here it is resolved
     init: str
     warmup: int
 
@@ -171,9 +171,9 @@ class RunSpecification(Schema):
 
     def find_changes(self, before: "RunSpecification") -> dict[str, Any]:
         """Return the keys that this run names, and another does not name so, with their values."""
-        given, other = self.given_keys, before.given_keys
-        named = {key: value for key, value in given.choices.items() if other.choices.get(key) != value}
-        for key, value in given.values.items():
+        keys_named, other = self.given_keys, before.given_keys
+        named = {key: value for key, value in keys_named.choices.items() if other.choices.get(key) != value}
+        for key, value in keys_named.values.items():
             if key not in other.values or other.values[key] != value:
                 group, _, option = key.partition(".")
                 named[key] = self.values[group][option] if option else self.values[group]
@@ -182,11 +182,11 @@ class RunSpecification(Schema):
     @property
     def config_dir(self) -> str | None:
         """The folder of the user's own groups."""
-        own = [place.removeprefix("file://") for place in self.search_path if place.startswith("file://")]
-        return own[0] if own else None
+        own_folders = [place.removeprefix("file://") for place in self.search_path if place.startswith("file://")]
+        return own_folders[0] if own_folders else None
 
     def with_fixed_length(self) -> "RunSpecification":
-        """Give the chains of this run a fixed length where nobody names one."""
+        """Give the chains of this run a fixed length if nobody names one."""
         return self.with_(iterations=self.default_iterations) if self.is_open else self
 
     def with_open_length(self) -> "RunSpecification":
@@ -196,7 +196,7 @@ class RunSpecification(Schema):
 
     @property
     def folder(self) -> Path:
-        """The folder of the runs: that of the experiment, or one for the sampler on the data set."""
+        """The folder of the runs: the experiment's, or one for the sampler on the data set."""
         return Path(self.out) / (self.experiment or f"{self.sampler_name}-{self.data.name}")
 
     @property
@@ -210,26 +210,28 @@ class RunSpecification(Schema):
         left_out = [*RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
         left_out += ["gap"] * (self.gap == NO_GAP)
-        found = {
+        identity_values = {
             key: unshared_options(key, value) if key in SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
         if self.until.mcse is None:
-            found["until"] = {key: value for key, value in found["until"].items() if key != "mcse"}
-        found["data"] = {key: value for key, value in found["data"].items() if key not in LATER or value != LATER[key]}
-        found["model"] = _leave_out_later(found["model"], self.model)
-        if (mix := found["schedule"].get("mix")) is None:
-            found["sampler"] = _leave_out_later(found["sampler"], self.samplers[0])
+            identity_values["until"] = {key: value for key, value in identity_values["until"].items() if key != "mcse"}
+        identity_values["data"] = {
+            key: value for key, value in identity_values["data"].items() if key not in LATER or value != LATER[key]
+        }
+        identity_values["model"] = _leave_out_later(identity_values["model"], self.model)
+        if (mix := identity_values["schedule"].get("mix")) is None:
+            identity_values["sampler"] = _leave_out_later(identity_values["sampler"], self.samplers[0])
         else:
             mix = [_leave_out_later(entry, one) for entry, one in zip(mix, self.samplers, strict=True)]
-            found["schedule"] = {**found["schedule"], "mix": mix}
-        return found
+            identity_values["schedule"] = {**identity_values["schedule"], "mix": mix}
+        return identity_values
 
 
-def _leave_out_later(values: Mapping[str, Any], of: Component) -> dict[str, Any]:
+def _leave_out_later(values: Mapping[str, Any], component: Component) -> dict[str, Any]:
     """Leave out the options that came later than runs (`Option.later`), at their defaults."""
-    later = {option.name: option.default for option in getattr(of.target, "OPTIONS", ()) if option.later}
+    later = {option.name: option.default for option in getattr(component.target, "OPTIONS", ()) if option.later}
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
@@ -252,10 +254,10 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
     ConfigError
         As of `RunSpecification.with_`.
     """
-    chosen, given, search_path = dict(composed.chosen), composed.given, composed.search_path
+    chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
     import_beside(search_path)
     # papers bring experiments alone
-    own = tuple(place for place in search_path if place.startswith("file://"))
+    own_places = tuple(place for place in search_path if place.startswith("file://"))
     values = resolve_interpolations(composed.values, chosen.get("experiment"))
     settings = read_settings(values)
     automatic = None
@@ -264,27 +266,29 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
     if chosen["sampler"] == auto.AUTO:
         automatic = None if in_list else auto.explain(values["model"], values["schedule"])
         chosen["sampler"] = choose_sampler(values)
-    data = read_data(chosen["data"], values["data"], own)
-    model = _read_component("model", chosen["model"], values["model"], own, like)
+    data = read_data(chosen["data"], values["data"], own_places)
+    model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
     if in_list:
-        if given is not None and (named := [key for key in given.keys if key.partition(".")[0] == "sampler"]):
+        if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
-            raise ConfigError(f"{word}: expected no sampler beside those of schedule=[...], which stand in its place")
-        samplers = read_list(values, own)
+            raise ConfigError(f"{word}: expected no sampler, because schedule=[...] names its own")
+        samplers = read_list(values, own_places)
     else:
-        samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own, like),)
+        samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
         values["sampler"] = samplers[0].values
         check_schedule(values["schedule"])
     settings |= resolve_defaults(values, model, samplers)
-    decides = given is not None and any(key == "data.kind" or key.partition(".")[0] == "model" for key in given.keys)
+    decides = keys_named is not None and any(
+        key == "data.kind" or key.partition(".")[0] == "model" for key in keys_named.keys
+    )
     return specification_of(
         settings,
         data,
         model,
         samplers,
         values,
-        given=given,
+        given=keys_named,
         search_path=search_path,
         words=composed.words,
         to_choose=composed.to_choose,
@@ -310,7 +314,7 @@ def specification_of(
     values: Mapping[str, Any],
     **further: Any,
 ) -> RunSpecification:
-    """Put a specification together; raises a `ConfigError` where its keys do not go together."""
+    """Put a specification together; raises a `ConfigError` if its keys do not go together."""
     mix = values["schedule"].get("mix")
     weights = None if mix is None else tuple(entry["weight"] for entry in mix)
     schedule = Schedule(values["schedule"]["name"], values["schedule"].get("moves", 1), weights)
@@ -342,7 +346,7 @@ def differences(
     changed : mapping, optional
         Keys with other values, as of `splitmerge_cli.config.commands.command_of`.
     data : mapping, optional
-        Keys that name other data, in place of those of `spec`.
+        Keys that name other data, instead of the keys of `spec`.
 
     Raises
     ------
@@ -352,8 +356,8 @@ def differences(
     changed, values = dict(changed or {}), dict(spec.values)
 
     def make(named: Mapping[str, Any]) -> RunSpecification:
-        made = finish(name_keys(Given(search_path=spec.search_path), named), spec)
-        return made if spec.is_open else made.with_fixed_length()
+        changed = finish(name_keys(Given(search_path=spec.search_path), named), spec)
+        return changed if spec.is_open else changed.with_fixed_length()
 
     if spec.is_open and changed.keys() & {"iterations", "budget"}:
         changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
@@ -377,20 +381,22 @@ def differences(
     # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
-    left_out |= {"until"} if spec.is_open else set()  # where nobody names a length the program does
+    left_out |= {"until"} if spec.is_open else set()  # if nobody names a length the program does
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }
-    found = {key: value for key, value in plain.items() if base.values[key] != value}
-    if found.get("iterations", 0) is None:  # as the budget says, too
-        del found["iterations"]
-    if found:  # what is interpolated follows from these
-        base = make(named | found)
+    changes = {key: value for key, value in plain.items() if base.values[key] != value}
+    if changes.get("iterations", 0) is None:  # as the budget says, too
+        del changes["iterations"]
+    if changes:  # what is interpolated follows from these
+        base = make(named | changes)
     for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
         if isinstance(values.get(key), Mapping) and key not in left_out:
             options = {name: value for name, value in values[key].items() if name not in NOT_TYPED}
-            found |= {f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value}
-    return named | found | changed
+            changes |= {
+                f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value
+            }
+    return named | changes | changed
 
 
 def _shorten(number: float) -> float:

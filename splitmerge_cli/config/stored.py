@@ -36,8 +36,8 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
     try:
         return _specify(config, search_path)
     except ConfigError as error:
-        own = "" if config_dir is not None else " (one of your own: --config-dir, or what adds it installed)"
-        raise ConfigError(f"{file}: {error}{own}") from error
+        hint = "" if config_dir is not None else " (one of your own: --config-dir, or what adds it installed)"
+        raise ConfigError(f"{file}: {error}{hint}") from error
 
 
 def pack(spec: RunSpecification) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from splitmerge_cli import plugins
 from splitmerge_cli.config.errors import ConfigError, show
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
-"""Attributes that the ``_target_`` of a group must have, beside that it can be called."""
+"""Attributes that the ``_target_`` of a group must have, besides being callable."""
 
 
 def places(config_dir: str | Path | None) -> list[str]:
-    """Hydra's search path beside ``conf``, which `choices` and `choice` take.
+    """Hydra's search path in addition to ``conf``, as `choices` and `choice` take it.
 
     It has the papers of the package that bring their own experiments, then a user's own configuration folder.
 
@@ -37,19 +37,19 @@ def _papers() -> list[str]:
     add."""
     package = importlib.import_module("splitmerge_cli.papers")
     folders = sorted(Path(place) for place in package.__path__)
-    found = sorted(folder.parent.name for place in folders for folder in place.glob("*/experiment"))
+    papers = sorted(folder.parent.name for place in folders for folder in place.glob("*/experiment"))
     added: list[Any] = []
     for name in plugins.entry_points("paper"):
         with suppress(plugins.PluginError):
             added.append(plugins.load("paper", name))
     return [
-        *(f"pkg://{package.__name__}.{name}" for name in found),
+        *(f"pkg://{package.__name__}.{name}" for name in papers),
         *(f"pkg://{paper.__name__}" for paper in added if (Path(paper.__path__[0]) / "experiment").is_dir()),
     ]
 
 
 def import_beside(search_path: Iterable[str]) -> None:
-    """Let modules of the user's own be imported that lie beside the configurations that name them."""
+    """Let a user's modules be imported from the folder of the configurations that name them."""
     for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
         if folder not in sys.path:
             sys.path.append(folder)
@@ -81,7 +81,7 @@ def locate(path: Any) -> Any:
 
 
 def load(path: Any) -> Any:
-    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` where that is not possible."""
+    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` if that is not possible."""
     _check_dotted(path)
     module, _, name = path.rpartition(".")
     try:

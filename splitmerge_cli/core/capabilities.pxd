@@ -1,4 +1,4 @@
-# What some models are or can do beside holding a partition. See capabilities.pyx.
+# What some models are or can do in addition to holding a partition. See capabilities.pyx.
 from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.model cimport Model

@@ -1,4 +1,4 @@
-"""Types of what some models are or can do beside holding a partition (see ``capabilities.pyx``)."""
+"""Types of what some models are or can do in addition to holding a partition (see ``capabilities.pyx``)."""
 
 from typing import Any, Final, Self
 

@@ -5,8 +5,8 @@ What the likelihood or the state of a model *is* decides its base class; of thes
 `Coupled`: the likelihood of a cluster depends on the others. `Uncollapsed`: parameters of clusters may be part of the
 state. `Weighted`: weights of clusters are part of the state. `Topics`: weighted; tokens of words in documents.
 
-What a model *can do* beside is a `Capability`, an object that it makes when asked (``model.capability(KIND)``, None
-where it cannot); a model names any number of them in ``CAPABILITIES``:
+What else a model *can do* is a `Capability`, an object that it makes when asked (``model.capability(KIND)``, None
+if it cannot); a model names any number of them in ``CAPABILITIES``:
 
 `DrawnParameters`: parameters of a cluster drawn given its items. `Shards`: statistics sent between processes. `PlugIn`:
 the density of an item at a cluster's estimated parameters.
@@ -24,7 +24,7 @@ cdef class Coupled(Model):
     """
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log marginal likelihood of clusters a and b as one, by itself: as ``lik`` counts it."""
+        """Log marginal likelihood of clusters a and b as one, alone: as ``lik`` counts it."""
         return NAN
 
     def log_predictive(self, Py_ssize_t first):
@@ -111,13 +111,13 @@ cdef class Topics(Weighted):
         pass
 
     cdef void take_labels(self) noexcept nogil:
-        """`z`, `size` and the counts of all words are those of new labels; K is as before and no topic is empty: bring
+        """`z`, `size` and the counts of all words belong to new labels; K is as before and no topic is empty: bring
         what else follows them up to date."""
         pass
 
 
 cdef class Capability:
-    """Something that a model can do beside; a subclass holds the model, and its constructor takes it."""
+    """Something else that a model can do; a subclass holds the model, and its constructor takes it."""
 
     @classmethod
     def suits(cls, model):
@@ -179,7 +179,7 @@ cdef class Shards(Capability):
 
     @classmethod
     def build_shard(cls, values, columns, **params):
-        """Return the model for some rows; statistics of such models add up to those of all rows.
+        """Return the model for some rows; statistics of such models add up to the statistics of all rows.
 
         Parameters
         ----------

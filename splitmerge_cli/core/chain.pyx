@@ -1,6 +1,6 @@
 """The compiled driver: chains make their steps and record their traces without the interpreter.
 
-A chain advances by itself, or, where its sampler learns from the chains' history, together with the others in rounds of
+A chain advances alone or, if its sampler learns from the chains' history, together with the others in rounds of
 one iteration each.
 """
 import threading
@@ -86,7 +86,7 @@ class Halted(Exception):
 
 
 def _consecutive(truth):
-    """True labels, numbered 0, 1, ...; -1 where they are not known."""
+    """True labels, numbered 0, 1, ...; -1 if they are not known."""
     labels, known = np.full(len(truth), -1, dtype=np.int32), truth >= 0
     labels[known] = np.unique(truth[known], return_inverse=True)[1]
     return {"truth": labels}
@@ -269,7 +269,8 @@ cdef class Chain:
     samplers : sequence of Sampler
         On this model and generator. Without `weights`, each makes a step in every iteration, in this order.
     weights : sequence of float, optional
-        Of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the others.
+        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the
+        others.
     thin : int
         Every thin-th iteration is recorded, and the start state as iteration 0.
     partitions : int
@@ -443,9 +444,9 @@ cdef class Chain:
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
             truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
-            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes those of
-            all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been made
-            than asked for; see ``iteration``.
+            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes the sizes
+            of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been
+            made than asked for; see ``iteration``.
 
         Raises
         ------

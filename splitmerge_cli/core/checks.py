@@ -9,10 +9,10 @@ def check_positive(key, value):
         raise ValueError(f"{key}: expected a positive number from 1e-100 to 1e100, got {value}")
 
 
-def check_range(key, value, least, most):
-    """Reject what is no number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
+def check_range(key, value, least, largest):
+    """Reject what is no number from `least` to `largest`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= largest:
+        raise ValueError(f"{key}: expected a number from {least:g} to {largest:g}, got {value}")
 
 
 def as_numbers(key, values, n=None):
@@ -23,18 +23,18 @@ def as_numbers(key, values, n=None):
     ValueError
         They are no real numbers, or not `n`; the message names `key`.
     """
-    given = np.asarray(values)
-    if given.dtype.kind not in "iuf":
-        raise ValueError(f"{key}: expected numbers, got {given.dtype}")
-    if n is not None and given.size != n:
-        raise ValueError(f"{key}: expected {n} numbers, got {given.size}")
-    return np.ascontiguousarray(given if n is None else given.reshape(-1), dtype=np.float64)
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf":
+        raise ValueError(f"{key}: expected numbers, got {numbers.dtype}")
+    if n is not None and numbers.size != n:
+        raise ValueError(f"{key}: expected {n} numbers, got {numbers.size}")
+    return np.ascontiguousarray(numbers if n is None else numbers.reshape(-1), dtype=np.float64)
 
 
-def check_count(key, value, least, most):
-    """Reject what is no whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise ValueError(f"{key}: expected a whole number from {least} to {most}, got {value}")
+def check_count(key, value, least, largest):
+    """Reject what is no whole number from `least` to `largest`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= largest:
+        raise ValueError(f"{key}: expected a whole number from {least} to {largest}, got {value}")
 
 
 # of what a stored state may hold

@@ -61,24 +61,24 @@ class CountPrior:
             (share,) = self.numbers
             return np.asarray(np.log(share) + x * np.log1p(-share))
         if self.distribution == "uniform":
-            (most,) = self.numbers
-            return np.where(x < most, -np.log(most), -np.inf)
+            (largest,) = self.numbers
+            return np.where(x < largest, -np.log(largest), -np.inf)
         alpha, a, b = self.numbers
         # Gamma(alpha + x) / (Gamma(alpha) x!) = 1 / (x B(alpha, x)), which keeps its digits for a large x
         with np.errstate(divide="ignore"):
             ways = np.where(x > 0.0, -np.log(x) - betaln(alpha, np.maximum(x, 1e-300)), 0.0)
         return np.asarray(ways + betaln(alpha + a, x + b) - betaln(a, b))
 
-    def log_probabilities(self, most: int) -> NDArray[np.float64]:
-        """log p(K = k) for k from 1 to `most`: sums of the ratios of neighbours, which keep their digits."""
-        x = np.arange(most - 1.0)
+    def log_probabilities(self, largest: int) -> NDArray[np.float64]:
+        """log p(K = k) for k from 1 to `largest`: sums of the ratios of neighbours, which keep their digits."""
+        x = np.arange(largest - 1.0)
         if self.distribution == "poisson":
             ratios = self.numbers[0] / (x + 1.0)
         elif self.distribution == "bnb":
             alpha, a, b = self.numbers
             ratios = (alpha + x) * (b + x) / ((x + 1.0) * (alpha + a + b + x))
         else:
-            return self.log_probability(np.arange(1, most + 1))
+            return self.log_probability(np.arange(1, largest + 1))
         return np.asarray(self.log_probability(1) + np.r_[0.0, np.cumsum(np.log(ratios))])
 
 
@@ -103,8 +103,8 @@ class CountPriorOption(Option):
         if match is None or match[1] not in _DISTRIBUTIONS:
             raise ValueError
         limits, numbers = _DISTRIBUTIONS[match[1]], tuple(float(text) for text in match[2].split(","))
-        for (name, least, most), number in zip(limits, numbers, strict=True):
-            if not least <= number <= most or (isinstance(least, int) and not number.is_integer()):
+        for (name, least, largest), number in zip(limits, numbers, strict=True):
+            if not least <= number <= largest or (isinstance(least, int) and not number.is_integer()):
                 kind = "a whole number from" if isinstance(least, int) else "a number from"
-                raise OutOfRange(f"{name} of {match[1]}: expected {kind} {least:g} to {most:g}, got {number:g}")
+                raise OutOfRange(f"{name} of {match[1]}: expected {kind} {least:g} to {largest:g}, got {number:g}")
         return CountPrior(match[1], numbers)

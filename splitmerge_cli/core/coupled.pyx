@@ -9,8 +9,8 @@ the largest number first. A draw of a cluster is a maximal coupling over matched
 in one chain is matched with that which it founds in the other.
 
 A chain with replicas under other powers of the likelihood (``core/tempering.py``) is all of them: a step of a replica
-is coupled with that of the same replica of the other chain, a swap by one uniform number, and the chains have met when
-each replica of X is in the state of that of Y.
+is coupled with the same replica of the other chain, a swap by one uniform number, and the chains have met when
+each replica of X is in the state of Y's.
 
 Sources: Jacob, O'Leary and Atchade 2020 (unbiased estimates); Biswas, Jacob and Vanetti 2019 (lags); Nguyen, Trippe and
 Broderick 2022 (labels of partitions).
@@ -105,8 +105,8 @@ cdef class CoupledChains:
     lag : int
         Iterations by which X is ahead.
     weights : sequence of float, optional
-        Of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then each of
-        the others.
+        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then
+        each of the others.
     coupling : str
         How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
     replicas_x, replicas_y : sequence of Model
@@ -117,7 +117,7 @@ cdef class CoupledChains:
     iteration : int
         Of X; Y has made `lag` fewer, or none.
     meeting : int
-        The first iteration t of X, at least `lag`, at which the state of X is that of Y after t - `lag`; -1: not yet.
+        The first iteration t of X, at least `lag`, at which X is in the state of Y after t - `lag`; -1: not yet.
     """
 
     cdef Memory memory                  # of its arrays

@@ -3,8 +3,8 @@
 A move is made from two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts. The
 option `adaptation` says which two:
 
-    paper        z_a from the chain's own later half, z_b from that of all chains: at iteration t + 1 the states
-                 floor(t/2), ..., t. The window grows: the distribution of a chain is right in the limit
+    paper        z_a from the chain's own later half, z_b from the later halves of all chains: at iteration t + 1
+                 the states floor(t/2), ..., t. The window grows: the distribution of a chain is right in the limit
                  (diminishing adaptation).
     frozen       the same while t <= freeze, then always the window of t = freeze: from there on the kernel is fixed,
                  and exact. The iterations before are burn-in.

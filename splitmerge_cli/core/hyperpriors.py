@@ -145,7 +145,7 @@ def draw_hyperparameter(
     present : float
         Its present value.
     log_likelihood : callable
-        Of a value: log probability of all that depends on it, up to a constant.
+        Log likelihood of a value: log probability of all that depends on it, up to a constant.
     uniform : callable
         Draws a number between 0 and 1.
     """

@@ -3,7 +3,8 @@ from libc.math cimport INFINITY, exp, log
 
 
 cdef double log_rising(double a, Py_ssize_t n, double *out) noexcept nogil:
-    """log of the rising factorial a (a + 1) ... (a + n - 1); out[0..n], unless NULL, becomes that of its beginnings.
+    """log of the rising factorial a (a + 1) ... (a + n - 1); out[0..n], unless NULL, receives the logs of its
+    beginnings.
 
     A running sum, which unlike a difference of two log gammas keeps its digits for a large a.
     """

@@ -112,7 +112,7 @@ cdef class Memory:
         return self.hold(p, old)
 
     cdef void *hold(self, void *p, void *old) except NULL:
-        """Hold a block in the place of an old one, which is freed, or beside all others."""
+        """Hold a block in the place of an old one, which is freed, or in addition to all others."""
         cdef Py_ssize_t t = 0
         cdef void *held
         while t < self.n and (old == NULL or self.held[t] != old):

@@ -3,7 +3,7 @@
 # A model must implement nine methods:
 #     grow, clear, add, remove, copy, absorb      the statistics of a cluster (declared by `Partition`)
 #     cluster_log_lik                             log marginal likelihood of a cluster (declared by `Partition`)
-#     log_union, log_pred                         that of two clusters as one; log predictive of an item
+#     log_union, log_pred                         of two clusters as one; log predictive of an item
 # It may override the others, which are right and slow (`odds` and `scan` first), or do nothing.
 # What else a model can do, or is, it declares as a capability (``capabilities.pxd``).
 cimport cython
@@ -16,7 +16,7 @@ from splitmerge_cli.core.rng cimport Rng
 
 
 cdef class Model(Partition):
-    cdef readonly Prior prior       # of the partition; None where the state holds weights in its place (HDP)
+    cdef readonly Prior prior       # of the partition; None if the state holds weights in its place (HDP)
     cdef readonly bint conjugate    # parameters integrated out
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
@@ -26,9 +26,9 @@ cdef class Model(Partition):
     # entry 0 is not read; NULL where it depends on more
     cdef const double *factor       # [N + 2] of `scan_table` over `alloc`; NULL: 1
     cdef double *own_table          # [N + 2] `scan_table`, where the prior's tables change; else NULL
-    cdef double weight_alone        # that of a cluster which a lone item leaves: a new one, beside the others; or of
+    cdef double weight_alone        # weight of a cluster which a lone item leaves: a new one, next to the others; or of
     # an empty one that is kept
-    cdef double weight_new          # that of a new cluster beside all present ones
+    cdef double weight_new          # weight of a new cluster next to all present ones
     cdef double log_lik_aside       # log likelihood that no cluster changes: of columns that are the same in all
     cdef double unit                # scan_alone / weight_alone
 

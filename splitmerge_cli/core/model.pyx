@@ -100,10 +100,10 @@ cdef class Model(Partition):
     """Static method (Generator, ``models.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
     CALIBRATION = {}
-    """Settings of the calibration by simulated data: by a name, which is empty where there is one, the fields of
-    ``Setting`` in ``scripts/calibration.py`` but the model; none where it has none."""
+    """Settings of the calibration by simulated data: by a name, which is empty if there is one, the fields of
+    ``Setting`` in ``scripts/calibration.py`` but the model; none if it has none."""
     QUANTITIES = ""
-    """The class of ``runs.quantities`` that says what of the data is checked, as module:name; empty: that of its
+    """The class of ``runs.quantities`` that measures the data in checks, as module:name; empty: the class of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     TAKES_EXPOSURE = False              # whether rows may have exposures
@@ -119,11 +119,11 @@ cdef class Model(Partition):
 
     @classmethod
     def find_capability(cls, kind):
-        """The class by which models of this class have a capability, a subclass of `kind`; None where they have not."""
+        """The class by which models of this class have a capability, a subclass of `kind`; None if they have not."""
         return next((own for own in cls.CAPABILITIES if issubclass(own, kind)), None)
 
     def capability(self, kind):
-        """The capability of this kind, an object that holds the model; None where it has none with its options."""
+        """The capability of this kind, an object that holds the model; None if it has none with its options."""
         found = self.find_capability(kind)
         return found(self) if found is not None and found.suits(self) else None
 
@@ -134,7 +134,8 @@ cdef class Model(Partition):
             raise TypeError(f"prior {type(prior).__name__} set no tables")
         self.prior = prior
         self.alloc = prior.weight
-        # of an empty cluster that is kept; what new ones weigh is set anew with every change of their number
+        # weight of an empty cluster that is kept; the weights of new ones are set again with every change of their
+        # number
         self.weight_alone = self.weight_new = self.alloc[0]
         self.scan_table, self.unit, self.scan_alone = self.alloc, 1.0, self.weight_alone
         if prior.shared is not None:
@@ -166,7 +167,7 @@ cdef class Model(Partition):
     cdef void prior_changed(self) noexcept nogil:
         """Set all that depends on the prior's parameters, or on the number of clusters."""
         if not self.allows_empty:
-            # what a lone item's own cluster stands for: a new one beside the others
+            # what a lone item's own cluster stands for: a new one next to the others
             self.weight_alone = self.prior.new_weight(max(self.K - 1, 0))
             self.scan_alone = self.weight_alone * self.unit
             self.weight_new = self.prior.new_weight(self.K)
@@ -213,7 +214,7 @@ cdef class Model(Partition):
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one.
 
-        Where clusters have weights it is a ratio of densities in them, times that of volumes.
+        If clusters have weights, it is a ratio of densities in them, times the ratio of volumes.
         """
         cdef int32_t sizes[2]
         sizes[0] = self.size[a]
@@ -233,7 +234,7 @@ cdef class Model(Partition):
         return self.log_prior(&n, 1, self.K - 1) - self.log_prior(sizes, 2, self.K)
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Update what the state holds beside the partition and the prior's hyper-parameters, given the partition;
+        """Update the parts of the state other than the partition and the prior's hyper-parameters, given the partition;
         returns how many clusters changed."""
         return 0
 
@@ -352,14 +353,14 @@ cdef class Model(Partition):
         return 0
 
     cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil:
-        """Put all items into clusters anew, in this order, each by its weights given those before it."""
+        """Put all items into clusters again, in this order, each by its weights given the items before it."""
         take_all_out(self)
         return place_others(self, rng, order)
 
     # -- Python side
     @classmethod
     def accepts(cls, data):
-        """Whether the model reads a Dataset, and why not: by default those of its ``kind`` without missing cells.
+        """Whether the model reads a Dataset, and why not: by default data of its ``kind`` without missing cells.
 
         Returns
         -------
@@ -444,7 +445,7 @@ cdef class Model(Partition):
         return data.values.shape[1] + 1
 
     def log_predictive(self, Py_ssize_t first):
-        """Log predictive densities of the items from `first` on, each by itself, given the partition of those before.
+        """Log predictive densities of the items from `first` on, each alone, given the partition of the items before.
 
         The items from `first` on are the last cluster, which counts for nothing here.
 
@@ -543,7 +544,7 @@ cdef class Model(Partition):
             for k in range(self.K + (not self.allows_empty)):
                 if self.stands_for_option(k):
                     log_weight[i, k] = self.log_weight(i, k)
-            # a lone item has no new cluster beside the one that it leaves, which the last column stands for
+            # a lone item has no new cluster other than the one that it leaves, which the last column stands for
             if not self.size[self.z[i]] and not self.allows_empty:
                 log_weight[i, self.K] = self.log_weight(i, self.z[i])
             self.join(i, self.z[i])
@@ -648,7 +649,7 @@ cdef class Model(Partition):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None where they are integrated
+        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None if they are integrated
         out."""
         return None
 
@@ -660,7 +661,7 @@ cdef class Model(Partition):
         """Draw the parameters of every cluster given its items: the start of a chain."""
 
     def start_sequentially(self, Rng rng not None, K0=None):
-        """Put all items into clusters anew, in a uniform order, each by the probabilities of the clusters, and of a
+        """Put all items into clusters again, in a uniform order, each by the probabilities of the clusters, and of a
         new one, given the items placed before it: a start of a chain. One pass, as long as a Gibbs scan or so.
 
         Parameters

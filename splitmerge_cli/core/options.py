@@ -306,29 +306,29 @@ class Resolution(Numbers):
 def _gamma(value: str | Gamma, hierarchical: Gamma | None) -> Gamma:
     """The gamma prior that a text says, its numbers in range."""
     if isinstance(value, Gamma):
-        found = value
+        converted = value
     elif value.strip() == "hierarchical" and hierarchical is not None:
         return hierarchical
     else:
         match = _GAMMA.fullmatch(value.strip())
         if match is None:
             raise ValueError
-        found = Gamma(float(match[1]), float(match[2]))
+        converted = Gamma(float(match[1]), float(match[2]))
     for part in ("shape", "rate"):
-        if not 1e-3 <= getattr(found, part) <= 1e6:
-            raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(found, part):g}")
-    return found
+        if not 1e-3 <= getattr(converted, part) <= 1e6:
+            raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(converted, part):g}")
+    return converted
 
 
 def _gamma_or(hierarchical: Gamma | None) -> str:
     return "gamma(shape,rate)" + ("" if hierarchical is None else f" or hierarchical, {hierarchical}")
 
 
-def _number(value: Any, least: float, most: float, inside: bool = False) -> float:
+def _number(value: Any, least: float, largest: float, inside: bool = False) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
         raise TypeError
     number = float(value)
-    if not (least <= number <= most) or (inside and number in (least, most)) or math.isnan(number):
+    if not (least <= number <= largest) or (inside and number in (least, largest)) or math.isnan(number):
         raise ValueError
     return number
 
@@ -344,14 +344,14 @@ def format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+def read_options(group: str, options: Iterable[Option], named: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every option: what is given, checked, or the default.
 
     Parameters
     ----------
     group : str
         ``model`` or ``sampler``, for messages.
-    given : mapping
+    named : mapping
         Values by name.
 
     Returns
@@ -367,7 +367,7 @@ def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]
         A name that is none of the options.
     """
     known = {option.name: option for option in options}
-    for name in given:
+    for name in named:
         if name not in known:
             raise TypeError(f"{group}.{name}: no such option; expected one of {', '.join(known) or 'none'}")
-    return {name: option.read(given.get(name, option.default), group) for name, option in known.items()}
+    return {name: option.read(named.get(name, option.default), group) for name, option in known.items()}

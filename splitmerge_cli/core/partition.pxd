@@ -13,7 +13,7 @@ cdef class Partition:
     cdef Memory memory              # of its arrays
     # -- sizes
     cdef readonly Py_ssize_t N      # items
-    cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or those of all shards
+    cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or the items of all shards
     cdef readonly Py_ssize_t K      # clusters kept (EMM: with the empty ones); numbered 0..K-1
     cdef readonly Py_ssize_t kmax   # the most clusters allowed
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)
@@ -33,8 +33,8 @@ cdef class Partition:
     cdef int32_t *numbers           # [cap] 0, 1, 2, ...: "all clusters" for log_lik
     cdef const double *scan_table   # [N + 2] prior weight by size, times what of the likelihood depends on the size
     # alone; shared, entry 0 is not read; NULL where there is no such table
-    cdef double scan_alone          # the same of a cluster that loses its last item: a new one, beside the others
-    cdef double new_cluster_weight  # the same of a new cluster beside all present ones; 0 where empty ones are kept
+    cdef double scan_alone          # the same of a cluster that loses its last item: a new one, next to the others
+    cdef double new_cluster_weight  # the same of a new cluster next to all present ones; 0 where empty ones are kept
     cdef double *W                  # [cap] scan_weight(size[k]) of the options of a scan, 0 past them
     cdef double *w                  # [cap] weights of the last scan
 

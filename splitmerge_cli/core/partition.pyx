@@ -47,7 +47,7 @@ cdef class Partition:
 
     # -- what a model supplies
     cdef int grow(self, Py_ssize_t cap) except -1:
-        """Make room for `cap` columns of statistics, keeping those of the present ``self.cap``."""
+        """Make room for `cap` columns of statistics, keeping the present ``self.cap`` columns."""
         raise RuntimeError(f"{type(self).__name__} supplies no statistics")
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:

@@ -17,7 +17,7 @@ cdef class Prior:
     cdef double[MAX_HYPERPARAMETERS] value  # their present values
     cdef readonly bint draws_weights    # `log_cluster_weight` is supplied
     cdef readonly double concentration  # present value; nan where there is none
-    cdef readonly object shared         # Prepared: the tables, which priors of the same options share; None where they
+    cdef readonly object shared         # Prepared: the tables, which priors of the same options share; None if they
     # change with hyper-parameters
     cdef object held                    # the tables
     cdef const double *weight           # [N + 2] linear weight of an item for joining a cluster of n; entry 0 is read

@@ -5,7 +5,7 @@ Every prior here is of the form
     p(partition) proportional to  f(K) prod_k g(n_k)
 
 with a factor f of the number K of clusters and a factor g of the size of each: exchangeable, as all models assume. The
-weight of joining a cluster of n items is g(n + 1) / g(n), that of a new one f(K + 1) g(1) / f(K).
+weight of joining a cluster of n items is g(n + 1) / g(n); the weight of a new one is f(K + 1) g(1) / f(K).
 
 A prior of its own is one file in ``splitmerge_cli/priors``; it supports every mixture (``model.prior=NAME``). The short
 way is a `TablePrior`, which needs log g and log f as two arrays, in Python.
@@ -81,9 +81,9 @@ cdef class Prior:
     """
 
     NAME = ""
-    """Its name in ``model.prior``; empty where a model has it for itself, and of an abstract class."""
+    """Its name in ``model.prior``; empty if a model has it for itself, and of an abstract class."""
     OPTIONS = ()
-    """Its options beside the concentration; see ``core/options.py``."""
+    """Its options in addition to the concentration; see ``core/options.py``."""
     TAKES_CONCENTRATION = True
     """Whether it has a concentration that may be given a gamma prior."""
 
@@ -115,7 +115,7 @@ cdef class Prior:
         return NAN
 
     cdef double new_weight(self, Py_ssize_t K) noexcept nogil:
-        """Linear weight of a new cluster beside K others, on the scale of ``weight``."""
+        """Linear weight of a new cluster next to K others, on the scale of ``weight``."""
         return NAN
 
     cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
@@ -134,7 +134,7 @@ cdef class Prior:
         -------
         tuple of float, or None
             (g, r): a cluster with n items has a gamma weight of shape n + g, and all components without items have one
-            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None where
+            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None if
             the prior has no such components.
         """
         return None
@@ -210,7 +210,7 @@ cdef class TablePrior(Prior):
 
     The concentration, or an option, whose value is a prior (``gamma(2,1)``, ``beta(1,1)``, ``poisson(3)``) is a
     hyper-parameter: it is resampled by slice sampling of its conditional density, prior times the probability of the
-    partition. The tables are then those of a prior whose probabilities sum to 1.
+    partition. The tables then describe a prior whose probabilities sum to 1.
 
     Parameters
     ----------

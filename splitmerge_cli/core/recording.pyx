@@ -149,7 +149,7 @@ cdef class Recording:
         self.add(BLOCK, kind, NULL, m, 0.0, self.list, -1)
 
     cdef void follow_block(self, int kind) noexcept nogil:
-        """Couple the draws for items with those of the block that comes next, if it is of this kind."""
+        """Couple the draws for items with the draws of the next block, if it is of this kind."""
         cdef draw_t *r = self.find(BLOCK, kind, 0)
         cdef Py_ssize_t t
         self.block_end = 0
@@ -174,7 +174,7 @@ cdef class Recording:
         self.block_end = 0
 
     cdef Py_ssize_t common_order(self, const draw_t *r, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """Put those of these items that a recorded order has, in its order, in `list`, and then the others; returns how
+        """Put the items that a recorded order has, in its order, in `list`, and then the others; returns how
         many are common."""
         cdef Py_ssize_t t, common = 0, other
         cdef int32_t i
@@ -280,7 +280,7 @@ cdef class Recording:
     cdef void common_uniforms(self, const draw_t *r, const double *w, Py_ssize_t m, double total, const int32_t *names,
                               double *part) noexcept nogil:
         """Where [0, 1) is cut into intervals, one an option, in the order of names: what the interval of each option
-        has in common with that of the recorded one."""
+        has in common with the recorded one's."""
         cdef Py_ssize_t t, k
         cdef double low = 0.0, high, at = 0.0, p
         self.keys = <int64_t *> enlarge(self.keys, &self.keys_room, r.m if r.m > m else m, sizeof(int64_t))

@@ -55,7 +55,7 @@ cdef class Rng:
     cdef double threshold               # log u of that decision; scripted: the bound that it passed
     cdef readonly flag_t is_halted      # long scans end at once; the state that they leave is thrown away
     cdef int role                       # ALONE, LEAD or FOLLOW
-    cdef Recording recording            # of the step of the chain that leads; None where chains are not coupled
+    cdef Recording recording            # of the step of the chain that leads; None if chains are not coupled
     cdef double low, high               # of chains that are coupled: between them lies the u of the decision under way
     cdef Py_ssize_t decision            # where it is recorded
     cdef double *residual               # scratch of a coupled draw

@@ -419,7 +419,7 @@ cdef class Rng:
             self.recording.leave_clusters()
 
     cdef Py_ssize_t part(self) noexcept nogil:
-        """Number of items in a part of a scan, after which clusters are matched anew."""
+        """Number of items in a part of a scan, after which clusters are matched again."""
         return 1 if self.recording is not None and self.recording.how == TRANSPORT else PART
 
     cdef void take_role(self, int role) noexcept nogil:

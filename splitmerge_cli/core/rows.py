@@ -44,9 +44,9 @@ class Columns:
     sums : ndarray of int64, shape (D,)
         Sum of the values of a column of whole numbers from 0 to 2^31; 0 of others.
     types : tuple of str
-        Of a table with columns of several types, that of each.
+        For a table with columns of several types, the type of each.
     mean, variance : ndarray of float64, shape (D,), optional
-        Means from the middle of each column, and variances; by default those of a uniform
+        Means from the middle of each column, and variances; by default as of a uniform
         distribution, for a shard, whose prior is not used.
     """
 
@@ -67,7 +67,7 @@ class Columns:
         low, high = np.full(D, np.inf), np.full(D, -np.inf)
         observed, sums, whole = np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64), np.ones(D, dtype=bool)
         for d in range(D):
-            # one column at a time: what is made here is small beside the rows
+            # one column at a time: the arrays made here are small compared with the rows
             cells = values[:, d]
             cells = cells[~np.isnan(cells)]
             observed[d] = len(cells)

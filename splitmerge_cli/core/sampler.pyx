@@ -11,7 +11,7 @@ from splitmerge_cli.core.checks import MOST_COUNT, MOST_SECONDS, check_count, ch
 from splitmerge_cli.core.options import Choice, read_options
 
 PARTITION, CLUSTERS, EMPTY = "partition", "number of clusters", "number of empty clusters"
-"""Parts of the state that a sampler may leave as they are, beside hyper-parameters: see `Sampler.invariants`."""
+"""Parts of the state, other than hyper-parameters, that a sampler may leave unchanged: see `Sampler.invariants`."""
 
 
 COUNTED = "proposed", "accepted", "null", "last_accepted"
@@ -181,14 +181,14 @@ cdef class Sampler:
         ]
 
     def tally(self):
-        """dict of dict of int: what this sampler counted beside its moves; empty for most."""
+        """dict of dict of int: what this sampler counted in addition to its moves; empty for most."""
         return {}
 
     def set_tally(self, tally):
         """Take up what ``tally`` gave, to go on with a chain."""
 
     def own_state(self):
-        """dict, or None of most samplers: all that a chain needs to go on beside the state of its model."""
+        """dict, or None for most samplers: what a chain needs to continue in addition to the state of its model."""
         return None
 
     def set_own_state(self, value):
@@ -202,7 +202,7 @@ cdef class Sampler:
         Raises
         ------
         ValueError
-            They are not those of this sampler's moves.
+            They differ from this sampler's moves.
         """
         if not isinstance(rows, (list, tuple)) or len(rows) != len(self.moves):
             raise ValueError(f"counts: expected a row for each of {', '.join(self.moves)}")

@@ -57,22 +57,22 @@ def share(make: Callable[..., Mapping[str, Any]], *args: Any) -> Prepared:
     """
     key = (make, *map(_identity, args))
     with _lock:
-        found = _prepared.get(key)
-        if found is None:
-            found = Prepared(make(*args))
+        prepared = _prepared.get(key)
+        if prepared is None:
+            prepared = Prepared(make(*args))
             # while it is held, no other object can have the number of one of its sources
-            found.__dict__["_sources"] = tuple(a for a in args if isinstance(a, np.ndarray | Prepared) or _sparse(a))
-            _prepared[key] = found
-        return found
+            prepared.__dict__["_sources"] = tuple(a for a in args if isinstance(a, np.ndarray | Prepared) or _sparse(a))
+            _prepared[key] = prepared
+        return prepared
 
 
 def is_frozen(x: np.ndarray) -> bool:
     """Whether nobody can change this array: neither it nor any that it is a view of is writable."""
-    at: Any = x
-    while isinstance(at, np.ndarray):
-        if at.flags.writeable:
+    array: Any = x
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
             return False
-        at = at.base
+        array = array.base
     return True
 
 

@@ -24,7 +24,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler, Sampler
 
 MOST_LEVELS = 8
-"""Most replicas beside the chain itself."""
+"""Most replicas in addition to the chain itself."""
 ROUNDS, ITERATIONS = 30, 40
 """The powers are changed so many times before the chain begins, each time after so many iterations."""
 GAIN = 2.0
@@ -70,12 +70,12 @@ class Tempering(PythonSampler):
     Parameters
     ----------
     model : Model
-        Of the chain itself.
+        Model of the chain itself.
     rng : Rng
     make : callable
         Makes a replica of a power: its model and the samplers of an iteration.
     powers : sequence of float
-        Of the replicas, falling.
+        Powers of the replicas, falling.
     """
 
     MOVES = tuple(f"swap {t}" for t in range(1, MOST_LEVELS + 1))
@@ -112,7 +112,7 @@ class Tempering(PythonSampler):
             self.swap(t)
 
     def single_steps(self) -> list[Sampler]:
-        """The samplers that make a step one after the other: those of each replica, then `Swaps`."""
+        """The samplers that make a step one after the other: the samplers of each replica, then `Swaps`."""
         return [*(sampler for _, samplers in self.replicas for sampler in samplers), Swaps(self)]
 
     def swap(self, t: int) -> None:
@@ -133,7 +133,7 @@ class Tempering(PythonSampler):
         Parameters
         ----------
         samplers : sequence of Sampler
-            Of the chain itself, which moves, too.
+            Samplers of the chain itself, which also moves.
         """
         for t in range(1, rounds + 1):
             rates = self._swap_rates(samplers, iterations)
@@ -161,9 +161,11 @@ class Tempering(PythonSampler):
 
     def own_state(self) -> dict[str, Any]:
         """Powers and states of the replicas, and what their samplers keep: what a chain needs to go on."""
-        own = [[sampler.own_state() for sampler in dict.fromkeys(samplers)] for _, samplers in self.replicas]
-        kept = {"own": own} if any(state is not None for states in own for state in states) else {}
-        return kept | {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
+        sampler_states = [[sampler.own_state() for sampler in dict.fromkeys(samplers)] for _, samplers in self.replicas]
+        states_kept = (
+            {"own": sampler_states} if any(state is not None for states in sampler_states for state in states) else {}
+        )
+        return states_kept | {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
 
     def set_own_state(self, value: dict[str, Any]) -> None:
         """Take up a state that `own_state` gave; a ValueError for anything else."""
@@ -173,9 +175,9 @@ class Tempering(PythonSampler):
             raise ValueError(f"powers of replicas: expected {len(self.powers)}, falling from 1, got {powers}")
         self._set_powers(powers, states)
         samplers = [sampler for _, samplers in self.replicas for sampler in dict.fromkeys(samplers)]
-        kept = chain.from_iterable(value["own"]) if "own" in value else [None] * len(samplers)
-        for sampler, own in zip(samplers, kept, strict=True):
-            sampler.set_own_state(own)
+        sampler_states = chain.from_iterable(value["own"]) if "own" in value else [None] * len(samplers)
+        for sampler, sampler_state in zip(samplers, sampler_states, strict=True):
+            sampler.set_own_state(sampler_state)
 
 
 class Swaps(PythonSampler):

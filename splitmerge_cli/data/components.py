@@ -46,12 +46,12 @@ class Components:
         return np.asarray(np.round((x - self.mean) / self.deviation @ self.directions.T, DIGITS))
 
     def log_rest(self, x: Numbers) -> Numbers:
-        """Log density beside the scores, ``[N]``, which makes theirs one of the rows ``[N, D]``: normal residuals, and
+        """Log density to add to the scores', ``[N]``, to get the density of the rows ``[N, D]``: normal residuals, and
         the Jacobian of standardising."""
         r, D = self.directions.shape
         rows = (x - self.mean) / self.deviation
-        left = (rows**2).sum(axis=1) - ((rows @ self.directions.T) ** 2).sum(axis=1)
-        normal = (D - r) * np.log(2.0 * np.pi * self.residual) + left / self.residual
+        remaining = (rows**2).sum(axis=1) - ((rows @ self.directions.T) ** 2).sum(axis=1)
+        normal = (D - r) * np.log(2.0 * np.pi * self.residual) + remaining / self.residual
         return np.asarray(-0.5 * normal - np.log(self.deviation).sum())
 
 
@@ -74,48 +74,52 @@ def find_rank(x: Numbers) -> int:
 
     The first predicts held-out rows best, which have the density of probabilistic principal components (Tipping and
     Bishop 1999): the fewest components whose mean is within one standard error of the best. With few rows it is too
-    small, since directions that are not known well predict badly. The second is that of `count_above_chance`.
+    small, since directions that are not known well predict badly. The second comes from `count_above_chance`.
     """
     N = len(x)
     spread = x.std(axis=0)
     rows = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     fold = np.random.default_rng(0).permutation(N) % min(FOLDS, N)
-    most = max(1, min(MOST, N - int(np.bincount(fold).max()) - 1, x.shape[1] - 1))
-    density = np.empty((N, most + 1))
+    largest_rank = max(1, min(MOST, N - int(np.bincount(fold).max()) - 1, x.shape[1] - 1))
+    density = np.empty((N, largest_rank + 1))
     for k in range(fold.max() + 1):
-        density[fold == k] = densities_by_rank(rows[fold != k], rows[fold == k], most)
+        density[fold == k] = densities_by_rank(rows[fold != k], rows[fold == k], largest_rank)
     behind = density[:, [density.mean(axis=0).argmax()]] - density
     within = behind.mean(axis=0) <= behind.std(axis=0) / np.sqrt(N)
-    return max(1, int(within.argmax()), count_above_chance(rows, most))
+    return max(1, int(within.argmax()), count_above_chance(rows, largest_rank))
 
 
-def count_above_chance(rows: Numbers, most: int) -> int:
-    """Count the first principal components, `most` at most, of more variance than columns without correlation have:
-    than in each of `SHUFFLED` tables whose columns are permuted (parallel analysis, Horn 1965)."""
+def count_above_chance(rows: Numbers, largest_rank: int) -> int:
+    """Count the first principal components, `largest_rank` at most, of more variance than columns without correlation
+    have: than in each of `SHUFFLED` tables whose columns are permuted (parallel analysis, Horn 1965)."""
     generator = np.random.default_rng(0)
-    chance = np.zeros(most)
+    chance = np.zeros(largest_rank)
     for _ in range(SHUFFLED):
-        chance = np.maximum(chance, _variances(generator.permuted(rows, axis=0))[:most])
-    above = _variances(rows)[:most] > chance
+        chance = np.maximum(chance, _variances(generator.permuted(rows, axis=0))[:largest_rank])
+    above = _variances(rows)[:largest_rank] > chance
     return int(np.append(above, False).argmin())
 
 
-def densities_by_rank(train: Numbers, test: Numbers, most: int) -> Numbers:
-    """Log densities of the rows in `test` under 0, 1, ..., `most` probabilistic principal components that are fitted to
-    `train`, ``[rows, most + 1]``."""
+def densities_by_rank(train: Numbers, test: Numbers, largest_rank: int) -> Numbers:
+    """Log densities of the rows in `test` under 0, 1, ..., `largest_rank` probabilistic principal components that are
+    fitted to `train`, ``[rows, most + 1]``."""
     D = train.shape[1]
     mean = train.mean(axis=0)
     variance, directions = _principal(train - mean)
-    kept, rows = np.maximum(variance[:most], LEAST_VARIANCE), test - mean
-    squares = (rows @ directions[:most].T) ** 2
+    variances, rows = np.maximum(variance[:largest_rank], LEAST_VARIANCE), test - mean
+    squares = (rows @ directions[:largest_rank].T) ** 2
     log_kept, explained, scaled = (
         np.concatenate([np.zeros((len(part), 1)), np.cumsum(part, axis=1)], axis=1)
-        for part in (np.log(kept)[None], squares, squares / kept)
+        for part in (np.log(variances)[None], squares, squares / variances)
     )
-    left = D - np.arange(most + 1)
-    residual = np.maximum((variance.sum() - np.append(0.0, np.cumsum(variance[:most]))) / left, LEAST_VARIANCE)
-    beside = ((rows**2).sum(axis=1, keepdims=True) - explained) / residual
-    return np.asarray(-0.5 * (D * np.log(2.0 * np.pi) + log_kept + left * np.log(residual) + scaled + beside))
+    remaining_dimensions = D - np.arange(largest_rank + 1)
+    residual = np.maximum(
+        (variance.sum() - np.append(0.0, np.cumsum(variance[:largest_rank]))) / remaining_dimensions, LEAST_VARIANCE
+    )
+    squared = ((rows**2).sum(axis=1, keepdims=True) - explained) / residual
+    return np.asarray(
+        -0.5 * (D * np.log(2.0 * np.pi) + log_kept + remaining_dimensions * np.log(residual) + scaled + squared)
+    )
 
 
 def _variances(rows: Numbers) -> Numbers:

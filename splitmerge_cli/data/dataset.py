@@ -73,9 +73,9 @@ class Kind:
     reading: ClassVar[str] = "splitmerge_cli.data.reading:KindReading"
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.base:Recorder"
-    """The class that says what a run records."""
+    """The class that records a run."""
     quantities: ClassVar[str] = "splitmerge_cli.runs.quantities:Table"
-    """The class that says what posterior predictive checks measure."""
+    """The class that measures quantities for posterior predictive checks."""
 
     # -- tables: what a text table of data=csv holds
     text_types: ClassVar[tuple[str, ...]] = ()
@@ -83,11 +83,11 @@ class Kind:
     one_column: ClassVar[bool] = False
     """Whether an item is one word, so that one column is read."""
     any_columns: ClassVar[bool] = False
-    """Whether columns are of several types, which their cells tell."""
+    """Whether columns are of several types, inferred from their cells."""
     of_numbers: ClassVar[bool] = False
     """Whether cells are numbers, of which a column may count the rows."""
     leaves_out_constants: ClassVar[bool] = True
-    """Whether a column of one value is no data."""
+    """Whether a column of one value is left out."""
     truth_values: ClassVar[Mapping[str, int]] = {}
     """Words for 0 and 1, in small letters; empty: cells are not 0 and 1 alone."""
     dtype: ClassVar[type] = np.float64
@@ -142,8 +142,8 @@ class Kind:
 
     def example(self, N: int, seed: int = 0) -> Dataset:
         """A small generated data set of N items, or of N documents."""
-        made: Dataset = resolve_name(self.generator)(N, seed=seed, **self.example_options(N))
-        return made
+        dataset: Dataset = resolve_name(self.generator)(N, seed=seed, **self.example_options(N))
+        return dataset
 
     def example_options(self, N: int) -> dict[str, Any]:
         """Options of the `generator` for an `example`."""
@@ -155,7 +155,7 @@ class Kind:
 
     # -- readers
     def recognises(self, data: Any) -> bool:
-        """Whether an object of a program is of this kind, whatever else could be made of it."""
+        """Whether an object of a program is certainly of this kind."""
         return False
 
     def from_object(self, data: Any, truth: Labels, name: str, **options: Any) -> Dataset:
@@ -167,7 +167,7 @@ class Kind:
         return self._reading().from_table(table, wanted, N, header)
 
     def fits(self, x: Any) -> Any:
-        """Which numbers are cells."""
+        """Which numbers can be cells."""
         return np.ones(np.shape(x), dtype=bool)
 
     # -- new items
@@ -179,7 +179,7 @@ class Kind:
         dataset : Dataset
             The data of the run.
         new : object
-            As `from_object` takes it. A table with named columns has those of the data, in any order.
+            As `from_object` takes it. A table with named columns has the columns of the data, in any order.
 
         Raises
         ------
@@ -235,16 +235,16 @@ KINDS = "splitmerge_cli.kinds"
 
 def kinds() -> Mapping[str, Kind]:
     """Return every kind of data, by its name."""
-    found: Mapping[str, Kind] = import_module(KINDS).kinds()
-    return found
+    kind_by_name: Mapping[str, Kind] = import_module(KINDS).kinds()
+    return kind_by_name
 
 
 def get_kind(kind: Kind | str) -> Kind:
     """Return a kind, or the one of this name; raises a `DataError`."""
     if isinstance(kind, Kind):
         return kind
-    found: Kind = import_module(KINDS).get_kind(kind)
-    return found
+    chosen: Kind = import_module(KINDS).get_kind(kind)
+    return chosen
 
 
 class _KindField:
@@ -277,7 +277,7 @@ class Dataset:
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         As the class of the kind says: one item in each row (``documents``: in each training token).
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item, -1 where it is not known; ``documents``: true topic of each token.
+        int32 ``[N]``, true cluster of each item, -1 if it is not known; ``documents``: true topic of each token.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
@@ -298,7 +298,7 @@ class Dataset:
         `resolution` of models of such columns). Generated and published data are taken as they are.
     scales : tuple of Scale or None, or None
         ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
-        where all are in the units of the data.
+        if all are in the units of the data.
     reduction : Reduction or None
         ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
     exposure : numpy.ndarray or None
@@ -353,7 +353,8 @@ class Dataset:
         return place_of(i, j, self.columns, self.positions)
 
     def read_columns(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """New rows without names of columns: of a table as wide as that of the data, the columns that are read."""
+        """New rows without names of columns. From a table as wide as the file of the data, the columns that are
+        read."""
         whole = self.positions is None or cells.ndim != 2 or cells.shape[1] != self.meta.get("width")
         return cells if whole else cells[:, list(self.positions or ())]
 

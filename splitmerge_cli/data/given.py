@@ -26,13 +26,13 @@ def find_dataset(sha256: str) -> Dataset:
     """Return the data set that `hold` was given under this digest; a `DataError` if no program in this process holds
     it.
     """
-    found = next((dataset for (digest, _), dataset in _held.items() if digest == sha256), None)
-    if found is None:
+    held = next((dataset for (digest, _), dataset in _held.items() if digest == sha256), None)
+    if held is None:
         raise DataError(
             f"data.sha256={sha256}: data that a Python program passed to splitmerge_cli.sample, and that are not here; "
             "expected Posterior.load(RUN, data=...) in Python, or data=csv data.path=FILE on the command line"
         )
-    return found
+    return held
 
 
 def digest_of(dataset: Dataset) -> str:

@@ -12,21 +12,22 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
 
     if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
         labels = listed()  # of Arrow and polars
-    # whole numbers of a list, or of pandas, would become floats beside a gap
+    # whole numbers of a list, or of pandas, would become floats if one is missing
     if isinstance(labels, list | tuple):
-        given = pd.Series(labels, dtype=object)
+        series = pd.Series(labels, dtype=object)
     else:
         exact = isinstance(labels, pd.Series | pd.api.extensions.ExtensionArray)
-        given = pd.Series(labels if exact else np.asarray(labels))
-    return pd.factorize(given)[0].astype(np.int32)
+        series = pd.Series(labels if exact else np.asarray(labels))
+    return pd.factorize(series)[0].astype(np.int32)
 
 
 def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.int32]:
     """Clusters of `N` items from a Chinese restaurant process: int32 ``[N]``, numbered by first appearance.
 
-    Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., and else joins that of
-    one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once, a double each;
-    the chains of joined items are then followed to the item that opened their cluster, twice as far in each pass.
+    Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., or else joins the
+    cluster of one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once, a
+    double each; the chains of joined items are then followed to the item that opened their cluster, twice as far in
+    each pass.
     """
     item = np.arange(N)
     drawn = rng.random(N) * (item + concentration)

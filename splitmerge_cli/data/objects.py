@@ -53,7 +53,7 @@ def from_object(
         self-loops are left out. ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or
         a data frame of one column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
         or an array, whose columns are
-        read as those of a file are (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
+        read as in a file (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
     kind : Kind or str
         The kind, or its name.
     truth : array_like, optional
@@ -84,47 +84,47 @@ def from_object(
     """
     if isinstance(data, Dataset):
         if truth is not None:
-            raise DataError("truth: expected None beside a Dataset, which holds its own")
+            raise DataError("truth: expected None with a Dataset, which has its own true labels")
         return data
     of_kind, labels = get_kind(kind), None if truth is None else numbered_labels(truth)
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
     if exposure is not None:
         require(of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
-        require(repeated == "keep", "data.repeated", repeated, "keep beside data.exposure")
+        require(repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
         data, rest = as_pandas(data), {"columns": columns, "scale": scale, "reduce": reduce, **words}
         if isinstance(exposure, str) and exposure != TOTAL:
             if not isinstance(data, pd.DataFrame) or exposure not in data:
                 raise DataError(f"data.exposure={exposure}: no such column; expected one of a data frame, or {TOTAL}")
-            found = from_object(data.drop(columns=exposure), of_kind, truth, name, **rest)
-            return with_exposure(replace(found, meta=found.meta | {"exposure": exposure}), data[exposure])
+            dataset = from_object(data.drop(columns=exposure), of_kind, truth, name, **rest)
+            return with_exposure(replace(dataset, meta=dataset.meta | {"exposure": exposure}), data[exposure])
         return with_exposure(from_object(data, of_kind, truth, name, **rest), exposure)
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
-    given: dict[str, Any] = words if types is None else {"types": types}
+    column_types: dict[str, Any] = words if types is None else {"types": types}
     if columns is None:
-        found = read_repeated(of_kind.from_object(data, labels, name, **given), repeated)
-        return reduce_columns(read_scales(found, scale), reduce)
+        dataset = read_repeated(of_kind.from_object(data, labels, name, **column_types), repeated)
+        return reduce_columns(read_scales(dataset, scale), reduce)
     data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
-    given["whole"] = True
-    found = of_kind.from_object(data, labels, name, **given)
-    positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
-    found = replace(found, positions=positions, meta=found.meta | width_entry(chosen, width))
-    return reduce_columns(read_scales(read_repeated(found, repeated), scale), reduce)
+    column_types["whole"] = True
+    dataset = of_kind.from_object(data, labels, name, **column_types)
+    positions = positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
+    dataset = replace(dataset, positions=positions, meta=dataset.meta | width_entry(chosen, width))
+    return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
 
 
 def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:
     """The data set with exposures: an array, or ``total``, the sums of the rows; raises a `DataError` that names the
     first row whose exposure is not positive."""
     of_totals = isinstance(exposure, str)
-    found = np.asarray(dataset.values.sum(axis=1) if of_totals else exposure, dtype=np.float64).ravel()
-    if len(found) != dataset.N:
-        raise DataError(f"data.exposure: {len(found)} numbers; expected one for each of {dataset.N} rows")
-    good = (found > 0) & np.isfinite(found)
+    exposures = np.asarray(dataset.values.sum(axis=1) if of_totals else exposure, dtype=np.float64).ravel()
+    if len(exposures) != dataset.N:
+        raise DataError(f"data.exposure: {len(exposures)} numbers; expected one for each of {dataset.N} rows")
+    good = (exposures > 0) & np.isfinite(exposures)
     if not good.all():
         i = int(np.argmin(good))
-        raise DataError(f"data.exposure: {dataset.name}: row {i + 1}: {found[i]:g}; expected a positive number")
-    return replace(dataset, exposure=found, meta=dataset.meta | ({"exposure": TOTAL} if of_totals else {}))
+        raise DataError(f"data.exposure: {dataset.name}: row {i + 1}: {exposures[i]:g}; expected a positive number")
+    return replace(dataset, exposure=exposures, meta=dataset.meta | ({"exposure": TOTAL} if of_totals else {}))
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:
@@ -195,7 +195,7 @@ def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
     data = as_pandas(data)
     types = data.dtypes if isinstance(data, pd.DataFrame) else [getattr(data, "dtype", None)]
     if any(getattr(dtype, "kind", "") == "c" for dtype in types):
-        raise DataError("data: complex numbers; expected real ones, such as those of data.real")
+        raise DataError("data: complex numbers; expected real ones, such as data.real")
     if isinstance(data, pd.DataFrame):
         counted = isinstance(data.index, pd.RangeIndex)
         values = data.to_numpy()
@@ -247,18 +247,18 @@ def with_long_integers(cells: pd.Series) -> pd.Series:
     return cells.map(lambda cell: str(cell) if isinstance(cell, int) else cell) if any(whole) else cells
 
 
-def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    """As `frame_of`, of a table; a Series is one column. A `DataError` for other than two dimensions says `what` the
-    cells are.
+def table_of(data: Any, expected: str) -> tuple[Any, list[str] | None, list[str] | None]:
+    """As `frame_of`, of a table; a Series is one column. A `DataError` for other than two dimensions says `expected`
+    the cells are.
     """
     data = as_pandas(data)
     values, columns, names = frame_of(data.to_frame() if isinstance(data, pd.Series) else data)
     if values.ndim == 1:
         column = "data.reshape(-1, 1)" if isinstance(data, np.ndarray) else "[[value] for value in data]"
-        raise DataError(f"data: one dimension; expected {what} [N, D], such as the one column {column}")
+        raise DataError(f"data: one dimension; expected {expected} [N, D], such as the one column {column}")
     if values.ndim != 2:
         shape = f"{values.ndim} dimensions" if values.ndim else _describe(data)
-        raise DataError(f"data: {shape}; expected {what} [N, D]")
+        raise DataError(f"data: {shape}; expected {expected} [N, D]")
     return values, columns, names
 
 
@@ -339,7 +339,7 @@ def has_counts(data: Any) -> bool:
 
 def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
     """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
-    `DataError` where a count is negative or no whole number.
+    `DataError` if a count is negative or no whole number.
     """
     values, vocabulary, names = table_of(data, "counts of words")
     try:
@@ -350,7 +350,7 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
         raise DataError(f"data: {error}; expected counts of words, or texts") from error
     whole = counts.dtype.kind in "biu" or (counts.data == np.floor(counts.data)).all()
     if not whole or (len(counts.data) and counts.data.min() < 0):
-        raise DataError("data: a count of a word that is negative or no whole number")
+        raise DataError("data: a count is negative or not a whole number")
     counts = counts.astype(np.int32)
     counts.sum_duplicates()
     counts.eliminate_zeros()

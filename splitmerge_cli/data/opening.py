@@ -1,4 +1,4 @@
-"""How a file of the user's data is read: as `splitmerge_cli.received` opens it, and no more of it than memory takes.
+"""Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
 
 Every reader of data goes through here. What a file says of its size is not believed: what is packed is counted while it
 expands, and nothing is allocated for a number that a header promises.
@@ -45,12 +45,12 @@ _set: ContextVar[tuple[int | None, str]] = ContextVar("max_bytes", default=(None
 
 
 def memory() -> int:
-    """Bytes of memory that this process may have: those of the machine, its control group and its own limit."""
+    """Bytes of memory that this process may have: the least of the machine, its control group and its own limit."""
     try:
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (AttributeError, ValueError, OSError):
-        found = [_UNTOLD]
-    return min(found + _of_groups() + _of_process())
+        limits = [_UNTOLD]
+    return min(limits + _of_groups() + _of_process())
 
 
 def _of_groups() -> list[int]:
@@ -65,13 +65,13 @@ def _of_groups() -> list[int]:
             places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
     except (OSError, ValueError):
         pass
-    found = []
+    limits = []
     for place in dict.fromkeys(places):
         try:
-            found.append(int(place.read_text()))
+            limits.append(int(place.read_text()))
         except (OSError, ValueError):  # no such group, or no limit: max
             continue
-    return found
+    return limits
 
 
 def _of_process() -> list[int]:
@@ -114,14 +114,14 @@ class Limit:
             origin += f"; such a file takes {times} times its size"
         return cls(size // times, origin)
 
-    def error(self, called: object, found: str) -> DataError:
-        """Build the error for a file, `called` so, in which more was `found`."""
-        return DataError(f"{called}: {found}; expected at most {self.size} bytes ({self.origin})")
+    def error(self, called: object, problem: str) -> DataError:
+        """Build the error for a file, `called` so, in which more was `problem`."""
+        return DataError(f"{called}: {problem}; expected at most {self.size} bytes ({self.origin})")
 
-    def check(self, called: object, size: int, what: str = "") -> None:
-        """Raise a `DataError` if `size` bytes, of `what`, are more than the limit."""
+    def check(self, called: object, size: int, suffix: str = "") -> None:
+        """Raise a `DataError` if `size` bytes, of `suffix`, are more than the limit."""
         if size > self.size:
-            raise self.error(called, f"{size} bytes{what}")
+            raise self.error(called, f"{size} bytes{suffix}")
 
     def read(self, called: object, stream: IO[bytes], size: int = 0, how: str = "") -> bytes:
         """Read a stream of `size` bytes, if it is what it says, to its end; raise as soon as it is beyond the limit."""
@@ -141,23 +141,23 @@ def require_file(path: str | Path, expected: str) -> Path:
         return standard_input.path()
     path = Path(path)
     try:
-        found = kind_of(os.stat(path).st_mode)
+        mode = kind_of(os.stat(path).st_mode)
     except FileNotFoundError:
         reject_address(path)
-        found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
+        mode = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
     except NotADirectoryError:
-        found = "no such file"
+        mode = "no such file"
     except (OSError, ValueError) as error:
-        found = f"cannot be read: {reason(error)}"
-    if found is not None and str(path) in ("/dev/stdin", "/proc/self/fd/0"):
+        mode = f"cannot be read: {reason(error)}"
+    if mode is not None and str(path) in ("/dev/stdin", "/proc/self/fd/0"):
         expected = f"{standard_input.SIGN}, which stands for standard input, or {expected}"
-    if found is not None:
-        raise DataError(f"{path}: {found}; expected {expected}")
+    if mode is not None:
+        raise DataError(f"{path}: {mode}; expected {expected}")
     return path
 
 
 def reject_address(path: str | Path) -> None:
-    """Raise `DataError` where a path that is not there is an address of the web."""
+    """Raise `DataError` if a path that is not there is an address of the web."""
     if address := _ADDRESS.match(str(path)):
         where = f"{address[1]}://{address[2]}"
         fetch = f"curl -LO {shlex.quote(where)}"
@@ -202,17 +202,17 @@ def content(path: Path, times: int = 1) -> bytes:
 
     Raises a `DataError` if it is no regular file, cannot be read, or holds more than the limit.
     """
-    limit, kept = Limit.current(times), _kept.get()
-    if path in kept:
-        return kept[path]
+    limit, cache = Limit.current(times), _kept.get()
+    if path in cache:
+        return cache[path]
     with readable(path) as file:
         size = size_of(file)
         limit.check(path, size)
         stream = unpack(path, file)
-        found = limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
-    if isinstance(kept, dict):
-        kept[path] = found
-    return found
+        unpacked = limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
+    if isinstance(cache, dict):
+        cache[path] = unpacked
+    return unpacked
 
 
 @contextmanager
@@ -292,9 +292,11 @@ def check_archive(path: Path, file: BinaryIO) -> None:
     file.seek(0)
 
 
-def check_rows(called: object, rows: int, each: int, what: str) -> None:
-    """Raise a `DataError` where so many rows, documents or words, of so many bytes `each`, are more than the limit."""
+def check_rows(called: object, rows: int, each: int, unit: str) -> None:
+    """Raise a `DataError` if so many rows, documents or words, of so many bytes `each`, are more than the limit."""
     limit = Limit.current()
-    most = min(LARGEST, limit.size // each)
-    if rows > most:
-        raise DataError(f"{called}: {rows} {what}; expected at most {most}, for {limit.size} bytes ({limit.origin})")
+    most_rows = min(LARGEST, limit.size // each)
+    if rows > most_rows:
+        raise DataError(
+            f"{called}: {rows} {unit}; expected at most {most_rows}, for {limit.size} bytes ({limit.origin})"
+        )

@@ -1,4 +1,4 @@
-"""How a kind of data is read: what readers of all kinds have in common."""
+"""Base of all readers of data."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ class KindReading:
         self.kind = kind
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
-        """Convert new items; a table with named columns has those of the data, in any order."""
+        """Convert new items; a table with named columns has the columns of the data, in any order."""
         if dataset.reduction is not None:
             reduced: Dataset = dataset.reduction.project(self.new_items(dataset.original, new))
             return reduced
@@ -33,15 +33,15 @@ class KindReading:
         elif isinstance(new, pd.DataFrame) and exposure in new.columns:
             exposure = new[exposure]
         elif dataset.exposure is not None and exposure != TOTAL:
-            raise DataError("new items: no exposures; expected a Dataset of from_object, which takes them")
+            raise DataError("new items: no exposures; expected a Dataset made by from_object with exposures")
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
             absent = [column for column in dataset.columns if column not in new.columns]
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new[dataset.columns]
-        found = put_on_scales(self.align(dataset, new), dataset.scales)
-        return found if dataset.exposure is None else with_exposure(found, exposure)
+        scaled = put_on_scales(self.align(dataset, new), dataset.scales)
+        return scaled if dataset.exposure is None else with_exposure(scaled, exposure)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new items whose columns are in the order of the data."""
@@ -53,8 +53,10 @@ class KindReading:
             values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
         else:
             # whole numbers stay what they are, unless a cell is missing
-            kept = dataset.values.dtype.kind == "f" or not new.missing
-            values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
+            keeps_type = dataset.values.dtype.kind == "f" or not new.missing
+            values = np.concatenate(
+                [dataset.values, new.values.astype(dataset.values.dtype) if keeps_type else new.values]
+            )
         exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
         further: dict[str, Any] = {"reduction": None, "exposure": exposure}
         return replace(dataset, values=values, truth=None, names=None, copies=None, **further)

@@ -80,7 +80,7 @@ def recognise(path: str | Path) -> Recognised:
 
 
 def _of_lines(file: Path) -> Recognised | None:
-    """By the first lines of a text; None where they may be rows of a table."""
+    """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
         # the last line may be cut
         lines = unpack(file, stream).read(HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
@@ -88,7 +88,7 @@ def _of_lines(file: Path) -> Recognised | None:
     rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
     # numpy.savetxt writes a table below a comment
     if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
-        return Recognised(NETWORK, "comments above pairs, as lists of edges have them")
+        return Recognised(NETWORK, "comments above pairs, as in lists of edges")
     form = format_of_lines(file, UTF_8)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
@@ -109,7 +109,7 @@ def _of_cells(file: Path) -> Recognised:
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
-    # a column beside the texts names them
+    # a column next to the texts names them
     if table.width <= 2 and text_column(table) is not None:
         return Recognised(DOCUMENTS, "a text in each row")
     return Recognised(TABLE)

@@ -56,8 +56,8 @@ class Scale:
                 return np.sqrt(np.where(x > 0, x, np.nan))
         from scipy.special import boxcox1p
 
-        own, other = self.power, 2.0 - self.power
-        return np.asarray(np.sign(x) * np.where(x >= 0, boxcox1p(np.abs(x), own), boxcox1p(np.abs(x), other)))
+        own_power, other = self.power, 2.0 - self.power
+        return np.asarray(np.sign(x) * np.where(x >= 0, boxcox1p(np.abs(x), own_power), boxcox1p(np.abs(x), other)))
 
     def undo(self, y: Numbers) -> Numbers:
         """Values in the units of the data; infinite beyond the ends of the scale."""
@@ -104,18 +104,18 @@ def on_scales(
     x: Numbers, scales: Scales, columns: Sequence[str] | None = None, positions: Sequence[int] | None = None
 ) -> Numbers:
     """Rows ``[N, D]`` on the scales of their columns; raises a `DataError` for a value that a scale does not take."""
-    found = np.array(x, dtype=np.float64)
+    scaled = np.array(x, dtype=np.float64)
     for j, scale in enumerate(scales):
         if scale is None:
             continue
-        found[:, j] = scale.read(x[:, j])
-        bad = np.isnan(found[:, j]) & ~np.isnan(x[:, j])
+        scaled[:, j] = scale.read(x[:, j])
+        bad = np.isnan(scaled[:, j]) & ~np.isnan(x[:, j])
         if bad.any():
             i = int(bad.argmax())
             place = place_of(i, j, columns, positions)
             instead = "; data.scale={NAME:0} (yeo-johnson) takes any number" if scale.name in (LOG, SQRT) else ""
             raise DataError(f"{place}: {x[i, j]:g}; expected a positive number, which a {scale} scale takes{instead}")
-    return found
+    return scaled
 
 
 def in_units(y: Numbers, scales: Scales) -> Numbers:

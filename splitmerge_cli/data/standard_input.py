@@ -23,8 +23,8 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 
 def path() -> Path:
     """The path that stands for standard input."""
-    found: Path = StandardInput("standard input")
-    return found
+    input_path: Path = StandardInput("standard input")
+    return input_path
 
 
 def is_standard_input(path: object) -> bool:
@@ -34,7 +34,7 @@ def is_standard_input(path: object) -> bool:
 
 def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
     """Read standard input to its end with `read_all`, once: later calls return the same bytes. Raises a `DataError`
-    where it is a terminal, or is closed.
+    if it is a terminal, or is closed.
     """
     global _held
     stream = getattr(sys.stdin, "buffer", None)

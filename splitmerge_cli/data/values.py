@@ -102,12 +102,12 @@ def place_not_finite(x: "NDArray[Any] | csr_array", missing: bool = False) -> tu
     return None if bad is None else _place_of(x, bad)
 
 
-def first_entry(x: "csr_array", what: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int] | None:
-    """Row and column, from 0, of the first stored entry for which `what` holds; None if it holds for none."""
+def first_entry(x: "csr_array", condition: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int] | None:
+    """Row and column, from 0, of the first stored entry for which `condition` holds; None if it holds for none."""
     for start in range(0, x.nnz, BLOCK):
-        found = what(x.data[start : start + BLOCK])
-        if found.any():
-            return _place_of(x, start + int(np.argmax(found)))
+        hits = condition(x.data[start : start + BLOCK])
+        if hits.any():
+            return _place_of(x, start + int(np.argmax(hits)))
     return None
 
 
@@ -122,9 +122,9 @@ def check_rows(name: str, x: "csr_array") -> None:
     except ValueError as error:
         raise DataError(f"{name}: {error}; expected a sparse matrix of shape {x.shape}") from error
     for start in range(0, x.nnz - 1, BLOCK):
-        at = x.indices[start : start + BLOCK + 1]
+        indices = x.indices[start : start + BLOCK + 1]
         # where the next entry has no larger index, a row must begin
-        falls = start + 1 + np.flatnonzero(at[1:] <= at[:-1])
+        falls = start + 1 + np.flatnonzero(indices[1:] <= indices[:-1])
         begins = np.searchsorted(x.indptr, falls)
         if (x.indptr[begins] != falls).any():
             i = _place_of(x, int(falls[np.argmax(x.indptr[begins] != falls)]))[0]
@@ -142,16 +142,16 @@ def require_size(key: str, value: int, largest: int = LARGEST) -> None:
     require(isinstance(value, int) and 1 <= value <= largest, key, value, f"a whole number from 1 to {largest}")
 
 
-def require_number(key: str, value: float, least: float, most: float) -> None:
-    """Raise a `DataError` that names the configuration key unless `value` is a number from `least` to `most`."""
-    require(least <= value <= most, key, value, f"a number from {least:g} to {most:g}")
+def require_number(key: str, value: float, least: float, largest: float) -> None:
+    """Raise a `DataError` that names the configuration key unless `value` is a number from `least` to `largest`."""
+    require(least <= value <= largest, key, value, f"a number from {least:g} to {largest:g}")
 
 
-def require_range(key: str, value: Sequence[float], least: float, most: float) -> None:
+def require_range(key: str, value: Sequence[float], least: float, largest: float) -> None:
     """Raise a `DataError` that names the configuration key unless `value` is two ascending numbers within bounds."""
     numbers = isinstance(value, list | tuple) and len(value) == 2 and all(type(v) in (int, float) for v in value)
-    good = numbers and least <= value[0] <= value[1] <= most
-    require(good, key, value, f"two numbers, such as [1,2], ascending, from {least:g} to {most:g}")
+    good = numbers and least <= value[0] <= value[1] <= largest
+    require(good, key, value, f"two numbers, such as [1,2], ascending, from {least:g} to {largest:g}")
 
 
 def require_seed(seed: int) -> None:

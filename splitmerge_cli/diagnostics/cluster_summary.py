@@ -41,7 +41,7 @@ def clusters(
     first : int
         Number of the first item, for items without names.
     described : Statistics, optional
-        `statistics` of a table, where they are known.
+        `statistics` of a table, if they are known.
     first_cluster : int
         Number of the cluster with label 0.
 

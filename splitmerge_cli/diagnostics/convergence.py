@@ -28,16 +28,16 @@ class Convergence:
 
     converged: bool | None
     """False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
-    not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from above,
+    not sampled; None if there is no R-hat, or all chains keep one number of clusters, to which none came from above,
     or none from below."""
     quantity: str | None = None
     """The one of the largest R-hat."""
     rhat: float | None = None
-    """Its R-hat; None where it is undefined or infinite."""
+    """Its R-hat; None if it is undefined or infinite."""
     note: str | None = None
     """Why it cannot be judged, or why R-hat is infinite."""
     ess: float | None = None
-    """The smallest effective sample size, bulk or tail, of all chains together; None where none is defined."""
+    """The smallest effective sample size, bulk or tail, of all chains together; None if none is defined."""
     ess_of: str | None = None
     """The quantity that has it."""
     not_sampled: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Convergence:
     """Whether nothing recorded differs between any two draws."""
     mcse: float | None = None
     """The largest Monte Carlo standard error of what is reported (`monte_carlo_errors.report_errors`), some divided by
-    `COARSE`; None where none is known."""
+    `COARSE`; None if none is known."""
     mcse_of: str | None = None
     """The quantity that has it."""
 
@@ -147,7 +147,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
 
 
 def _describe_side(arrivals: Mapping[str, int]) -> str | None:
-    """Say from which side no chain came to the number of clusters that all keep; None where chains came from both."""
+    """Say from which side no chain came to the number of clusters that all keep; None if chains came from both."""
     if not arrivals:
         return None
     K, missing = arrivals["clusters"], [side for side in ("more", "fewer") if arrivals.get(f"from_{side}") == 0]

@@ -173,7 +173,7 @@ class Result:
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
-    """Compare samplers by their times to the target; None where none reached it on any trial.
+    """Compare samplers by their times to the target; None if none reached it on any trial.
 
     `times` are the seconds of each sampler on the same trials, inf where it did not get there, `ends` those after which
     it was stopped. Intervals are of a bootstrap over trials, the same resamples for all.

@@ -73,7 +73,7 @@ class TInterval:
         centre, low, high = self.from_scale(np.array([y.mean(), y.mean() - half, y.mean() + half]))
         return float(centre), float(low), float(high)
 
-    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, largest: float) -> float | None:
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
         """Units with which an interval of the spread and centre that `n` units gave lies within a range or outside;
         infinite ends have no bound.
 
@@ -82,7 +82,7 @@ class TInterval:
         no number is enough; None where the interval is not known, or its centre is on an end.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            centre, low, high, *ends = (float(self.to_scale(value)) for value in (*interval, least, largest))
+            centre, low, high, *ends = (float(self.to_scale(value)) for value in (*interval, least, most))
         gap = min((abs(centre - end) for end in ends if np.isfinite(end)), default=np.nan)
         if not np.isfinite([low, high, gap]).all() or gap <= 0:
             return None
@@ -107,7 +107,7 @@ def overlapping_interval(share: float) -> TInterval:
     overlap.
 
     Source: Nadeau and Bengio 2003, "Inference for the generalization error", Machine Learning 52: the variance of the
-    mean of n splits is the variance of one times 1/n + share / (1 - share).
+    mean of n splits is that of one times 1/n + share / (1 - share).
     """
     return TInterval(f"overlapping {share:g}", floor=share / (1 - share))
 
@@ -132,15 +132,15 @@ class MedianInterval:
         low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
         return float(np.median(x)), float(low), float(high)
 
-    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, largest: float) -> float | None:
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
         """Units that would do, see `TInterval.units_needed`: the side towards the nearer end shrinks as 1 / sqrt(n)."""
         centre, low, high = interval
         if centre < least:
             sides = [(high - centre, least - centre)]
-        elif centre > largest:
-            sides = [(centre - low, centre - largest)]
+        elif centre > most:
+            sides = [(centre - low, centre - most)]
         else:
-            sides = [(centre - low, centre - least), (high - centre, largest - centre)]
+            sides = [(centre - low, centre - least), (high - centre, most - centre)]
         ratios = [half / gap for half, gap in sides if gap > 0]
         if len(ratios) < len(sides) or not np.isfinite(ratios).all():
             return None
@@ -162,20 +162,20 @@ def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -
 
 
 def jackknife_interval(
-    whole: float, without: NDArray[np.float64], interval_of: TInterval = mean_interval
+    whole: float, without: NDArray[np.float64], of: TInterval = mean_interval
 ) -> tuple[float, float, float]:
     """A statistic of all units and its interval by leaving out one unit at a time: the t interval of Tukey's
-    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are the
-    estimates from `leave_one_out`.
+    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are those of
+    `leave_one_out`.
 
     Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.
     """
     n = len(without)
     if n < 3 or not np.isfinite([whole, *without]).all():
         return float(whole), np.nan, np.nan
-    pseudo = n * interval_of.to_scale(whole) - (n - 1) * interval_of.to_scale(without)
+    pseudo = n * of.to_scale(whole) - (n - 1) * of.to_scale(without)
     half = special.stdtrit(n - 1, 1 - TAIL) * pseudo.std(ddof=1) / np.sqrt(n)
-    low, high = interval_of.from_scale(interval_of.to_scale(whole) + half * np.array([-1.0, 1.0]))
+    low, high = of.from_scale(of.to_scale(whole) + half * np.array([-1.0, 1.0]))
     return float(whole), float(low), float(high)
 
 

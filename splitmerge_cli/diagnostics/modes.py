@@ -57,7 +57,7 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40
     partitions, those not looked at as the last before them.
 
     The draws of all chains are joined by Ward's method, with the variation of information as distance, to 2 to `KINDS`
-    kinds: the fewest whose mean silhouette is nine tenths of the best. None where a chain has fewer than `FEWEST`
+    kinds: the fewest whose mean silhouette is nine tenths of the best. None if a chain has fewer than `FEWEST`
     partitions, the best silhouette is below `APART_DRAWS`, or a kind has less than a twentieth of the draws. Parameters
     as for `chain_groups`.
 

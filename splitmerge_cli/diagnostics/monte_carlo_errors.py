@@ -63,7 +63,7 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     counts : numpy.ndarray
         float64 ``[chains, draws]``: the numbers of clusters in the second half of each chain.
     partitions : mapping of int to numpy.ndarray
-        The partitions ``[M, N]`` that an estimate averages, by chain; none where none are recorded.
+        The partitions ``[M, N]`` that an estimate averages, by chain; none if none are recorded.
 
     Returns
     -------

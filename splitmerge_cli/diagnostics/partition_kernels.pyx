@@ -32,7 +32,7 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
     weight : float64, shape (M,)
         Share of every partition; they sum to 1.
     f : float64, shape (N + 1,)
-        Of a number of items; f(0) = 0.
+        Cost of a number of items; f(0) = 0.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def cross_terms(const int32_t[:, ::1] rows, const int32_t[:, ::1] others, const 
         Clusters from 0.
     others : int32, shape (B, N)
     f : float64, shape (N + 1,)
-        Of a number of items; f(0) = 0.
+        Cost of a number of items; f(0) = 0.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
             old = labels[i]
             if old >= 0 and sizes[old] == s and filled <= fewest:
                 continue
-            # the clusters that hold items, and one that is empty where there may be one more
+            # the clusters that hold items, and one that is empty if there may be one more
             width = min(used + 1, W)
             stale = 0
             for k in range(width):
@@ -312,7 +312,7 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
     weight : float64, shape (C,)
         Share of the sampled partition that each of them is of.
     f : float64, shape (N + 1,)
-        Of a number of items; f(0) = 0.
+        Cost of a number of items; f(0) = 0.
     k : int
         The column that the others are joined with.
 

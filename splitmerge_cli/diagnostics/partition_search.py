@@ -24,7 +24,7 @@ FEW = 7
 STEP = 50
 """Cost of a placement besides the cells that it looks up, in cells."""
 MOST_KEPT = 2**22
-"""Costs of a block in a cluster that are kept until the cluster changes: none where there would be more."""
+"""Costs of a block in a cluster that are kept until the cluster changes: none if there would be more."""
 LEAST_WORK = 2**24
 """Cells that the improvement of a start may look up in any case."""
 

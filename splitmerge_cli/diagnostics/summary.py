@@ -53,7 +53,7 @@ class Clustering:
     chains: Mapping[int, ArrayLike]
     """Labels ``[N]`` by chain; a chain may have none."""
     over_all: ArrayLike | None
-    """Labels ``[N]``; None where no clustering stands for all chains."""
+    """Labels ``[N]``; None if no clustering stands for all chains."""
     note: str
     """Where `over_all` comes from, or why it is None."""
 
@@ -63,7 +63,7 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     `NO_SERIES`, chains in ascending order, cut to the length of the shortest (a time budget stops chains at different
     iterations).
 
-    The columns are those of ``trace.parquet``; `largest` may hold the list of the five largest fractions, which become
+    The columns are as in ``trace.parquet``; `largest` may hold the list of the five largest fractions, which become
     the series `largest`, ``largest2``, ...
     """
     iteration, parts = np.asarray(trace["iteration"]), []
@@ -180,7 +180,7 @@ def diagnose(
 
 
 def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
-    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none where some do:
+    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none if some do:
     ``found/chains``, the chains that reached the state independently, and ``found/draws`` of the second halves of all
     chains.
 
@@ -200,7 +200,7 @@ def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
 
 
 def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None) -> list[Row]:
-    """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none where some
+    """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none if some
     draw has another: ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the
     chains that had fewer and more clusters before; there is no row of a side where none can be.
 

@@ -70,7 +70,7 @@ def _words(words: Sequence[str]) -> str:
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
-    """How well held-out documents are predicted, in a line; None where it was not evaluated."""
+    """How well held-out documents are predicted, in a line; None if it was not evaluated."""
     if "perplexity" not in summary:
         return None
     facts = summary["perplexity"]

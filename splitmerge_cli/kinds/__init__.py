@@ -1,4 +1,4 @@
-"""Kinds of data, one file each, found by themselves; a model names the one that it reads by its ``kind``.
+"""Kinds of data, one file each, found automatically; a model names the one that it reads by its ``kind``.
 
 A kind is a subclass of `Kind` with a ``name``, in a module of this package: a file in this folder, or in one that was
 added to this package's ``__path__``; or a class that an installed distribution names (`splitmerge_cli.plugins`).
@@ -34,13 +34,13 @@ def get_kind(name: Kind | str) -> Kind:
 
 @cache
 def _find_kinds(folders: tuple[str, ...]) -> dict[str, Kind]:
-    found = {name: cls() for name, cls in plugins.load_classes("kind").items()} | _find_own(folders)
-    return {name: found[name] for name in sorted(found)}
+    kind_by_name = {name: cls() for name, cls in plugins.load_classes("kind").items()} | _find_own(folders)
+    return {name: kind_by_name[name] for name in sorted(kind_by_name)}
 
 
 @cache
 def _find_own(folders: tuple[str, ...]) -> dict[str, Kind]:
-    found: dict[str, Kind] = {}
+    kind_by_name: dict[str, Kind] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")
         for value in vars(module).values():
@@ -51,8 +51,8 @@ def _find_own(folders: tuple[str, ...]) -> dict[str, Kind]:
                 and value.__module__ == module.__name__
                 and value.name
             ):
-                if value.name in found:
-                    other = type(found[value.name]).__module__
+                if value.name in kind_by_name:
+                    other = type(kind_by_name[value.name]).__module__
                     raise ValueError(f"kinds {other} and {value.__module__} are both called {value.name}")
-                found[value.name] = value()
-    return found
+                kind_by_name[value.name] = value()
+    return kind_by_name

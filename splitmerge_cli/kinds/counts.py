@@ -31,6 +31,6 @@ class Counts(Rows):
 
     def outline(self, N: int, D: int) -> Dataset:
         """Totals from 3 to 6, in the first column."""
-        made = super().outline(N, D)
-        made.values[:, 0] = 3 + np.arange(N) % 4
-        return made
+        dataset = super().outline(N, D)
+        dataset.values[:, 0] = 3 + np.arange(N) % 4
+        return dataset

@@ -29,8 +29,10 @@ class Graph(Kind):
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not is_csr(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
-            found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
-            raise DataError(f"{name}: {found}; expected a csr_array [N, N] of uint8")
+            described = (
+                f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
+            )
+            raise DataError(f"{name}: {described}; expected a csr_array [N, N] of uint8")
         if (x.data != 1).any():
             raise DataError(f"{name}: an entry that is not 1; expected 1 for every edge and no stored zero")
         check_rows(name, x)
@@ -59,8 +61,8 @@ class Graph(Kind):
         """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""
         items, matrix = np.flatnonzero(here), dataset.values
         degree = np.diff(matrix.indptr)[items]
-        most = [(items[at], degree[at]) for at in np.argsort(-degree, kind="stable")[:TELLING]]
-        named = [f"{i + first if dataset.names is None else dataset.names[i]} ({ties})" for i, ties in most]
+        tied = [(items[position], degree[position]) for position in np.argsort(-degree, kind="stable")[:TELLING]]
+        named = [f"{i + first if dataset.names is None else dataset.names[i]} ({ties})" for i, ties in tied]
         n, rest = len(items), len(here) - len(items)
         inside, outside = matrix[here][:, here].sum(), matrix[here][:, ~here].sum()
         return {

@@ -30,8 +30,8 @@ class Mixed(Kind):
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
-            found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
-            raise DataError(f"{name}: {found}; expected float64 [N, D], D at least 1")
+            described = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{name}: {described}; expected float64 [N, D], D at least 1")
         if dataset.types is None or len(dataset.types) != x.shape[1]:
             types = "none" if dataset.types is None else len(dataset.types)
             raise DataError(f"{name}: types of columns: {types}; expected {x.shape[1]}")
@@ -44,9 +44,9 @@ class Mixed(Kind):
             if column.type == "real":
                 good, expected = np.abs(cells) <= MAGNITUDE, FINITE
             else:
-                most = len(column.levels) - 1 if column.type != "count" else LARGEST
-                good = (cells >= 0) & (cells <= most) & (cells == np.floor(cells))
-                expected = f"a whole number from 0 to {most}"
+                largest = len(column.levels) - 1 if column.type != "count" else LARGEST
+                good = (cells >= 0) & (cells <= largest) & (cells == np.floor(cells))
+                expected = f"a whole number from 0 to {largest}"
             bad = ~(good | np.isnan(cells))
             if bad.any():
                 i = int(np.argmax(bad))
@@ -69,7 +69,7 @@ class Mixed(Kind):
     def reader_options(self, dataset: Dataset) -> dict[str, Any]:
         if "typed" not in dataset.meta:
             return {}
-        # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
+        # a few rows do not show what their columns are: the data do, and their levels are looked up later
         typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
         dates = dataset.meta.get("dates", {})
         types = {

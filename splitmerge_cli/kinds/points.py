@@ -27,9 +27,9 @@ class Points(Rows):
 
     def outline(self, N: int, D: int) -> Dataset:
         """Places from -2 to 2 in the first column."""
-        made = super().outline(N, D)
-        made.values[:, 0] = np.linspace(-2.0, 2.0, N)
-        return made
+        dataset = super().outline(N, D)
+        dataset.values[:, 0] = np.linspace(-2.0, 2.0, N)
+        return dataset
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name

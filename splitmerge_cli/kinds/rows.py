@@ -28,12 +28,12 @@ class Rows(Kind):
     def check(self, dataset: Dataset) -> None:
         x = dataset.values
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biuf":
-            found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
-            raise DataError(f"{dataset.name}: {found}; expected {self.cells} [N, D], D at least 1")
+            described = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{dataset.name}: {described}; expected {self.cells} [N, D], D at least 1")
         for start, block in blocks(x):
             good = self.fits(block) | np.isnan(block) if block.dtype.kind == "f" else self.fits(block)
             if not good.all():
-                i, j = (int(at) for at in np.argwhere(~good)[0])
+                i, j = (int(index) for index in np.argwhere(~good)[0])
                 raise DataError(
                     f"{dataset.name}: {dataset.place(start + i, j)}: {block[i, j]:g}; expected {self.expected}"
                 )

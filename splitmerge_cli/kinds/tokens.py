@@ -30,7 +30,7 @@ class Tokens(Kind):
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The commonest tokens."""
-        found = np.bincount(dataset.values[here], minlength=1)
-        most = [token for token in np.argsort(-found, kind="stable")[:TELLING] if found[token]]
+        counts = np.bincount(dataset.values[here], minlength=1)
+        commonest = [token for token in np.argsort(-counts, kind="stable")[:TELLING] if counts[token]]
         words = dataset.vocabulary
-        return {"telling": "; ".join([f"{words[token] if words else token} ({found[token]})" for token in most])}
+        return {"telling": "; ".join([f"{words[token] if words else token} ({counts[token]})" for token in commonest])}

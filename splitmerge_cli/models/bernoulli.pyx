@@ -1,7 +1,7 @@
 """Mixture of products of Bernoulli attributes with Beta priors, probabilities integrated out.
 
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
-over partitions. Rows with missing cells, and likelihoods to a power, are those of ``mixed.pyx``. Sources: Wang and
+over partitions. ``mixed.pyx`` handles rows with missing cells, and likelihoods to a power. Sources: Wang and
 Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 """
 cimport cython
@@ -385,7 +385,7 @@ cdef class BernoulliParameters(DrawnParameters):
         self.posterior_size, self.dimension = 2 * model.D, model.D
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """theta: the log probability of 0 in each attribute, and that of 1 less that of 0."""
+        """theta: the log probability of 0 in each attribute, and the log odds of 1."""
         cdef Py_ssize_t d
         cdef double one, zero
         cdef double *row = self.model.count + k
@@ -401,7 +401,7 @@ cdef class BernoulliParameters(DrawnParameters):
             row += 2 * self.model.cap
 
     cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
-        """The two shapes of a beta distribution an attribute, that of 0 first."""
+        """The two shapes of each attribute's beta distribution, the shape of 0 first."""
         cdef Py_ssize_t d
         cdef double *row = self.model.count + k
         for d in range(self.model.D):

@@ -1,7 +1,7 @@
 """Vectors of counts, their sums by cluster, and the loops that mixtures of them share.
 
-A model of such vectors implements three methods beside those loops: ``log_of``, the log likelihood of a cluster or of
-two as one, ``log_rest``, what an item's log predictive counts beside the terms of its columns (for speed also
+A model of such vectors implements three methods in addition to these loops: ``log_of``, the log likelihood of a cluster
+or of two as one, ``log_rest``, the part of an item's log predictive other than the terms of its columns (for speed also
 ``log_rests``, the same for a row of clusters), and ``log_rest_density``, the same of a density that is reported. A
 likelihood to the power zeta (``model.power``) weights every count, and every item, by it (docs/derivations.md, "A power
 of the likelihood"). Items are held as their counts that are not 0, so that words, species or genes of which most are
@@ -105,7 +105,7 @@ def prepare_counts(values, ordered, rates=()):
     ordered : bool
         Whether an item's constant term counts the orders of a multinomial.
     rates : tuple of float
-        One for each column: the constant term has that of every count in its denominator. Empty: none.
+        One for each column: the constant term has every count's in its denominator. Empty: none.
     """
     return share(_prepare, values, ordered, rates)
 
@@ -204,7 +204,7 @@ cdef class CountVectors(Model):
 
     # -- to be implemented
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """The terms of ``log_pred_of`` beside the constant and the columns' rising factorials."""
+        """The terms of ``log_pred_of`` other than the constant and the columns' rising factorials."""
         return NAN
 
     cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil:
@@ -215,7 +215,7 @@ cdef class CountVectors(Model):
             out[k] = self.log_rest(i, k, False)
 
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """The terms of a reported density, which has no power, beside these: item i, which column k does not count."""
+        """Further terms of a reported density, which has no power: item i, which column k does not count."""
         return NAN
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:

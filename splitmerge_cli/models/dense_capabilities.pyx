@@ -60,7 +60,7 @@ cdef class DenseParameters(DrawnParameters):
                 theta[1 + 2 * d] += rng.draw_normal() / sqrt(self.model.kappa_of(k) * precision)
 
     cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
-        """The shape of the precisions, what the precision of a mean is over that of its column; means; rates."""
+        """Shape of the precisions; precision of a mean over the precision of its column; means; rates."""
         cdef Py_ssize_t n = self.model.size[k]
         posterior[0], posterior[1] = self.model.zeta * self.model.a_n(n), self.model.kappa0 + n
         self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, posterior + 2, work)

@@ -27,7 +27,7 @@ cdef class DenseGaussian(Normal):
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t width               # numbers in its row of `square`
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
-    cdef Py_ssize_t step                # numbers from the mean of a coordinate in a block to that of the next
+    cdef Py_ssize_t step                # numbers from the mean of a coordinate in a block to the mean of the next
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
     cdef int64_t *sum                   # [cap, D]
     cdef whole *square                  # [cap, width] with weights sums, the weight and its log behind the squares
@@ -51,7 +51,7 @@ cdef class DenseGaussian(Normal):
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
     # -- tails=t
     cdef double *weight                 # [cap] sum over a cluster
-    cdef DrawnParameters own_parameters  # draws those of a cluster, for the weights given them
+    cdef DrawnParameters own_parameters  # draws a cluster's parameters, for the weights given them
     cdef double *theta                  # scratch of that: parameters, a draw's, a tile
     cdef double *draft
     cdef double *tile

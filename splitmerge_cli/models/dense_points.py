@@ -35,7 +35,7 @@ MOST_SCALES = 1e3
 
 
 def prepare(
-    given: NDArray[Any],
+    array: NDArray[Any],
     covariance: str,
     kappa0: Any,
     m0: Any,
@@ -49,10 +49,10 @@ def prepare(
     columns: Columns | None = None,
 ) -> dict[str, Any]:
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
-    array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
+    array of the data's size is made; a ValueError for what are no points, or a prior out of range. For the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With the `Columns` of all rows,
     of which these are a part, they are written over."""
-    points = np.asarray(given, dtype=None if given.dtype == np.float32 and columns is None else np.float64)
+    points = np.asarray(array, dtype=None if array.dtype == np.float32 and columns is None else np.float64)
     absent = _find_absent(points, reads_gaps) if columns is None else None
     draws = absent is not None and covariance == "full"
     N, D = points.shape
@@ -66,12 +66,12 @@ def prepare(
         N, step = columns.rows, max(1, COLUMNS // len(points))
         centre, mean, variance, span, widest = moments_of_columns(columns)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
-    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if columns is None else None)
+    resolutions = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if columns is None else None)
     usual, rare = widest, np.zeros(D)
     if absent is not None and draws:
         # room for what is drawn in place of missing cells
         gapped = absent[:known].any(axis=0)
-        reach = _reach_of(widest, location, scale + found**2 / 24.0, b0, kappa0, a0)
+        reach = _reach_of(widest, location, scale + resolutions**2 / 24.0, b0, kappa0, a0)
         usual = np.where(gapped, REACH * np.where(widest > 0.0, widest, 1.0), widest)
         widest = np.where(gapped, reach, widest)
         # a single cell there, which is all that is likely to be
@@ -84,8 +84,8 @@ def prepare(
     # the least multiple of the variance that a resampled scale may become
     least = LEAST_SCALE
     if covariance == "full" and D > 1:
-        most = N if isinstance(kappa0, Gamma) else min(kappa0, N)
-        largest = N * variance + np.maximum(most * (usual + np.abs(location)) ** 2, min(most, 1.0) * rare)
+        largest_n = N if isinstance(kappa0, Gamma) else min(kappa0, N)
+        largest = N * variance + np.maximum(largest_n * (usual + np.abs(location)) ** 2, min(largest_n, 1.0) * rare)
         least = max(least, zeta * 5e-11 * (largest / unit).max())
         _check_digits(scale, largest, zeta, isinstance(b0, Gamma))
     for first in range(0, D, step):
@@ -102,15 +102,15 @@ def prepare(
         "units": units,
         "m0": location / units,
         "b0": scale / units**2,
-        "grain": (found / units) ** 2 / 12.0,
-        "coarse": bool(found.any()),
+        "grain": (resolutions / units) ** 2 / 12.0,
+        "coarse": bool(resolutions.any()),
         "log_units": float(np.log(units).sum()),
         "log_b0": float(np.log(scale / units**2).sum()),
         "piece": factor_piece(widest, location, narrowest, units),
         "unit": unit / units**2,
         "log_unit": float(np.log(unit[: 1 if covariance == "iso" else D]).sum()),
         "least": float(least),
-        "points": None if columns is not None or points.dtype == given.dtype else points,
+        "points": None if columns is not None or points.dtype == array.dtype else points,
         **_gaps(absent[:known] if absent is not None and draws else None, len(x), widest / units),
     }
 
@@ -121,9 +121,9 @@ def moments_of_columns(columns: Columns) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.transpose([columns.moments(d) for d in range(len(columns.low))]))
 
 
-def _check_range(least: ArrayLike, most: ArrayLike) -> None:
+def _check_range(least: ArrayLike, largest: ArrayLike) -> None:
     # a NaN fails both
-    if not (np.all(np.greater_equal(least, -1e30)) and np.all(np.less_equal(most, 1e30))):
+    if not (np.all(np.greater_equal(least, -1e30)) and np.all(np.less_equal(largest, 1e30))):
         raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
 
 
@@ -143,25 +143,25 @@ def _moments(points: NDArray[Any], absent: NDArray[np.bool_] | None, step: int) 
     """Middles, means from there, variances, ranges and largest distances of columns, shape (5, D); so many columns at a
     time."""
     D = points.shape[1]
-    found = np.empty((5, D))
+    moments = np.empty((5, D))
     for first in range(0, D, step):
         # a column is a row here: its sum is the same whether it stands alone or not
         part = np.array(points[:, first : first + step].T, dtype=np.float64, order="C")
         if absent is not None:
             # the cells that are there determine all
-            found[:, first : first + len(part)] = np.array([moments_of(cells[~np.isnan(cells)]) for cells in part]).T
+            moments[:, first : first + len(part)] = np.array([moments_of(cells[~np.isnan(cells)]) for cells in part]).T
             continue
         # the middle as a number that loses no digit of points near it
         centre = part.min(axis=1) / 2 + part.max(axis=1) / 2
         part -= centre[:, None]
-        found[:, first : first + len(part)] = (
+        moments[:, first : first + len(part)] = (
             centre,
             part.mean(axis=1),
             part.var(axis=1),
             np.ptp(part, axis=1),
             np.abs(part).max(axis=1),
         )
-    return found
+    return moments
 
 
 def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: bool) -> None:
@@ -169,10 +169,10 @@ def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: b
     narrow = 2.0 * scale < 1e-10 * largest
     if narrow.any():
         d = int(narrow.argmax())
-        found = f"a prior of mean {zeta * scale[d]:.3g}" if is_resampled else f"{zeta * scale[d]:.3g}"
+        described = f"a prior of mean {zeta * scale[d]:.3g}" if is_resampled else f"{zeta * scale[d]:.3g}"
         raise ValueError(
             f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
-            f"model.covariance=full and this model.m0, got {found}: less leaves no digits of the "
+            f"model.covariance=full and this model.m0, got {described}: less leaves no digits of the "
             "covariances"
         )
 

@@ -70,7 +70,7 @@ cdef class EMM(Model):
         "": {"options": {"n_tokens": 6, "alpha": 0.2, "mu": 1.0, "sigma": 0.7, "kmax": 12}, "D": 6, "thin": 32}
     }
     OPTIONS = (
-        Count("n_tokens", None, "size of the vocabulary; null: that of the data", optional=True, least=1, most=MOST),
+        Count("n_tokens", None, "size of the vocabulary; null: as in the data", optional=True, least=1, most=MOST),
         Positive("alpha", 0.001, "symmetric Dirichlet concentration of the dictionaries"),
         *Entities.OPTIONS,
     )

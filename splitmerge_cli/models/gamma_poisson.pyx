@@ -5,8 +5,8 @@ x_id ~ Poisson(r_kd), r_kd ~ Gamma(shape, rate_d). With s_kd the sum of column d
     p(x | z) = prod_i prod_d 1 / x_id!  prod_k prod_d rate_d^shape (shape)_(s_kd) / (rate_d + n)^(shape + s_kd)
 
 and (rate_d + n)^(shape + s_kd) = rate_d^(shape + s_kd) (1 + n / rate_d)^(shape + s_kd). Of the first factor
-rate_d^shape cancels; the rest is a product over the counts, each by itself, whatever the partition. With a power zeta
-s_kd and n are zeta times as large, and 1 / x! has the power; (1 + zeta n / rate) is held as that of rate / zeta.
+rate_d^shape cancels; the rest is a product over single counts, whatever the partition. With a power zeta
+s_kd and n are zeta times as large, and 1 / x! has the power; (1 + zeta n / rate) is held for rate / zeta.
 
 Rows with exposures e_i have x_id ~ Poisson(e_i r_kd): the sum of the exposures of a cluster is in the place of n, and
 each count has a factor e_i, whatever the partition.
@@ -54,7 +54,7 @@ def find_rates(values, shape, rate, exposure=None):
     rate : None, float or sequence of float
         None: `shape` over the mean of each column, 1 for a column of zeros.
     exposure : ndarray of float64, optional
-        Of the rows: the mean is that of a count per unit.
+        Exposures of the rows: the mean is a count per unit.
 
     Returns
     -------
@@ -87,7 +87,7 @@ cdef class GammaPoisson(CountVectors):
     Parameters
     ----------
     x, **options
-        As of `CountVectors`. By default the mean of a rate's prior is that of its column.
+        As in `CountVectors`. By default the mean of a rate's prior is the mean of its column.
     exposure : ndarray of float64, shape (N,), optional
         Positive: what the counts of a row are per unit of.
 
@@ -220,7 +220,7 @@ cdef class GammaPoisson(CountVectors):
             self.slope[d * self.cap + k] = self.log_growth(self.size[k] + 1, d)
 
     cdef double log_rest_by_exposure(self, Py_ssize_t i, Py_ssize_t k, bint counted, double power) noexcept nogil:
-        """``log_rest`` where rows have exposures; its row has this power, that of the model or 1."""
+        """``log_rest`` if rows have exposures; its row has this power, the model's or 1."""
         cdef Py_ssize_t d
         cdef int64_t t
         cdef double own = self.grain * self.exposure[i] * power / self.zeta, total = 0.0

@@ -9,7 +9,7 @@ from splitmerge_cli.models.missing_cells cimport MissingCells
 
 @cython.final
 cdef class FullGaussian(DenseGaussian):
-    cdef MissingCells cells             # those of rows that lack some: a part of the state; None: no cell is missing
+    cdef MissingCells cells             # missing cells, a part of the state; None: no cell is missing
 
     cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
     cdef object psi(self)

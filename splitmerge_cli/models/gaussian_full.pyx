@@ -163,7 +163,7 @@ cdef class FullGaussian(DenseGaussian):
 
     def log_marginals(self, points, absent, mean, psi, Py_ssize_t n):
         """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
-        of freedom less those of the other columns. `psi`: Psi_n with the grain of one more point."""
+        of freedom less the other columns' degrees. `psi`: Psi_n with the grain of one more point."""
         cdef double kappa = self.kappa0 + n
         found = np.empty(len(points))
         for rows in slices(len(points), self.D):
@@ -220,7 +220,7 @@ cdef class FullGaussian(DenseGaussian):
         return factor @ factor.T
 
     def left_out_densities(self):
-        """Missing cells of the item are integrated out; those of the others are a part of the state."""
+        """Missing cells of the item are integrated out; missing cells of the others are a part of the state."""
         return super().left_out_densities() if self.cells is None else self.left_out_closed(self.labels, self.K)
 
     def left_out_closed(self, labels, Py_ssize_t K):
@@ -314,7 +314,7 @@ cdef class FullGaussian(DenseGaussian):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): those of the scales that are resampled, then the missing cells, row by row,
+        """ndarray of float64, shape (P, 1): the resampled scales, then the missing cells, row by row,
         from the middle of their column; None without any. Units are powers of two, so no bit is lost."""
         scales = DenseGaussian.parameters.__get__(self)
         if self.cells is None:

@@ -3,8 +3,8 @@ model.covariance=diag, or one for all, iso. The formulas are in ``dense_gaussian
 O(D K); a change of a cluster O(D).
 
 ``real_cells.pyx`` has the density of diag once more, by another arithmetic. There a column may lack cells: its number
-of cells, level and degree are its own, and tables by a number of cells are those of one column. Here all columns have
-n cells, and tables, level and degree are those of D columns together. One arithmetic for both would change the last
+of cells, level and degree are its own, and tables by a number of cells belong to one column. Here all columns have
+n cells, and tables, level and degree belong to D columns together. One arithmetic for both would change the last
 digits of stored chains of one model or the other.
 """
 cimport cython

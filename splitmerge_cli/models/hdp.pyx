@@ -2,7 +2,7 @@
 
 Items are the tokens i = 1..N, each a word w(i) in a document j(i); clusters are topics. Topics' distributions over
 words, Dirichlet(eta), and documents' mixtures of topics are integrated out; the weights beta_1, ..., beta_K of the
-topics, and beta_u, that of all topics without tokens, are part of the state:
+topics, and beta_u, the weight of all topics without tokens, are part of the state:
 
     pi(z, beta) = gamma^K beta_u^(gamma - 1) prod_k 1/beta_k . prod_j [prod_k <alpha0 beta_k>_{n_jk} / <alpha0>_{n_j}]
                   . prod_k DM(k)                                                      (docs/derivations-topics.md)
@@ -18,12 +18,12 @@ two exact ways. By *lists* the sum is taken in parts: topics that hold the word,
 loses its last token gives its weight back at once and keeps its number until the end of the scan, unless a new topic
 takes it.
 
-Cost of a token: topics that hold the word (at most its tokens), those of the document now and then, O(K) once for every
-K tokens; or all K topics, where that takes less.
-Memory: 4 bytes a token (label), some 11 for each pair of a word and a topic that holds it (or 4 V K, at most 24 a
-token), some 4 for each pair of a document and a topic in it, whatever K; 27 (V + J) for proposals; shared by the
-models of the same corpus, 4 bytes a token (word). Samplers that ask for the members of a topic: 8 bytes a token more
-(lists), 4 shared (document), and the tokens of the largest topic that was merged.
+Cost of a token: topics that hold the word (at most its tokens), topics of the document now and then, O(K) once for
+every K tokens; or all K topics, where that takes less. Memory: 4 bytes a token (label), some 11 for each pair of a word
+and a topic that holds it (or 4 V K, at most 24 a token), some 4 for each pair of a document and a topic in it, whatever
+K; 27 (V + J) for proposals; shared by the models of the same corpus, 4 bytes a token (word). Samplers that ask for the
+members of a topic: 8 bytes a token more (lists), 4 shared (document), and the tokens of the largest topic that was
+merged.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, log, log1p
@@ -102,7 +102,8 @@ cdef class HDP(HDPState):
                         "resampled", least=LEAST, most=MOST),
         PositiveOrGamma("alpha0", "gamma(1,1)", "concentration of the documents' mixtures: likewise; small: few topics "
                         "a document", least=LEAST, most=MOST),
-        Number("eta", 0.1, "pseudo-count of every word in a topic; small: topics of few words", least=LEAST, most=MOST),
+        Number("eta", 0.1, "pseudo-count of every word in a topic; small values: topics of few words", least=LEAST,
+               most=MOST),
     )
 
     cdef double *mass_of                # [cap] alpha0 beta_k; 0 of an emptied topic
@@ -150,7 +151,7 @@ cdef class HDP(HDPState):
 
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
         cdef Py_ssize_t i = first, end = first + n, until, j, t, changed = 0
-        # whether lists of members are made anew when they are asked for, in the place of one change after the other
+        # whether lists of members are rebuilt on request instead of changed step by step
         cdef bint relink = 4 * n > self.N or not self.listed
         cdef bint lanes
         cdef int64_t since = 0
@@ -468,8 +469,8 @@ cdef class HDP(HDPState):
         """Put the documents into topics, one after the other: a start for large corpora.
 
         Up to `settled` tokens: `K0` topics at random, then 150 collapsed scans, a refresh after each. Of a larger
-        corpus a uniform sample of a quarter of the documents starts so, by itself; the tokens of the others follow, in
-        a uniform order of the documents, each by equation 8 given the weights and all tokens placed before it; then
+        corpus a uniform sample of a quarter of the documents starts like this, alone; the tokens of the others follow,
+        in a uniform order of the documents, each by equation 8 given the weights and all tokens placed before it; then
         scans, a third of those that the sample ended with.
 
         Parameters
@@ -512,7 +513,7 @@ cdef class HDP(HDPState):
         return scans
 
     def _start_from_sample(self, Rng rng, K0, settled):
-        """Start a quarter of the documents by itself, and place the others; returns the scans that the quarter ended
+        """Start a quarter of the documents alone, and place the others; returns the scans that the quarter ended
         with."""
         word, start = self.shared[0].word, self.shared[0].start
         order, lengths = draw_permutation(rng, self.J), np.diff(start)

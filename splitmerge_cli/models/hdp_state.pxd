@@ -18,7 +18,7 @@ cdef class HDPState(Topics):
     cdef const int32_t *doc             # [N], or NULL: then documents are searched for
     cdef Py_ssize_t longest             # tokens of the longest document
     cdef WordCounts counts              # n_kw
-    cdef int32_t *pairs                 # [cap, 2] those of the word at hand
+    cdef int32_t *pairs                 # [cap, 2] pairs of the word at hand
     # -- lists of members, of models with samplers that ask for them
     cdef bint listed                    # they are up to date
     # -- weights and hyper-parameters

@@ -406,7 +406,7 @@ cdef class HDPState(Topics):
         self.n_doc_start[0] = 0
 
     cdef void enter(self, Py_ssize_t j) noexcept nogil:
-        """here and topics: those of document j; the topics not in order. `here` was all 0."""
+        """here and topics: of document j; the topics not in order. `here` was all 0."""
         cdef Py_ssize_t i
         cdef int32_t k
         self.n_topics = 0
@@ -652,7 +652,7 @@ cdef class HDPState(Topics):
         return k != last
 
     cdef void renumber(self, Py_ssize_t K) noexcept nogil:
-        """Tokens and counts of topic k < K become those of number[k]."""
+        """Tokens and counts of topic k < K move to number[k]."""
         cdef Py_ssize_t i
         for i in range(self.N):
             self.z[i] = self.number[self.z[i]]
@@ -740,7 +740,7 @@ cdef class HDPState(Topics):
 
     @property
     def hyperparameters(self):
-        """tuple of str: those of gamma and alpha0 that are resampled."""
+        """tuple of str: gamma and alpha0, if they are resampled."""
         return ("gamma",) * (self.gamma_shape > 0) + ("alpha0",) * (self.alpha0_shape > 0)
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:

@@ -6,9 +6,9 @@ n_kw) / (V eta + n_k), and all topics without tokens are one more, phi_uw = 1/V.
 ~ Dirichlet(a), a = alpha0 beta; of a training document, whose other tokens have their topics, a_k = alpha0 beta_k +
 n_jk. How far that is the model's own prediction, and what the methods converge to, is derived there.
 
-    completion     each predicted token by itself given the tokens that may be seen
-    left_to_right  all tokens jointly, unbiased: particles that draw all earlier topics anew before each token
-    sequential     the same without drawing them anew: linear in the document's length in place of quadratic
+    completion     each predicted token alone given the tokens that may be seen
+    left_to_right  all tokens jointly, unbiased: particles that draw all earlier topics again before each token
+    sequential     the same without drawing them again: linear in the document's length instead of quadratic
     fold_in        the tokens that theta was fitted to, scored once more: no held-out likelihood, far too good
 
 `read_new_documents`: everything but the state is integrated out, the words' distributions too. The tokens of the
@@ -17,8 +17,8 @@ document count in them, and it may open topics of its own.
     log_lik    a particle filter over the topics of the tokens, one after the other: unbiased before the logarithm
     mixture    Gibbs scans of the topics of the tokens
 
-One document at a time: memory is 8 (K + 1) bytes for each of its different words, and that of the particles, 8 (K +
-tokens) bytes each in the filter.
+One document at a time: memory is 8 (K + 1) bytes for each of its different words, and the memory of the particles, 8 (K
++ tokens) bytes each in the filter.
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
@@ -218,7 +218,7 @@ cdef class Reader(Documents):
 
     # -- completion and folding in
     cdef double complete(self, const uint8_t[::1] seen, const uint8_t[::1] predicted, Py_ssize_t scans) except? 1.0:
-        """Sum over the predicted tokens: log probability of each by itself, given the seen ones."""
+        """Sum over the predicted tokens: log probability of each alone, given the seen ones."""
         cdef Py_ssize_t t
         cdef double log_lik = 0.0
         with nogil:
@@ -276,7 +276,7 @@ cdef class Reader(Documents):
         return log_lik
 
     cdef double predict(self, Py_ssize_t t, bint redraw) noexcept nogil:
-        """p of token t in every particle, the topics before it drawn anew if asked for; returns their mean.
+        """p of token t in every particle, the topics before it drawn again on request; returns their mean.
 
         Not divided by the sum of a and the tokens before.
         """
@@ -556,17 +556,17 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
     alpha0, eta : float
         Concentration of the documents; parameter of the topics' symmetric Dirichlet prior.
     corpus_tokens : Tokens
-        Of the training documents. Read where words are held out.
+        Tokens of the training documents. Read where words are held out.
     heldout : Heldout
-        `by` word: the tokens held out of every training document; theta of a document is that of its own state.
+        `by` word: the tokens held out of every training document; theta of a document comes from its own state.
         `by` document: whole documents, of which `completion` sees the tokens marked `observed`.
     labels : ndarray of int32, shape (N,), or None
         Topics of the training tokens. Read where words are held out.
     method : str
-        ``completion``: predicts what is not observed, each token by itself given what is. Words held out: exact, no
+        ``completion``: predicts the unobserved tokens, each alone given the observed ones. Words held out: exact, no
         draw. Else theta's mean over `particles` Gibbs scans after as many of burn-in.
         ``left_to_right``: all tokens of a document together, unbiased (before the logarithm), from `particles`
-        particles that draw all earlier topics anew before each token: O(particles K n^2).
+        particles that draw all earlier topics again before each token: O(particles K n^2).
         ``sequential``: the same with topics drawn once: unbiased, O(particles K n), a larger variance for as many
         particles.
         ``fold_in``: theta fitted to all tokens, by scans as in completion, then the same tokens scored with it.
@@ -620,7 +620,7 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
 
 
 def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, seed, particles=0, scans=0):
-    """Log likelihoods and mixtures of new documents, each by itself, given one state.
+    """Log likelihoods and mixtures of new documents, each alone, given one state.
 
     Parameters
     ----------
@@ -638,7 +638,7 @@ def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, 
         Every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out
         does not depend on the others.
     particles : int
-        Of the filter; 0: no log likelihoods.
+        Particles of the filter; 0: no log likelihoods.
     scans : int
         Gibbs scans that are averaged, after as many of burn-in; 0: no mixtures.
 
@@ -715,7 +715,7 @@ def _stream(seed):
 
 
 def _check_state(K, weights, **parameters):
-    """Reject weights that are not those of K topics, and parameters that are not positive."""
+    """Reject weights that do not belong to K topics, and parameters that are not positive."""
     if np.shape(weights) != (K + 1,) or not np.isclose(np.sum(weights), 1.0) or np.min(weights) < 0.0:
         raise ValueError(f"weights: expected {K + 1} numbers of at least 0 that sum to 1, got {weights}")
     for name, value in parameters.items():

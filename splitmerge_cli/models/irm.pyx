@@ -5,7 +5,7 @@
 N+_kl and N-_kl count the edges and the missing edges between blocks k and l, each pair of nodes once. The product runs
 over k <= l; the printed k < l leaves out the pairs within a block.
 
-The likelihood of a block depends on the others: the model is *coupled*. Of a block by itself it counts the pairs within
+The likelihood of a block depends on the others: the model is *coupled*. For a block alone it counts the pairs within
 it. Scratch columns are staged in the place of live ones: what is counted in them has edges to the other live blocks and
 to the staged columns, and no other.
 
@@ -190,7 +190,7 @@ cdef class IRM(Coupled):
     cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
     cdef int64_t new_block              # what a node without edges adds as a block of its own
     cdef int64_t *score                 # [cap] of a scan
-    cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
+    cdef int8_t *changed                # [cap] row and column of `grown` to be recomputed
     cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
     cdef bint any_changed
     # the edges of one item
@@ -479,7 +479,7 @@ cdef class IRM(Coupled):
             lw[t] = gain * self.one + log(self.weight_of(k, k == own))
 
     cdef void renew(self) noexcept nogil:
-        """Compute anew what changed of `grown`."""
+        """Recompute the changed part of `grown`."""
         cdef Py_ssize_t d, k, cap = self.cap
         cdef int64_t *column
         cdef int64_t v, total

@@ -269,10 +269,10 @@ cdef class Lines(Uncollapsed):
                "times the noise's standard deviation over sigma1)", least=1e-30, most=1e30),
         Number("sigma1", 1.0, "standard deviation of the noise; noise=nig: root of its mean variance", least=1e-30,
                most=1e30),
-        Choice("noise", "known", "known, or nig: a variance of its own in every cluster, inverse gamma",
+        Choice("noise", "known", "known, or nig: every cluster has its own variance, with an inverse gamma prior",
                choices=("known", "nig")),
         Number("a0", 2.0, "noise=nig: shape of the variance's prior", least=1.0 + 1e-12, most=1e6),
-        Flag("conjugate", True, "true: lines integrated out; false: intercept and slope are kept and updated"),
+        Flag("conjugate", True, "true: lines are integrated out; false: intercept and slope are kept and updated"),
         Choice("refresh", "draw", "conjugate=false: draw them given their points, or metropolis",
                choices=("draw", "metropolis")),
         Count("steps", 5, "refresh=metropolis: steps of the random walk", least=1),
@@ -610,7 +610,7 @@ cdef class Lines(Uncollapsed):
         return self.log_lik_of(self.sums + k, self.size[k], self.theta + 3 * k)
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log likelihood of two clusters together; with parameters, those of b."""
+        """Log likelihood of two clusters together; with parameters, b's."""
         cdef line_sums s = self.sums[a]
         line_absorb(&s, self.sums + b)
         return self.log_lik_of(&s, self.size[a] + self.size[b], self.theta + 3 * b)
@@ -745,7 +745,7 @@ cdef class Lines(Uncollapsed):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (K, P): intercept, slope and, where the noise is unknown, its variance; None where
+        """ndarray of float64, shape (K, P): intercept, slope and, where the noise is unknown, its variance; None if
         they are integrated out."""
         if self.conjugate:
             return None

@@ -158,7 +158,7 @@ cdef class MissingCells:
     cdef void draw_row(self, DenseGaussian model, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean,
                        const double *precision, double *work) noexcept nogil:
         """Draw the missing cells of a row of cluster k given the others: normal, of precision the block of these
-        cells, P, and of mean that of the cluster less P^-1 times the other block times how far the others are from
+        cells, P, and of mean the cluster's less P^-1 times the other block times how far the others are from
         theirs. A draw beyond the reach is a rejected proposal."""
         cdef Py_ssize_t r, c, s, D = self.D, m = self.begin[row + 1] - self.begin[row]
         cdef const int32_t *column = self.column + self.begin[row]
@@ -217,7 +217,7 @@ cdef class MissingCells:
         return np.asarray(found)
 
     cdef object in_units(self, values, const double *units):
-        """Cells as ``in_data_units`` gives them, in units; a ValueError where one is out of reach."""
+        """Cells as ``in_data_units`` gives them, in units; a ValueError if one is out of reach."""
         cdef Py_ssize_t t, c
         cdef double[::1] cells = np.array(values)
         for t in range(self.n):

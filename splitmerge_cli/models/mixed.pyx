@@ -131,23 +131,24 @@ cdef class Mixed(Table):
         "full": {"options": _FIXED | {"covariance": "full"}},
         "diag, gaps": {"options": _FIXED, "gaps": 0.15},
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
+        "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
     }
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
         Positive("beta0", 0.5, "binary columns: pseudo-count of code 0"),
         Positive("alpha", 0.5, "categorical columns: pseudo-count of every level"),
-        Numbers("cuts", None, "ordinal columns: cuts between the levels, column after column; null: where the whole "
-                "column is standard normal", optional=True, least=-100.0, most=100.0),
+        Numbers("cuts", None, "ordinal columns: cuts between the levels, column after column; null: such that the "
+                "whole column is standard normal", optional=True, least=-100.0, most=100.0),
         Number("shape", 1.0, "count columns: shape of the rates' gamma prior", least=1e-3, most=1e6),
         Numbers("rate", None, "count columns: rate of that prior, a number or one per count column; null: shape over "
                 "the column's mean", optional=True, least=1e-9, most=1e9),
-        Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: that of "
-                "the data", optional=True, least=-1e100, most=1e100),
+        Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: the mean "
+                "of the data", optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
                         least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
         Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc "
-               "run and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
+               "run and sample also take auto: the one that predicts held-out rows best", choices=("diag", "full"),
                later=True),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"
@@ -212,7 +213,10 @@ cdef class Mixed(Table):
         cdef DenseGaussian joint
         if not reals.values.shape[1]:
             raise ValueError("model.tails=t: the table has no real column; expected model.tails=normal")
-        shape = FullGaussian if is_full else GappedGaussian if np.isnan(reals.values).any() else DiagonalGaussian
+        shape = FullGaussian
+        if not is_full:
+            by_cell = np.isnan(reals.values).any() or given["resolution"] != "none" and np.any(given["resolution"])
+            shape = GappedGaussian if by_cell else DiagonalGaussian
         joint = shape(reals.values, known, **{
             key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power", "tails")})
         self._hold(reals)
@@ -254,7 +258,7 @@ cdef class Mixed(Table):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
         cls._require(data)
         freeze(data.values)
-        return cls.build(data.values, data.types, None, settle_resolution(data, params))
+        return cls.build(data.values, data.types, None, settle_resolution(data, params, by_cell=True))
 
     @classmethod
     def build(cls, values, types, known, params):
@@ -273,7 +277,7 @@ cdef class Mixed(Table):
 
     @classmethod
     def with_defaults_of(cls, data, **params):
-        params = settle_resolution(data, params)
+        params = settle_resolution(data, params, by_cell=True)
         given = read_options("model", cls.OPTIONS, params)
         kinds, levels = types_of(data.values, data.types)
         columns = [column[~np.isnan(column)] for column in data.values.T]

@@ -50,7 +50,7 @@ def types_of(
 
 
 def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Numbers of the discrete columns, ordinal ones last, of those of counts, of reals, and the order in which reals
+    """Numbers of the discrete columns, ordinal ones last, of counts, of reals, and the order in which reals
     stand: those without missing cells first, since they share what depends on the number of cells."""
     nominal, ordinal, counts, reals = (
         [j for j, kind in enumerate(kinds) if kind in of]
@@ -109,7 +109,7 @@ def prepare(
     if columns is None:
         largest_constant = np.abs(constant).max()
     else:
-        # no less than that of any row
+        # no less than any row's
         highest = [int(columns.high[j]) for j in counts if columns.observed[j]]
         largest_constant = sum(log_factorials(np.array(highest, dtype=np.int64)).tolist()) + np.abs(np.log(units)).sum()
     constant_unit = float(resolution(largest_constant, total))

@@ -14,7 +14,7 @@ cdef class Normal(Scaled):
     cdef int shape_of                   # DIAG, ISO, FULL
     cdef Py_ssize_t per                 # dimensions that share a variance: iso D, else 1
     cdef double freedom                 # full: (D - 1) / 2, else 0
-    cdef double log_twos                # full: log of det(Psi0) over that of b0, else 0
+    cdef double log_twos                # full: log of det(Psi0) over det of b0, else 0
     cdef readonly double zeta           # power of the likelihood; kappa0, a_n and b_n are then those over zeta
     cdef double log_units              # sum of the logs of the columns' units
     cdef double log_b0                  # sum over dimensions of log b0, in units^2

@@ -26,13 +26,13 @@ HIERARCHICAL = Gamma(0.5, 0.5)
 RESOLUTION = Resolution("resolution", "auto", "the step to which real columns are recorded, a number or one per column,"
                         " 0: none; auto: found in each column of a table of your own, 0 where no value occurs twice",
                         later=True)
-POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run "
-               "takes auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
+POWER = Number("power", 1.0, "exponent of the likelihood (zeta of the coarsened posterior); 1 leaves it unchanged; "
+               "smcmc run takes auto, which reads it from a calibration curve", least=1e-6, most=1.0, later=True)
 """Option of conjugate models whose likelihood is a product over items given the parameters of their cluster."""
-TAILS = Choice("tails", "normal", "t: clusters have the tails of Student's t, by a weight of each row, its degrees of "
-               "freedom resampled", choices=("normal", "t"), later=True)
-SELECT = Flag("select", False, "covariance=diag: whether a column may be the same in all clusters; which ones is a "
-              "part of the posterior", later=True)
+TAILS = Choice("tails", "normal", "t: clusters have Student's t tails, by a weight for each row; the degrees of "
+               "freedom are resampled", choices=("normal", "t"), later=True)
+SELECT = Flag("select", False, "covariance=diag: a column may be the same in all clusters; which ones are is part "
+              "of the posterior", later=True)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
@@ -60,8 +60,8 @@ cdef class Normal(Scaled):
     OPTIONS = (
         *priors.OPTIONS,
         Choice("covariance", "diag", "diag: a variance per dimension; iso: one for all; full: a covariance matrix; "
-               "smcmc run and sample take auto, the one that predicts held-out rows best", choices=COVARIANCES),
-        Numbers("m0", None, "prior mean of the means, a number or one per column; null: that of the data",
+               "smcmc run and sample also take auto: the one that predicts held-out rows best", choices=COVARIANCES),
+        Numbers("m0", None, "prior mean of the means, a number or one per column; null: the mean of the data",
                 optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "the prior's weight on m0, in points; gamma(shape,rate): resampled", least=1e-9,
                         most=1e9, hierarchical=HIERARCHICAL),

@@ -1,6 +1,6 @@
 """Ordinal columns of a table (``mixed.pyx``): answers on a scale, the levels of which have an order.
 
-A cluster's answers are those of a normal number that is cut into levels: level v has the probability
+A cluster's answers are a normal number that is cut into levels: level v has the probability
 
     q_v(m, s) = Phi((c_(v+1) - m) / s) - Phi((c_v - m) / s)
 
@@ -170,12 +170,12 @@ cdef class OrderedLevels:
 
     cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
                           bint inverse) noexcept nogil:
-        """Log of the posterior mean of level r in this table, or of that of 1 / q, inverted."""
+        """Log of the posterior mean of level r in this table, or of the mean of 1 / q, inverted."""
         cdef double sum = sum_points(w, q + (r - self.before) * POINTS, inverse)
         return log(total / sum if inverse else sum / total)
 
     cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
-        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: that of an
+        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: of an
         answer that it counts, given the others, as Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
         cdef point_weights points
         cdef Py_ssize_t c, r

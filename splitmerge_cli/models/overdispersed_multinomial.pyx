@@ -1,4 +1,4 @@
-"""Mixture of Dirichlet-multinomial distributions: each row has shares of its own, drawn about those of its cluster.
+"""Mixture of Dirichlet-multinomial distributions: each row has its own shares, drawn around the shares of its cluster.
 
 Row i of cluster k has counts x_i1, ..., x_iD with total n_i: x_i ~ Multinomial(n_i, p_i), p_i ~ Dirichlet(a_k1, ...,
 a_kD). The sum A_k of the a_kd is the cluster's precision: A_k ~ Gamma(shape, rate), a_k / A_k ~ Dirichlet(alpha, ...,
@@ -102,7 +102,8 @@ cpdef int32_t draw_tables(Rng rng, double a, int32_t x) noexcept nogil:
 
 
 cdef inline double log_rise_of(double a, int32_t x) noexcept nogil:
-    """log of a (a + 1) ... (a + x - 1): of few factors that of their product, which is between 1e-300 and 1e160."""
+    """log of a (a + 1) ... (a + x - 1); with few factors the log of their product, which is between 1e-300 and
+    1e160."""
     cdef double product = a
     cdef int32_t j
     if x > FEW_CUSTOMERS or a > MOST_MULTIPLIED:
@@ -133,7 +134,7 @@ class _Rows:
         return np.bincount(self.row, of_entries, len(self.n))
 
     def log_density(self, a, precision):
-        """ndarray of float64, shape (n,): log Dirichlet-multinomial probability of each row; `a`: that of each count
+        """ndarray of float64, shape (n,): log Dirichlet-multinomial probability of each row; `a`: of each count
         that is not 0."""
         total = self.ways + gammaln(precision) - gammaln(precision + self.n)
         return total + self.sum(gammaln(a + self.count) - gammaln(a))
@@ -187,7 +188,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
     cdef double *shape_now              # [cap] of the posterior of its precision, given tables and exposures
     cdef double *rate_now               # [cap]
     cdef const int32_t *count           # [entries] the data, of which `value` holds the tables
-    cdef const int64_t *n               # [N] totals of the data, of which `total` holds those of tables
+    cdef const int64_t *n               # [N] totals of the data; `total` holds the totals of tables
     cdef const int64_t *ways            # [N] log number of orders of a row, in multiples of `ways_unit`
     cdef double ways_unit
     cdef int32_t *tables                # [entries] what `value`, `total` and `constant` point to
@@ -253,7 +254,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
         self.all_tables[i] = self.exposure[i] = self.log_terms[i] = 0
         if not self.n[i]:
             return
-        # a draw beyond the ends is put there: the density of what is so far out is as good as 0
+        # a draw beyond the ends is put there: the density so far out is practically 0
         self.exposure[i] = <int64_t> min(max(exposure / GRAIN, 1.0), <double> LONGEST_EXPOSURE)
         exposure = self.log_density(i, a) + GRAIN * self.exposure[i] * precision
         for t in range(self.start[i], self.start[i + 1]):
@@ -330,8 +331,8 @@ cdef class OverdispersedMultinomial(GivenTotals):
             a[d] = max(a[d] * scale, LEAST)
 
     cdef void propose_cluster(self, Rng rng, Py_ssize_t i) noexcept nogil:
-        """Draw a_kd for row i alone, behind those of the live clusters: by a coin from the prior, or as if tables and
-        exposure of the row were those of the start, a distribution that no state has a part in."""
+        """Draw a_kd for row i alone, after the live clusters': by a coin from the prior, or as if tables and
+        exposure of the row were the initial ones, a distribution that does not depend on the state."""
         cdef Py_ssize_t d
         cdef int64_t t
         cdef bint given = rng.draw_coin(0.5)
@@ -347,7 +348,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
         self.scale_shares(rng, self.K, tables, given * self.first_exposure(i))
 
     cdef double log_prior_over_proposal(self, Py_ssize_t i, const double *a) noexcept nogil:
-        """log density of a_kd under their prior, over that of ``propose_cluster``."""
+        """log density of a_kd under their prior, over the density of ``propose_cluster``."""
         cdef int64_t t
         cdef int32_t one
         cdef double tables = 0.0, own = self.first_exposure(i), total = own * sum_of(a, self.D)

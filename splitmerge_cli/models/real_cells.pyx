@@ -1,5 +1,5 @@
-"""Independent real columns of a table, any cell of which may be missing: those of ``mixed.pyx``, and the points of
-``gaussian.py`` with covariance=diag of which cells are missing.
+"""Independent real columns of a table, any cell of which may be missing: the columns of ``mixed.pyx``, and the points
+of ``gaussian.py`` with covariance=diag of which cells are missing.
 
 A missing cell has no factor, and n is the number of observed cells of the column in the cluster. With b_n as in
 ``dense_gaussian.pyx``, the predictive of one more cell is
@@ -173,7 +173,7 @@ cdef class RealCells:
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.R)
 
     cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil:
-        """Add the sums of other items to those of cluster k."""
+        """Add the sums of other items to the sums of cluster k."""
         absorb_reals(self.sums_of(k), self.squares_of(k), sum, square, self.R)
 
     cdef double scale(self, Py_ssize_t k, Py_ssize_t c, int64_t v, Py_ssize_t n, double *mean) noexcept nogil:

@@ -52,23 +52,25 @@ def find_resolution(column: ArrayLike) -> float:
     values, tied = cells[begins], np.diff(np.append(begins, len(cells))) > 1
     if not tied.any():
         return 0.0
-    at = int(tied.argmax())
-    shown = values[tied] if tied.sum() > 1 else values[max(at - 1, 0) : at + 2]
+    position = int(tied.argmax())
+    shown = values[tied] if tied.sum() > 1 else values[max(position - 1, 0) : position + 2]
     step = np.diff(shown).min()
-    steps = (cells - values[at]) / step
+    steps = (cells - values[position]) / step
     is_on_grid = np.abs(steps - np.rint(steps)) < OFF_GRID
     return float(step if 2 * is_on_grid.sum() >= len(cells) else np.diff(values).min())
 
 
-def settle_resolution(data: Any, params: dict[str, Any]) -> dict[str, Any]:
+def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) -> dict[str, Any]:
     """Return a model's options with the resolution that the data ask for.
 
     ``auto``, the default, is ``none`` for data that are not a table of the user's own. A model of an array has none
-    unless it is asked for; so has one with the tails of Student's t.
+    unless it is asked for; so has one with the tails of Student's t, except where these are `by_cell`: independent
+    columns of a `Mixed`.
     """
     if params.get("resolution", "auto") != "auto":
         return params
-    if not data.is_recorded or params.get("tails") == "t":
+    has_none = params.get("tails") == "t" and not (by_cell and params.get("covariance", "diag") == "diag")
+    if not data.is_recorded or has_none:
         return params | {"resolution": "none"}
     if data.scales is None:
         return params | {"resolution": "auto"}
@@ -82,31 +84,31 @@ def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
     return step if scale is None or not step else step * float(np.exp(np.nanmean(scale.log_jacobian(cells))))
 
 
-def resolutions_of(given: Any, D: int, columns: Iterable[ArrayLike] | None, what: str = "columns") -> Numbers:
+def resolutions_of(resolution: Any, D: int, columns: Iterable[ArrayLike] | None, items: str = "columns") -> Numbers:
     """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each,
-    None where they are not at hand and ``auto`` finds none.
+    None if they are not at hand and ``auto`` finds none.
 
     Raises
     ------
     ValueError
         For another number of values.
     """
-    if isinstance(given, str):
-        if given == "none" or columns is None:
+    if isinstance(resolution, str):
+        if resolution == "none" or columns is None:
             return np.zeros(D)
         return np.array([find_resolution(cells) for cells in columns])
-    found: Numbers = per_column("model.resolution", given, D, what)
-    return found
+    resolutions: Numbers = per_column("model.resolution", resolution, D, items)
+    return resolutions
 
 
-def per_column(key: str, value: Any, D: int, what: str = "columns") -> Any:
+def per_column(key: str, value: Any, D: int, items: str = "columns") -> Any:
     """A number or one per column as an array of D; None and a `Gamma` stay."""
     if value is None or isinstance(value, Gamma):
         return value
-    given = np.array(value, dtype=np.float64)
-    if given.shape not in ((), (D,)):
-        raise ValueError(f"{key}: expected a number, or one for each of {D} {what}, got {value}")
-    return np.broadcast_to(given, (D,)).astype(np.float64)
+    values = np.array(value, dtype=np.float64)
+    if values.shape not in ((), (D,)):
+        raise ValueError(f"{key}: expected a number, or one for each of {D} {items}, got {value}")
+    return np.broadcast_to(values, (D,)).astype(np.float64)
 
 
 def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
@@ -129,9 +131,9 @@ def prior_of(
     ----------
     covariance : str
     m0 : float, sequence of D floats, or None
-        Of the configuration.
+        m0 of the configuration.
     b0 : float, sequence of D floats, Gamma, or None
-        Of the configuration; a `Gamma`: the scale is that at the start.
+        b0 of the configuration; a `Gamma`: the scale is the one at the start.
     mean, variance, span : ndarray of float, shape (D,)
         Of the data: means from `centre`, variances, ranges.
     centre : ndarray of float, shape (D,)
@@ -172,12 +174,12 @@ def prior_of(
 
 
 def prior_options(
-    covariance: str, m0: Any, b0: Any, mean: Numbers, variance: Numbers, what: str = "columns"
+    covariance: str, m0: Any, b0: Any, mean: Numbers, variance: Numbers, items: str = "columns"
 ) -> dict[str, Any]:
     """The options m0 and b0 with numbers in the place of what is left to the data, so that another model's data change
     nothing."""
     D = len(mean)
-    m0, b0 = per_column("model.m0", m0, D, what), per_column("model.b0", b0, D, what)
+    m0, b0 = per_column("model.m0", m0, D, items), per_column("model.b0", b0, D, items)
     location, scale = prior_of(covariance, m0, b0, mean, variance, np.zeros(D), np.zeros(D))
     if isinstance(b0, Gamma):
         # in units of its own

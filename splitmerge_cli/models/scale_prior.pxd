@@ -16,9 +16,9 @@ cdef class ScalePrior:
     cdef const double *unit             # [n] what b0 is measured in: the variance of the column, in units^2
     cdef double log_unit                # sum of the logs of these variances, in the data's units
     cdef double least, most             # b0 is between these multiples of `unit`
-    cdef object held                    # the array of `unit`, and that of the squares of the columns' units
+    cdef object held                    # the array of `unit`, and the array of the squares of the columns' units
     cdef double *precision              # [n] sum over clusters of what b0 multiplies in the density of their variances
-    cdef double distance                # sum of what -kappa0 / 2 multiplies in that of their means
+    cdef double distance                # sum of what -kappa0 / 2 multiplies in the density of their means
 
     cdef void begin(self) noexcept nogil
     cdef void draw(self, Rng rng, double shapes, double means) noexcept nogil

@@ -8,7 +8,7 @@ clusters both are gamma again (docs/derivations.md, "Scales with a gamma prior")
     b0_d | . ~ Gamma(shape + K a, rate / s_d + sum_k p_kd),        kappa0 | . ~ Gamma(shape + K D / 2, rate + Q / 2)
 
 with a = a0 (full: a0 + (D - 1) / 2), p_kd the precision of column d in cluster k (full: entry d, d of the inverse
-covariance matrix; iso: that of all columns) and Q the sum over clusters of (mu_k - m0)' S_k^-1 (mu_k - m0). The model
+covariance matrix; iso: of all columns) and Q the sum over clusters of (mu_k - m0)' S_k^-1 (mu_k - m0). The model
 draws means and variances given the partition, adds them up here, and forgets them: they stay integrated out of all
 else.
 """
@@ -153,7 +153,7 @@ cdef class ScalePrior:
         """
         cdef Py_ssize_t d, wanted = self.n * self.of_b0 + self.of_kappa0
         given = as_numbers("parameters", values, wanted)
-        # whatever a chain may visit: the range of a draw is that of its own data
+        # whatever a chain may visit: a draw has the range of its own data
         if not (np.isfinite(given) & (given > 0.0)).all():
             raise ValueError(f"parameters: expected finite positive numbers, got {given}")
         if self.of_b0:

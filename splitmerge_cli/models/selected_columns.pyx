@@ -331,7 +331,7 @@ cdef class SelectedColumns(Table):
 
     @property
     def hyperparameters(self):
-        """tuple of str: those of the prior, and how many columns are in."""
+        """tuple of str: the prior's, and the number of selected columns."""
         return (*self.prior.hyperparameters, "informative")
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:

@@ -50,9 +50,10 @@ class Given:
     labels : ndarray of int64, shape (N,)
         Clusters, each number from 0 to K - 1 at least once.
     options : mapping
-        Of the model, none left to the data.
+        Options of the model, none left to the data.
     parameters : ndarray of float64 or None
-        Those that a state holds beside the partition, as a model's ``parameters``: resampled scales, missing cells.
+        The parameters that a state holds in addition to the partition, as a model's ``parameters``: resampled scales,
+        missing cells.
     known : int or None
         The items whose cells are known, the first ones, whose posterior parameters are drawn from; 0: from their prior;
         None: all.
@@ -221,8 +222,7 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     b0, kappa0, cells = _read_scales(given, D)
     weights, spread = np.ones((len(given.evidence), 1)), np.ones((len(given.z), 1))
     if of.get("tails") == "t":
-        nu, weights, cells = _draw_weights(rng, given, cells)
-        spread = np.sqrt(0.5 * nu / rng.gamma(0.5 * nu, 1.0, spread.shape))
+        weights, spread, cells = _draw_weights(rng, given, cells)
     # of one column all are one model, whose missing cells no state holds
     covariance = of["covariance"] if D > 1 or len(cells) else "diag"
     if covariance == "full" and len(given.evidence):
@@ -276,7 +276,7 @@ def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
 
 
 def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
-    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError where it was recorded without."""
+    """b0, kappa0 and the missing cells of a state, those that it holds; ValueError if it was recorded without."""
     b0, kappa0 = given.options["b0"], given.options["kappa0"]
     rest = np.empty(0) if given.parameters is None else np.asarray(given.parameters, dtype=np.float64).ravel()
     for name in ("b0", "kappa0"):
@@ -289,14 +289,24 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
     return b0, kappa0, rest
 
 
-def _draw_weights(rng: Rng, given: Given, state: Array) -> tuple[float, Array, Array]:
-    """Degrees of freedom, weights of the known rows ``[n, 1]`` and what else a state holds; drawn without a state."""
-    n = len(given.evidence)
-    if not n and given.parameters is None:
-        return float(rng.choice(DEGREES)), np.ones((0, 1)), state
+def draw_tails(rng: Rng, n: int) -> Array:
+    """Degrees of freedom and weights of n rows from their prior."""
+    nu = float(rng.choice(DEGREES))
+    return np.append(nu, rng.gamma(0.5 * nu, 2.0 / nu, n))
+
+
+def _draw_weights(rng: Rng, given: Given, state: Array) -> tuple[Array, Array, Array]:
+    """Weights of the known rows ``[n, 1]``, standard deviations of the rows that are drawn, and what else a state
+    holds. Given no rows, a state has the weights of those that are drawn, or they come from their prior."""
+    n, N = len(given.evidence), len(given.labels)
+    if not n:
+        weights = (draw_tails(rng, N) if given.parameters is None else state)[1 : 1 + N]
+        return np.ones((0, 1)), 1.0 / np.sqrt(weights[slice(None) if given.rows is None else given.rows, None]), state
     if len(state) < 1 + n:
         raise ValueError("trace.partitions: the partitions were recorded without the weights of rows")
-    return float(state[0]), state[1 : 1 + n, None], state[1 + n :]
+    half = 0.5 * float(state[0])
+    spread = np.sqrt(half / rng.gamma(half, 1.0, (len(given.z), 1)))
+    return state[1 : 1 + n, None], spread, state[1 + n :]
 
 
 def _fill(x: Any, cells: Array, known: int) -> Any:
@@ -418,7 +428,7 @@ def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:
 
 
 def simulate_words(rng: Rng, given: Given) -> Any:
-    """Documents as long as these, their words those of topics: a `Corpus`, whose other tokens are those that are."""
+    """Documents as long as these, their words drawn from topics: a `Corpus`, whose other tokens stay."""
     corpus = given.data.values
     words = np.array(corpus.tokens.words)
     words[slice(None) if given.rows is None else given.rows] = draw_words(

@@ -174,7 +174,7 @@ cdef enum:
 
 
 def _canonical(x):
-    """The points as csr_array whose columns of a row ascend, None where they are such; a ValueError for what are no
+    """The points as csr_array whose columns of a row ascend, None if they are such; a ValueError for what are no
     points."""
     points = scipy.sparse.csr_array(x)
     if len(points.shape) != 2 or 0 in points.shape:

@@ -1,4 +1,4 @@
-"""A figure made again: its runs in a new folder, and its claims beside those that were kept."""
+"""Make a figure again: its runs in a new folder, and its claims compared with the kept ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ FAILED = (BEYOND, DIFFERS, ABSENT)
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure made again beside what was kept of it.
+    """A figure made again, compared with the kept one.
 
     A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and that
     of now (`verdict_again`), and `outcome`.
@@ -104,5 +104,5 @@ def reproduce_again(
     """Make figures in a folder of their own: the status of `reproduce`, and the claims of those drawn."""
     status = reproduce(names, scale, out, workers, config_dir, edition)
     paths = {name: out / figures_folder(edition) / f"{name}-claims.csv" for name in names}
-    remedy = f"{command(names, scale, out, config_dir, edition)} makes it anew"
+    remedy = f"{command(names, scale, out, config_dir, edition)} makes it again"
     return status, {name: read_claims(path, remedy) for name, path in paths.items() if path.is_file()}

@@ -74,7 +74,7 @@ def write(
     told: dict[str, dict[str, Any]] = {}
     folders: dict[str, str] = {}
     for name, runs in found.items():
-        drawn = Manifest(manifest_of(results / FOLDER, name), f"smcmc plot {name} draws it anew")
+        drawn = Manifest(manifest_of(results / FOLDER, name), f"smcmc plot {name} draws it again")
         drawn.check_all()
         files = {f"{FOLDER}/{one}": drawn.path.parent / one for one in [*drawn.names, drawn.path.name]}
         if known[name].compute:
@@ -108,7 +108,7 @@ def _find_stored(
     claims = results / FOLDER / f"{name}-claims.csv"
     if not claims.is_file() or not manifest_of(results / FOLDER, name).is_file():
         return None
-    drawn_at = set(read_claims(claims, f"smcmc plot {name} draws it anew")["scale"])
+    drawn_at = set(read_claims(claims, f"smcmc plot {name} draws it again")["scale"])
     return finished.find(known[name], scale, results) if drawn_at == {scale} else None
 
 

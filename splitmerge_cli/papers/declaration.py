@@ -1,4 +1,4 @@
-"""How figures are declared: those of a paper, with its citation, and comparisons across papers.
+"""How figures are declared: the figures of a paper, with its citation, and comparisons across papers.
 
 A paper is a folder with ``paper.py``, which says ``PAPER = Paper(...)``, ``claims.csv`` and ``errata.csv``, modules
 that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (those of the first five papers are in

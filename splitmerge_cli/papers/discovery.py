@@ -57,9 +57,9 @@ def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
         there already.
     """
     found = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
-    beside = places(config_dir)
+    folders = places(config_dir)
     if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
-        import_beside(beside)
+        import_beside(folders)
         own = _own(file)
         if own.key in found:
             raise ConfigError(f"{file}: key={own.key}: expected a key that no other paper has")
@@ -87,7 +87,7 @@ def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
 
 
 def _read_plugin(name: str, own: Sequence[str]) -> FigureSet:
-    """The paper that a distribution adds by this name; `own`: those of the package."""
+    """The paper that a distribution adds by this name; `own`: the papers of the package."""
     plugins.check_name("paper", name, own)
     found = _read_declaration(plugins.load("paper", name))
     if found.key != name:

@@ -18,7 +18,7 @@ class Drawing:
     ----------
     figure : matplotlib.figure.Figure
     plotted : pandas.DataFrame
-        What is plotted, in long form; written beside the picture.
+        The plotted numbers, in long form; written next to the picture.
     verdicts : sequence of Verdict
         On the claims that the paper makes with this figure.
     notes : str

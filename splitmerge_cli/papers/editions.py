@@ -25,7 +25,7 @@ def shift_seeds(job: Sequence[str], edition: int, default: int) -> list[str]:
     Parameters
     ----------
     job : sequence of str
-        ``KEY=VALUE``. A seed that is an interpolation follows that of the chains.
+        ``KEY=VALUE``. A seed that is an interpolation follows the seed of the chains.
     edition : int
         1 at least.
     default : int
@@ -54,7 +54,7 @@ def kept_folder(folder: Path, edition: int) -> Path:
 
 
 def kept_editions(folder: Path) -> list[int]:
-    """Numbers of the later editions that have a folder within that of the first, in order."""
+    """Numbers of the later editions that have a folder within the first's, in order."""
     return _numbers(folder, None)
 
 

@@ -30,7 +30,7 @@ FOLDER = "experiment"
 
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
-    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``."""
+    """The file of an experiment: in the folder of a paper, in the user's folder, or in ``conf``."""
     folders = [each.folder for each in discovery.figure_sets(config_dir)]
     folders += [] if config_dir is None else [Path(config_dir)]
     places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
@@ -117,7 +117,7 @@ def _jobs_of(
 def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
     """A job with generated data in place of the published ones, where those are absent.
 
-    A job names its published set; one that names no data has the only one, that of the experiment.
+    A job names its published set; one that names no data has the experiment's only one.
     """
     of_experiment = len(stand_ins) == 1 and not any(override.startswith("data=") for override in job)
     for instead in stand_ins:

@@ -280,7 +280,7 @@ def drop_pictures(folder: Path, names: Sequence[str], scale: str) -> None:
 @lru_cache(maxsize=4)
 def _read_unchanged(folder: Path, written: int, size: int) -> Mapping[str, Any]:
     """The index of a folder, which a page of all figures would read for each of them; `written`, `size`: of the file,
-    another of which is read anew."""
+    another of which is read again."""
     return read_index(folder)
 
 
@@ -310,7 +310,7 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
 def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
     """Name the rules that have changed since figures were kept, see `splitmerge_cli.papers.rules.changes`.
 
-    Figures of which no rules were kept, those of an index of format 2, are passed over.
+    Figures without kept rules (an index of format 2) are passed over.
     """
     digests = {index["figures"][name].get("rules") for name in names} - {None}
     now = rules(config_dir) if digests else {}
@@ -338,8 +338,8 @@ def _entry(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def _check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
-    """Compare a file with its digest; what writes it anew."""
-    remedy = f"smcmc keep {name} --to {folder} writes it anew"
+    """Compare a file with its digest; the error names the command that writes it again."""
+    remedy = f"smcmc keep {name} --to {folder} writes it again"
     if any(find_damage(folder, {"figures": {name: {"files": {file: entry["files"][file]}}}})):
         raise DamagedRun(folder / file, remedy)
     return remedy

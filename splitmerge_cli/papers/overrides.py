@@ -1,7 +1,7 @@
 """Other settings in place of the chosen ones: ``smcmc reproduce ID --with KEY=VALUE``.
 
 Every run of a figure that has the key takes the value, and the claims are judged by the same rules. A run's identity
-follows from its settings, so such runs lie beside the others; what is drawn of them has a folder of its own, which no
+follows from its settings, so such runs are next to the others; their pictures have their own folder, which no
 edition, report or archive reads.
 """
 

@@ -83,12 +83,12 @@ def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
     """A file of a figure, checked to be what was written; None where the figure was not drawn."""
     if not (folder / file).is_file():
         return None
-    return Manifest(manifest_of(folder, name), f"smcmc plot {name}{where} draws it anew").check(file)
+    return Manifest(manifest_of(folder, name), f"smcmc plot {name}{where} draws it again").check(file)
 
 
 def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
     path = _find_drawn(folder, name, f"{name}-claims.csv", where)
-    return None if path is None else read_claims(path, f"smcmc plot {name}{where} draws it anew")
+    return None if path is None else read_claims(path, f"smcmc plot {name}{where} draws it again")
 
 
 def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> Markup:

@@ -125,7 +125,7 @@ def _plan(
     edition: int,
     overrides: Sequence[str],
 ) -> tuple[dict[str, list[tuple[str, ...]]], set[tuple[str, ...]]]:
-    """Return the runs of every figure, each once, and those of them whose seconds count."""
+    """Return the runs of every figure, each once, and the runs whose seconds count."""
     wanted, timed = {}, set()
     for name in names:
         which = name, scale, out, needs_stand_in(name, scale, config_dir), config_dir, edition
@@ -209,7 +209,7 @@ def draw_figure(
     """
     draw = function_of(entry, entry.draw)
     if entry.compute:
-        remedy = f"{command([entry.id], scale, out, config_dir)} computes it anew"
+        remedy = f"{command([entry.id], scale, out, config_dir)} computes it again"
         table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
         drawing: Drawing = draw(pd.read_csv(table, keep_default_na=False))
     else:

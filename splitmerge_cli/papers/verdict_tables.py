@@ -1,4 +1,4 @@
-"""Verdicts as tables: those of the files ``ID-claims.csv`` and ``ID-units.csv``, and for a terminal."""
+"""Verdicts as tables: the files ``ID-claims.csv`` and ``ID-units.csv``, and tables for a terminal."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ COLUMNS: dict[str, str] = {
     "reason": "explanation",
     "statement": "claim.statement",
 }
-"""Columns of ``ID-claims.csv``, and what they have of a `Verdict`; the scale is that of the figure."""
+"""Columns of ``ID-claims.csv``, and the part of a `Verdict` that each holds; the scale belongs to the figure."""
 NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
 WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
 """Columns that may be empty."""

@@ -1,4 +1,4 @@
-"""Priors of partitions, one file each, found by themselves; ``model.prior=NAME`` chooses one for any mixture.
+"""Priors of partitions, one file each, found automatically; ``model.prior=NAME`` chooses one for any mixture.
 
 A prior is a subclass of `Prior` or `TablePrior` with a ``NAME``, in a module of this package, compiled or not: a file
 in this folder, or in one that was added to this package's ``__path__``; or a class that an installed distribution names
@@ -26,8 +26,8 @@ def priors() -> dict[str, type[Prior]]:
 
 @cache
 def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
-    found = plugins.load_classes("prior") | _find_own(folders)
-    return {name: found[name] for name in sorted(found)}
+    prior_by_name = plugins.load_classes("prior") | _find_own(folders)
+    return {name: prior_by_name[name] for name in sorted(prior_by_name)}
 
 
 def _check_usable(name: str) -> None:
@@ -39,28 +39,28 @@ def _check_usable(name: str) -> None:
 
 def unusable() -> dict[str, str]:
     """Priors of other distributions that cannot be used, and why."""
-    found = {}
+    reasons = {}
     for name in plugins.entry_points("prior"):
         try:
             _check_usable(name)
         except plugins.PluginError as error:
-            found[name] = str(error)
-    return found
+            reasons[name] = str(error)
+    return reasons
 
 
 @cache
 def _find_own(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
-    found: dict[str, type[Prior]] = {}
+    prior_by_name: dict[str, type[Prior]] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, Prior) and value.__module__ == module.__name__:
-                if (other := found.get(value.NAME)) is not None and other is not value:
+                if (other := prior_by_name.get(value.NAME)) is not None and other is not value:
                     raise ValueError(f"priors {other.__module__} and {value.__module__} are both called {value.NAME}")
                 # one without a name is a model's own, or abstract
                 if value.NAME:
-                    found[value.NAME] = value
-    return found
+                    prior_by_name[value.NAME] = value
+    return prior_by_name
 
 
 def specification(prior: str) -> "Specification":
@@ -107,14 +107,14 @@ class PriorOption(Option):
                 raise OutOfRange(str(error)) from error
         if match is None or match[1] not in priors():
             raise ValueError
-        given = {}
+        options = {}
         # commas within brackets of an option's own value divide nothing
         for part in filter(None, re.split(r"\s*,\s*(?![^()]*\))", match[2] or "")):
             key, _, text = part.partition("=")
-            given[key.strip()] = _number(text.strip())
+            options[key.strip()] = _number(text.strip())
         cls = priors()[match[1]]
         try:
-            read = read_options(match[1], cls.OPTIONS, given)
+            read = read_options(match[1], cls.OPTIONS, options)
         except (TypeError, ValueError) as error:
             raise OutOfRange(str(error)) from error
         return Specification(match[1], tuple(read.items()))
@@ -131,6 +131,6 @@ def _number(text: str) -> Any:
 
 OPTIONS = (
     PositiveOrGamma("concentration", 1.0, "of the Chinese restaurant process; gamma(shape,rate): resampled"),
-    PriorOption("prior", "crp", "prior of the partition; smcmc list priors says what there is"),
+    PriorOption("prior", "crp", "prior of the partition; smcmc list priors lists them"),
 )
 """Options of every mixture."""

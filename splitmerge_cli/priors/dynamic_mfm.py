@@ -5,7 +5,7 @@ Of m components each has the Dirichlet parameter gamma = alpha / m. Given m
     p(z | m) = m! / (m - K)! Gamma(alpha) / Gamma(alpha + N) prod_k Gamma(n_k + alpha / m) / Gamma(alpha / m)
 
 which has the form of every prior here; with m summed out it has not. So m is a hyper-parameter of the chain's state,
-drawn anew given the sizes of the clusters. Source: Frühwirth-Schnatter et al. (2021), sections 2 and 3.
+drawn again given the sizes of the clusters. Source: Frühwirth-Schnatter et al. (2021), sections 2 and 3.
 """
 
 from math import lgamma
@@ -27,7 +27,7 @@ class DynamicMixtureOfFiniteMixtures(TablePrior):
     concentration : float or Gamma
         alpha, the sum of the Dirichlet parameters; a `Gamma`: its prior, under which it is resampled.
     components : CountPrior
-        Of the number of components, which is at most 10^9.
+        Prior of the number of components, which is at most 10^9.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class DynamicMixtureOfFiniteMixtures(TablePrior):
     """
 
     NAME = "dynamic_mfm"
-    OPTIONS = (CountPriorOption("components", "bnb(1,4,3)", "prior of the number of components, as that of mfm"),)
+    OPTIONS = (CountPriorOption("components", "bnb(1,4,3)", "prior of the number of components, as in mfm"),)
 
     def tables(self, concentration: float, **options: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log g(n) and log f(K) given the number of components, for 0 to N; entry 0 is not read."""

@@ -8,8 +8,8 @@ u_N is the probability that a sum is N. mu is negative binomial without 0 (ESC-N
 
     mu(m) = Gamma(m + r) / (Gamma(r) m!) (1 - p)^r p^m / (1 - (1 - p)^r)
 
-Source: Betancourt, Zanella and Steorts (2022), sections 3 and 4. The prior of N items is not that of the first N of
-more items: it says how all the items that there are fall into clusters.
+Source: Betancourt, Zanella and Steorts (2022), sections 3 and 4. The prior of N items differs from the prior of the
+first N of more items: it says how all the items that there are fall into clusters.
 """
 
 from functools import lru_cache
@@ -53,17 +53,17 @@ def log_renewal(log_mu: NDArray[np.float64]) -> float:
     as mu is long have one value, all that follow have it.
     """
     N, m = len(log_mu) - 1, np.arange(1, len(log_mu))
-    given, log_x = log_mu[1:], 0.0
-    if np.exp(given).sum() < 0.5:
+    log_rest, log_x = log_mu[1:], 0.0
+    if np.exp(log_rest).sum() < 0.5:
         # the log of the sum is convex in log x, and not negative here: Newton's steps stay on this side
-        log_x = float((-given / m).min())
+        log_x = float((-log_rest / m).min())
         for _ in range(100):
-            terms = np.exp(given + log_x * m)
+            terms = np.exp(log_rest + log_x * m)
             step = log(terms.sum()) * terms.sum() / (terms @ m)
             log_x -= step
             if step < 1e-15 * log_x:
                 break
-    mu = np.exp(given + log_x * m)
+    mu = np.exp(log_rest + log_x * m)
     long = int(np.flatnonzero(mu > 1e-18)[-1]) + 1
     if long * N > _MOST_PRODUCTS:
         last = invert_series(np.concatenate([[1.0], -mu]))[N]

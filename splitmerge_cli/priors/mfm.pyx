@@ -110,7 +110,7 @@ cdef class MixtureOfFiniteMixtures(Prior):
     concentration : float or Gamma
         gamma, the Dirichlet parameter of a component's weight; a `Gamma`: its prior, under which it is resampled.
     components : CountPrior
-        Of the number of components.
+        Prior of the number of components.
 
     Examples
     --------

@@ -90,13 +90,13 @@ class Builder:
         Parameters
         ----------
         number : int
-            Of their generator.
+            Number of their generator.
         lag : int
             Iterations by which the first is ahead.
         coupling : str
-            Of draws of a cluster, as of `CoupledChains`.
+            Coupling of the draws of a cluster, as in `CoupledChains`.
         powers : sequence of float
-            Of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
+            Powers of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Builder:
             )
 
     def _temper(self, model: Model, rng: Rng, powers: Sequence[float] = ()) -> Tempering:
-        """Replicas of a chain under powers of the likelihood, spread evenly where they are not given."""
+        """Replicas of a chain under powers of the likelihood, spread evenly if they are not given."""
         spec = self.spec
         options, key = spec.model.options, f"tempering.levels={spec.tempering.levels}"
         if not has_powers(spec):

@@ -43,7 +43,7 @@ class Pooled:
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
-    """Such an estimate ``[N]`` for each chain that recorded some, where the truth is known."""
+    """Such an estimate ``[N]`` for each chain that recorded some, if the truth is known."""
 
 
 def clusterings_of(
@@ -55,7 +55,7 @@ def clusterings_of(
     ----------
     recorder : Recorder
     outcomes : sequence of mapping
-        Of the chains.
+        Outcomes of the chains.
     pooled : Pooled, optional
         The estimate over all chains.
     why_not : str, optional
@@ -157,7 +157,7 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
 
 
 def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
-    """The partitions ``[M, N]`` of a finished run whose clusters are joined, as ``gap`` asks; None where they are not.
+    """The partitions ``[M, N]`` of a finished run whose clusters are joined, as ``gap`` asks; None if they are not.
 
     See `splitmerge_cli.runs.grouping.join_draws`.
     """

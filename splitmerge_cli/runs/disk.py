@@ -22,7 +22,7 @@ DISK_SHARE = 0.5
 def recorded_bytes(
     spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Bytes of the rows that the chains of a run record, by table; none where a budget alone ends them.
+    """Bytes of the rows that the chains of a run record, by table; none if a budget alone ends them.
 
     The list of a row is taken to have as many values as it can have.
 
@@ -48,7 +48,7 @@ def recorded_bytes(
 
 
 def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
-    """Raise a `ConfigError` where the run of the folder `path` would record more than a share of the disk's free space.
+    """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
 
     Parameters
     ----------

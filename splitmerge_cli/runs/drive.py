@@ -196,7 +196,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                     break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
-                # where nobody asks for looks, one now and then is printed
+                # if nobody asks for looks, one now and then is printed
                 if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):
                     last_said = time.monotonic()
                     progress.say(describe_look(asdict(last_look), asdict(spec.until)))
@@ -360,7 +360,7 @@ def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
 
 
 def check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
-    """Raise a `RunError` where the trace of a chain has a density that is no number."""
+    """Raise a `RunError` if the trace of a chain has a density that is no number."""
     finite = np.isfinite(rows["log_joint"])
     if not finite.all():
         at = int(np.argmin(finite))

@@ -166,7 +166,7 @@ def _join(
 
 
 def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:
-    """Posterior means of the weights of rows, over late draws of all chains; None where rows have no weights."""
+    """Posterior means of the weights of rows, over late draws of all chains; None if rows have no weights."""
     draws = [rows.parameters for rows in late.values() if rows.parameters is not None]
     if plan.spec.model.options.get("tails") != "t" or not draws:
         return None
@@ -247,7 +247,7 @@ def _modes(
     trace: Mapping[str, NDArray[Any]], late: Mapping[int, NDArray[np.int32]], outcomes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
     """Groups of chains that stay near different partitions, the highest log joint first; for one group kinds of
-    partitions between which its chains move seldom; None where there is one of these, too."""
+    partitions between which its chains move seldom; None if there is one of these, too."""
     if len(late) < len(outcomes):
         return None
     series = second_half(trace)

@@ -51,7 +51,7 @@ def of_data(digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def file_digest(key: str, path: str, data: "DataSource") -> str | None:
-    """SHA-256 of the file that `key` names; None where it is missing, which its reader reports.
+    """SHA-256 of the file that `key` names; None if it is missing, which its reader reports.
 
     If `data` reads folders of texts, also the digest of such a folder.
     """
@@ -161,7 +161,7 @@ def complete(path: Path) -> Run | None:
 
 
 def is_done(path: Path) -> bool:
-    """Whether a finished run is at `path`, with all its files; raises `DamagedRun` where one is damaged."""
+    """Whether a finished run is at `path`, with all its files; raises `DamagedRun` if one is damaged."""
     return complete(path) is not None
 
 

@@ -15,7 +15,7 @@ MOST_NAMES = 10
 
 def find_informative(path: Path, columns: Sequence[str], iterations: Sequence[int]) -> dict[str, float] | None:
     """Probability of each column that it tells clusters apart: its share of the recorded states in the second halves
-    of the chains, which made so many `iterations`; None where none was recorded."""
+    of the chains, which made so many `iterations`; None if none was recorded."""
     file = path / f"{schema.PARTITIONS}.parquet"
     if not file.exists():
         return None

@@ -82,7 +82,7 @@ class Plan:
         return self.spec.resume and is_done(self.path)
 
     def require_writable(self) -> None:
-        """Raise a `ConfigError` where the folder of the run cannot be made, or nothing written to it."""
+        """Raise a `ConfigError` if the folder of the run cannot be made, or nothing written to it."""
         try:
             require_writable(self.path)
         except OSError as error:

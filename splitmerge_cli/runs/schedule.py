@@ -27,7 +27,8 @@ class Schedule:
     ----------
     samplers : list of Sampler
     weights : sequence of float or None
-        Of the first samplers: one of them, drawn by weight, makes a step, then each of the others. None: each does.
+        Weights of the first samplers: one of them, drawn by weight, makes a step, then each of the others. None: each
+        does.
     """
 
     samplers: list[Sampler]

@@ -6,8 +6,8 @@
     RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, and a last one       q of the last scan
 
 Sources: Wang & Russell 2015, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and
-van Rossum et al. 2018, section 2.2 (sequential, in a uniform order, beside the anchors); Jain and Neal 2004 (restricted
-Gibbs).
+van Rossum et al. 2018, section 2.2 (sequential, in a uniform order, next to the anchors); Jain and Neal 2004
+(restricted Gibbs).
 """
 from libc.math cimport NAN, log
 

@@ -6,7 +6,7 @@ of i and the block of j launch the split or the merge; every other block goes, a
 then single items follow. The walk, its probability and the ratio are in ``reconfiguration.pyx``, the history in
 ``core/history.pyx``.
 
-As printed it is exact for fixed (i, j, z_a, z_b), if the reverse computes c and all else anew from z*, both share one
+As printed it is exact for fixed (i, j, z_a, z_b), if the reverse recomputes c and all else from z*, both share one
 relabelling, and equation 17 is kept. `variant=sarm` (section 3.6.2) launches alike and moves no blocks.
 Cost: the walk visits every item twice, O(N) restricted choices and O(n) full ones; a block of the n inside items is
 scored as a whole.
@@ -37,7 +37,7 @@ cdef class ARM(Reconfiguration):
     """Adaptive reconfiguration moves."""
 
     OPTIONS = (
-        Choice("variant", "arm", "arm, or sarm: without moves of whole blocks", choices=("arm", "sarm")),
+        Choice("variant", "arm", "arm, or sarm: the same without moves of whole blocks", choices=("arm", "sarm")),
         *ADAPTATION,
         *Reconfiguration.OPTIONS,
     )

@@ -11,14 +11,14 @@ those that both put with j on j's; the rest by fair coins. Then t restricted sca
 Cost of a move: (t + 1) n predictives.
 
 With the same pair, the allocations of Dahl and Newcomb 2022: the pair is more likely the nearer its share of
-co-clustering in the history is to 1/2, and the other items are put beside i or j one after the other, in a uniform
+co-clustering in the history is to 1/2, and the other items are put with i or j one after the other, in a uniform
 order,
 
     sams         with probability proportional to the side's size times the predictive of the item   (Dahl 2003)
     similarity   with probability proportional to 1 + the sum, over the items of the side, of how many of z_a and z_b
                  join the item with them: twice the similarity, estimated from two draws. No predictives.
 
-Neither reads z, so q is that of the present sides, and the ratio that of `sams`.
+Neither reads z, so q is the probability of the present sides, and the ratio is the same as in `sams`.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t

@@ -3,7 +3,7 @@
 Two items i and j are drawn, by a distribution that does not depend on the state. The items of their clusters are then
 updated in turn, `scans` times, each among few of the partitions that a Gibbs update could reach:
 
-    another item m, i and j apart       the cluster of i, or that of j
+    another item m, i and j apart       the cluster of i, or of j
     another item m, i and j together    no choice
     i, together with j or alone         the cluster of j, or a cluster of its own
     i, apart from j and not alone       no choice

@@ -63,7 +63,7 @@ cdef class CoupledClusters:
 
     cdef void couple(self, Stream stream, const uint64_t *key, double *work, double *theta,
                      double *log_weight) noexcept nogil:
-        """Record the parameters and weights that have been drawn for all clusters, or put those of the other chain, or
+        """Record the parameters and weights that have been drawn for all clusters, or put the other chain's, or
         their reflection, in their place."""
         cdef Py_ssize_t k, K = self.model.K, size = self.parameters.size, held = self.parameters.posterior_size
         cdef double below

@@ -30,8 +30,8 @@ cdef double LOG_2 = log(2.0)
 cdef enum:
     SPLIT, MERGE                        # MOVES
 
-Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities, formula (that "
-                 "of coins, whatever the allocation) or one", choices=("formula", "one"))
+Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities: formula (as "
+                 "for coins, whatever the allocation) or one", choices=("formula", "one"))
 
 
 cdef class Dyadic(SplitMerge):

@@ -20,7 +20,7 @@ cdef class Gibbs(Sampler):
     """
 
     OPTIONS = (
-        Choice("scan", "full", "full: a step updates every item in turn; site: one item, uniformly",
+        Choice("scan", "full", "full: a step updates every item in turn; site: one item, drawn uniformly",
                choices=("full", "site")),
         *Sampler.OPTIONS,
     )

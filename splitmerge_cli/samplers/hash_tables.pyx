@@ -39,13 +39,13 @@ ctypedef fused number:
     uint8_t
 
 
-READING = Choice("reading", "table", "how an item is drawn: table (of one drawn table's bucket) or union (of the "
+READING = Choice("reading", "table", "how an item is drawn: table (from one table's bucket) or union (from the "
                  "buckets of all tables)", choices=("table", "union"))
 BITS = Count("bits", 10, "K of the paper: bits of a table's code", least=1, most=MOST_BITS)
 TABLES = Count("tables", 10, "L of the paper", least=1)
-CENTRE = Flag("centre", True, "hash x less the mean of the items")
-SEED = Count("tables_seed", 0, "of the projections; fixed on purpose: the tables are part of the kernel", most=1 << 62)
-CACHE = Count("cache", 1 << 20, "mode=as_printed: probabilities of collision to keep", least=1, most=1 << 30)
+CENTRE = Flag("centre", True, "hash items after subtracting their mean")
+SEED = Count("tables_seed", 0, "seed of the projections, fixed because the tables are part of the kernel", most=1 << 62)
+CACHE = Count("cache", 1 << 20, "mode=as_printed: number of collision probabilities to keep", least=1, most=1 << 30)
 
 
 cdef class HashTables:
@@ -62,7 +62,7 @@ cdef class HashTables:
     centre : bool
         Project x - mean; without it, data of one sign have nothing in opposite buckets.
     seed : int
-        Of the directions.
+        Seed of the directions.
 
     Raises
     ------
@@ -98,7 +98,7 @@ cdef class HashTables:
 
     @property
     def codes(self):
-        """ndarray of int32, shape (N, tables): the items' codes, hashed anew; -1 where an item has no direction."""
+        """ndarray of int32, shape (N, tables): the items' codes, hashed again; -1 if an item has no direction."""
         codes = np.empty((self.N, self.tables), dtype=np.int32)
         mean = np.zeros(self.D) if self.mean is None else self.mean
         if scipy.sparse.issparse(self.vectors):
@@ -386,7 +386,7 @@ cdef class HashSums:
 
 
 cdef class Collisions:
-    """Probability 1 - (1 - p^K)^L that two items share a bucket in one of L tables drawn anew, each with K bits.
+    """Probability 1 - (1 - p^K)^L that two items share a bucket in one of L fresh tables, each with K bits.
 
     p of equation 2 is stored for as many pairs as there is room for (section 3.2.2).
 
@@ -503,7 +503,7 @@ cdef double of_cosine(double cosine) noexcept nogil:
 
 
 cdef class Estimates:
-    """Equation 11: the log likelihood of a cluster from those of its items that its mean finds in the tables,
+    """Equation 11: the log likelihood of a cluster from the items that its mean finds in the tables,
 
         sum over i in S of log p(x_i) / Pr_i,        Pr_i = 1 - (1 - p^K)^L of x_i and the mean,
 
@@ -519,7 +519,7 @@ cdef class Estimates:
         self.chances, self.tables = chances, tables
         self.unions = HashSums(tables, "union")
         held = tables.starts[:-1]
-        # a bucket has the code of any of its items; the buckets of a table follow those of the table before
+        # a bucket has the code of any of its items; the buckets of a table follow the previous table's
         member = tables.members[held]
         table = np.searchsorted(np.cumsum(_members_by_table(tables)), held, side="right")
         self.firsts = np.searchsorted(table, np.arange(tables.tables + 1)).astype(np.int32)

@@ -1,4 +1,5 @@
-"""All clusters proposed anew, whatever they are now: an independence sampler (Tierney 1994), between moves of `sams`.
+"""Propose all clusters from scratch, whatever they are now: an independence sampler (Tierney 1994), between moves of
+`sams`.
 
 Where the number of clusters K is part of the state with a factor K^-N, as in the entity/mention model, clusters that
 are one split or merge away from a mode may lie many nats below it, and so may all those between two modes. A move in
@@ -8,7 +9,8 @@ the probability of the cluster that item i takes,
 
     q(K', S') = prod_i h_i / (K' H),  H = 1 + 1/2 + ... + 1/D,  D = min(kmax, max(N, 1000))
 
-and q(K, S) is that of the present state in the same order. Exact log ratio, the order being one of both directions:
+and q(K, S) is the probability of the present state in the same order. Exact log ratio, the order being one of both
+directions:
 
     target      log pi'/pi
     number      log K' - log K
@@ -37,7 +39,7 @@ cdef enum:
     SPLIT, MERGE, ALL                   # MOVES
 
 cdef enum:
-    NUMBER = 5                          # TERMS, behind those of the frame
+    NUMBER = 5                          # TERMS, after the frame's
 
 FEW = 1000
 """So many clusters are proposed however few items there are, where the model allows them."""
@@ -57,7 +59,7 @@ cdef class Independence(SplitMerge):
     """
 
     OPTIONS = (
-        Number("share", 0.2, "share of steps that propose all clusters anew; the others split or merge, as sams does",
+        Number("share", 0.2, "share of steps that propose all clusters from scratch; the others are sams moves",
                least=0.0, most=1.0),
         *SplitMerge.OPTIONS,
     )

@@ -15,8 +15,8 @@ so that the exact ratio of Metropolis and Hastings is
 
     R = Z_S(x) / Z_S(y)
 
-Each move needs one sum, since that of the state it ends in is the first of the next. So that sums stay in the range of
-a double, sqrt(t) is 1e125 above t = 1e250 and 1e125 t below 1e-250, which is a balancing function, too.
+Each move needs one sum, because the sum of the state it ends in is the first of the next. So that sums stay in the
+range of a double, sqrt(t) is 1e125 above t = 1e250 and 1e125 t below 1e-250, which is a balancing function, too.
 
 Cost: for each move, Gibbs weights of all items of the block, O(K) predictives each.
 """
@@ -63,7 +63,7 @@ cdef class LocallyInformed(Sampler):
     """
 
     OPTIONS = (
-        Count("items", 32, "items of a block, drawn with replacement; where there are no more: all of them", least=1),
+        Count("items", 32, "items of a block, drawn with replacement; all items if there are no more", least=1),
         Count("moves", 4, "moves within a block", least=1),
         Choice("balancing", "barker", "balancing function of the ratio t of densities: sqrt, barker, t/(1 + t), or "
                "min, min(1, t)", choices=BALANCING),
@@ -85,7 +85,7 @@ cdef class LocallyInformed(Sampler):
     cdef Py_ssize_t n                   # items of a block
     cdef int32_t *items                 # [n]
     cdef double *sums[2]                # [n] of each item of the block the sum of g: at present, and after the move
-    cdef int now                        # which of the two is that of the present state
+    cdef int now                        # which of the two belongs to the present state
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)

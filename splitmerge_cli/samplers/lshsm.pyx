@@ -5,7 +5,7 @@ An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unl
 
     paired, paired_sequential
         u and v decide, as the pair of a dyadic move does: in one cluster it is split between them, in two these are
-        merged. The probability of (u, v) does not depend on the state, so it cancels, and the ratio is that of the
+        merged. The probability of (u, v) does not depend on the state, so it cancels, and the ratio is the ratio of the
         dyadic move (``dyadic.pyx``), with the other items allocated by coins or one after the other.
     sums
         Algorithm 1: unlike items of one cluster, a smart split by coins; unlike items of two clusters, a dumb merge of
@@ -52,7 +52,7 @@ cdef enum:
     SMART_SPLIT, DUMB_MERGE, SMART_MERGE, DUMB_SPLIT    # MOVES
 
 cdef enum:
-    PAIR = 5                            # TERMS behind those of SplitMerge
+    PAIR = 5                            # TERMS after SplitMerge's
     DUMB
     ESTIMATE
 
@@ -72,8 +72,8 @@ cdef class LSHSM(SplitMerge):
                "Algorithm 1", choices=("paired", "paired_sequential", "sums")),
         READING, BITS, TABLES, CENTRE, SEED,
         *SplitMerge.OPTIONS,
-        Choice("likelihood", "marginal", "mode=as_printed: of the clusters, marginal (exact) or lss, the estimate of "
-               "equation 11 (dense points of model=gaussian, diag or iso)", choices=("marginal", "lss")),
+        Choice("likelihood", "marginal", "mode=as_printed: likelihood of the clusters: marginal (exact) or lss, the "
+               "estimate of equation 11 (dense points of model=gaussian, diag or iso)", choices=("marginal", "lss")),
         CACHE,
     )
     MOVES = ("smart_split", "dumb_merge", "smart_merge", "dumb_split")
@@ -289,7 +289,7 @@ cdef class LSHSM(SplitMerge):
 
     # -- P+ and P-, cluster by cluster, in item order: functions of the state, however it was reached
     cdef void gather_sides(self, bint merging) noexcept nogil:
-        """Set group to the items of side A, then those of side B, the anchors among them, each in item order."""
+        """Set group to the items of side A, then of side B, including the anchors, each in item order."""
         cdef Py_ssize_t t, b, i = self.sides.i, j = self.sides.j
         cdef int32_t h
         if merging:

@@ -5,7 +5,7 @@ their prior H:
 
     P(c_i = c) proportional to  n_c p(y_i | theta_c),  and  (alpha / m) p(y_i | theta_a) of each auxiliary component
 
-When the item is alone, its own parameters are those of the first auxiliary component and m - 1 others are drawn. The
+When the item is alone, its own parameters become the first auxiliary component and m - 1 others are drawn. The
 algorithm's last step, an update of theta_c given the items of c, is the sampler `refresh`.
 
 Where the parameters are integrated out, the m components are alike, and count as one of weight alpha: the algorithm is
@@ -27,8 +27,8 @@ cdef class Neal8(Sampler):
     """
 
     OPTIONS = (
-        Count("m", 3, "auxiliary components", least=1),
-        Choice("scan", "full", "full: a step updates every item in turn; site: one item, uniformly",
+        Count("m", 3, "number of auxiliary components", least=1),
+        Choice("scan", "full", "full: a step updates every item in turn; site: one item, drawn uniformly",
                choices=("full", "site")),
         *Sampler.OPTIONS,
     )

@@ -9,7 +9,7 @@ its n_from, and proposes to put it into the other, of n_to:
 Accepted, the direction stays; rejected, it is reversed; where there is no item to move it is reversed with nothing
 drawn. One of the two clusters may be empty, in the end as in the beginning: the two are then one.
 
-The first cluster of the pair is that of an item drawn uniformly. Where empty clusters are kept, the second is any other
+The first cluster of the pair holds an item drawn uniformly. Where empty clusters are kept, the second is any other
 one, uniformly. Elsewhere, of K clusters, it is each other one with probability 1/K, none (a new one) with 1/(K + 1),
 and else the step is null: so a pair has the same probability after its two clusters were made one, or one was made two.
 As no lifted move changes that probability, and a lifted move leaves the posterior of state and direction as it is, a
@@ -52,15 +52,15 @@ cdef class Nonreversible(Sampler):
 
     Notes
     -----
-    Term `sizes`: the choice of the item among those of its cluster, there and back. A lifted move without an item to
+    Term `sizes`: the choice of the item within its cluster, there and back. A lifted move without an item to
     move counts as null.
     """
 
     OPTIONS = (
-        Count("moves", 0, "the most lifted moves of a step, how many is drawn uniformly; 0: twice as many as the two "
-              "clusters have items"),
-        Count("directions", 0, "how many are kept from step to step, for the pairs of clusters to share by a hash; 0: "
-              "none, a step draws its own", most=2**24, later=True),
+        Count("moves", 0, "largest number of lifted moves of a step, drawn uniformly; 0: twice the items of the two "
+              "clusters"),
+        Count("directions", 0, "number of directions kept between steps, which pairs of clusters share by a hash; 0: "
+              "none, each step draws its own", most=2**24, later=True),
         *Sampler.OPTIONS,
     )
     MOVES = ("move",)
@@ -96,7 +96,7 @@ cdef class Nonreversible(Sampler):
     def couples(self):
         """Not where directions are kept: (bool, reason)."""
         if self.options["directions"]:
-            return False, "directions are kept beside the partition, which do not meet; expected sampler.directions=0"
+            return False, "the state also holds directions, which do not meet; expected sampler.directions=0"
         return super().couples()
 
     def enumerates(self):
@@ -104,7 +104,7 @@ cdef class Nonreversible(Sampler):
         return not self.options["directions"]
 
     def own_state(self):
-        """dict: the directions that are kept, as bits in hexadecimal digits; None where a step draws its own."""
+        """dict: the directions that are kept, as bits in hexadecimal digits; None if a step draws its own."""
         return {"directions": np.packbits(self.kept).tobytes().hex()} if len(self.kept) else None
 
     def set_own_state(self, value):

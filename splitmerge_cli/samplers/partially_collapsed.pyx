@@ -17,7 +17,7 @@ token may open one, never come back.
 
 *Collapsed.* So the number of topics changes in the second part alone: a Gibbs scan (equation 8) of a share of the
 tokens, in a row from a uniform place on, the first following the last. Without it (``share=0``) the sampler is not
-irreducible, and needs others beside it.
+irreducible, and needs other samplers as well.
 
 Magnusson, Jonsson, Villani and Broman (2018), "Sparse partially collapsed MCMC for parallel inference in topic models",
 draw phi for a fixed number of topics; Terenin, Magnusson, Jonsson and Draper (2019), "Pólya urn latent Dirichlet
@@ -123,12 +123,12 @@ cdef class PartiallyCollapsed(Sampler):
 
     Notes
     -----
-    The move `labels` counts tokens as proposed and those that changed their topic as accepted; `collapsed` those of the
-    collapsed scan. What a step does depends neither on ``threads`` nor on which thread does what.
+    The move `labels` counts tokens as proposed, and as accepted if they changed their topic; `collapsed` the tokens of
+    the collapsed scan. What a step does depends neither on ``threads`` nor on which thread does what.
     """
 
     OPTIONS = (
-        Number("share", 0.05, "share of the tokens that a collapsed scan updates then: there topics open and "
+        Number("share", 0.05, "share of the tokens that a collapsed scan then updates, in which topics open and "
                "close", least=0.0, most=1.0),
         *Sampler.OPTIONS,
     )
@@ -450,7 +450,7 @@ cdef class PartiallyCollapsed(Sampler):
         self.set_share(w, k)
 
     cdef Py_ssize_t draw_topic(self, Worker w, Py_ssize_t i, double u) noexcept nogil:
-        """A topic of all, by u: few are all weighed; of many those of the document, then all by their weights."""
+        """A topic of all, by u: few are all weighed; among many the document's, then all by their weights."""
         cdef Py_ssize_t t, k, own = self.topics.z[i], v = self.topics.word[i]
         cdef const double *row = self.phi + 8 * self.blocks * v
         cdef double total = 0.0, share, mine, rest

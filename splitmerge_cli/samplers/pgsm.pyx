@@ -1,4 +1,4 @@
-"""Particle Gibbs split-merge (Bouchard-Côté, Doucet and Roth 2017): the clusters of two items are drawn anew, as one
+"""Particle Gibbs split-merge (Bouchard-Côté, Doucet and Roth 2017): the clusters of two items are drawn again, as one
 cluster or as two, by a conditional sequential Monte Carlo sampler that keeps the present sides as one of its paths.
 
 Two anchors i and j, uniform. Their clusters, n other items in a uniform order, become one cluster M or two, A with i
@@ -11,14 +11,14 @@ When the effective number of particles falls below `threshold` times their numbe
 for the particle that follows the present sides. Z, the product of the mean weights, estimates the sum of gamma over all
 splits. One of the paths is the next state:
 
-    merged=counted    all particles split; M is one more path, of weight gamma(M), beside particle k with Z w_k / sum(w)
+    merged=counted    all particles split; M is a further path, of weight gamma(M); particle k has Z w_k / sum(w)
     merged=drawn      each particle draws whether it merges i and j, as in the paper; here by a fair coin
 
     selection=gibbs         a path by weight, the present one included; as in the paper
     selection=forced        another path l by weight, accepted with (W - w_c) / (W - w_l), c the present one, W the sum
                             of all (Liu 1996; Chopin and Singh 2015)
     selection=metropolis    one cluster for two, or two for one: accepted with the summed weight of the paths with as
-                            many over that of the others, then one of them by weight
+                            many over the number of the others, then one of them by weight
 
 All leave the posterior as it is, with any number of particles and any threshold. One particle, counted and not gibbs,
 is `sams`. Counted, by metropolis and without ancestors, the summed weight is at least the target of the present sides
@@ -66,14 +66,14 @@ cdef class PGSM(SplitMerge):
     """
 
     OPTIONS = (
-        Count("particles", 2, "particles, that which follows the present sides among them", least=1, most=64),
+        Count("particles", 2, "number of particles, one of which follows the present sides", least=1, most=64),
         Number("threshold", 0.0, "ancestors are drawn when the effective number of particles falls below this share of "
                "their number; 0: never", least=0.0, most=1.0),
-        Choice("merged", "counted", "how one cluster comes in: counted (a path beside the particles, with its exact "
+        Choice("merged", "counted", "how one cluster is proposed: counted (one more path, with its exact "
                "weight) or drawn (each particle draws whether it merges, as in the paper; by a fair coin)",
                choices=("counted", "drawn")),
-        Choice("selection", "metropolis", "how a path is taken: metropolis (from one cluster to two and back, accepted "
-               "or not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
+        Choice("selection", "metropolis", "how a path is chosen: metropolis (from one cluster to two and back, "
+               "accepted or not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
                choices=("metropolis", "forced", "gibbs")),
         *SplitMerge.OPTIONS,
     )
@@ -106,7 +106,7 @@ cdef class PGSM(SplitMerge):
     cdef double *to_a                   # [P] probability of side A, of a class
     cdef double *w                      # [2 P + 1] weights of an item by column, or of the particles
     cdef double *option                 # [P + 1] log weights of the paths
-    cdef double *others                 # [P] those of all but one
+    cdef double *others                 # [P] weights of all but one
     cdef int32_t *offspring             # [P]
     cdef int8_t *side                   # [N, P] whether the item is on side A
     cdef int8_t *ancestor               # [N, P] that were drawn before the item, where `renewed`
@@ -169,8 +169,8 @@ cdef class PGSM(SplitMerge):
         return self.take_a_path()
 
     cdef bint survives_without_weights(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
-        """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least that of the one
-        that follows the present sides, of whose weight their target is a part, over P."""
+        """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least the weight of
+        the one that follows the present sides, of whose weight their target is a part, over P."""
         cdef bint is_whole = self.on[SELECTION] and self.on[START] and self.on[STEPS]
         if not (self.is_bounded and is_whole and self.rng.role == ALONE):
             return True
@@ -202,7 +202,7 @@ cdef class PGSM(SplitMerge):
             self.lw[p] = 0.0 if self.counted or not self.splits[p] else log_start
 
     cdef double log_start(self, Py_ssize_t clusters) noexcept nogil:
-        """log target of the anchors in two of this many clusters less that of them in one."""
+        """log target of the anchors in two of this many clusters less the log target of them in one."""
         cdef int32_t[3] columns
         cdef int32_t[2] sizes
         cdef Py_ssize_t s
@@ -340,7 +340,7 @@ cdef class PGSM(SplitMerge):
                         self.of_class[p] = <int32_t> c
 
     cdef void copy_sides(self, Py_ssize_t source, Py_ssize_t to) noexcept nogil:
-        """The columns of a class become those of another."""
+        """The columns of a class become the columns of another."""
         cdef Py_ssize_t s, first = self.model.K + 1
         for s in range(2):
             self.model.copy_column(first + 2 * source + s, first + 2 * to + s)

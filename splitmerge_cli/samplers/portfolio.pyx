@@ -13,10 +13,11 @@ and b items. Every `EVERY` steps, from sums in which older moves count less,
 
 and once, when learning ends, n: moves have the part `share` of the work of a step and of a Gibbs scan, N K predictives.
 So each sampler has at least the share `floor` of the work of moves. For reversible kernels that bounds what is lost:
-the asymptotic variance of a mean times the work is at most 1/s_m times that of sampler m alone, but for the variance
-under the posterior (docs/derivations.md). Work is counted, not timed, so that a chain does not depend on the machine.
+the asymptotic variance of a mean times the work is at most 1/s_m times the value of sampler m alone, except for the
+variance under the posterior (docs/derivations.md). Work is counted, not timed, so that a chain does not depend on the
+machine.
 
-The change for a unit of work stands for the expected squared jump of Pasarica and Gelman (2010). Cost: that of the
+The change for a unit of work stands for the expected squared jump of Pasarica and Gelman (2010). Cost: the cost of the
 moves.
 """
 from libc.math cimport fabs, isnan
@@ -74,7 +75,7 @@ cdef int64_t sum_accepted(Sampler one) noexcept nogil:
 
 cdef move_t MOVE = <move_t> move_of, STEP = <move_t> step_of
 
-cdef double OVERHEAD = 50.0             # work of a move beside that for items and clusters
+cdef double OVERHEAD = 50.0             # work of a move in addition to items and clusters
 cdef double OF_TOPICS = 2.0             # and for each token, where clusters have weights
 cdef double KEPT = 0.8                  # part of what was counted that is kept at a change of the weights
 
@@ -95,13 +96,13 @@ cdef class Portfolio(Sampler):
 
     Notes
     -----
-    The moves that are counted are named after the samplers; the seconds of a step are those of its last one.
+    The counted moves are named after the samplers; the seconds of a step belong to its last one.
     """
 
     OPTIONS = (
-        Count("learning", 200, "steps in which the weights and the number of moves are learned; then they stay",
+        Count("learning", 200, "number of steps in which the weights and the number of moves are learned",
               most=1_000_000),
-        Count("moves", 5, "moves of a step, until a number is learned", least=1, most=MOST_MOVES),
+        Count("moves", 5, "moves per step until the number is learned", least=1, most=MOST_MOVES),
         SCANS,
         Flag("relabel", True, "srm: visit the items in a new random order in every move, not in item order"),
         Number("floor", 0.05, "least share of the work of moves of each sampler", least=0.0, most=1.0 / len(MEMBERS)),
@@ -125,8 +126,8 @@ cdef class Portfolio(Sampler):
     cdef Py_ssize_t M, n_moves
     cdef int64_t learning, steps        # steps that are to be learned from; made
     cdef double floor
-    cdef double overhead                # work of a move beside that for items and clusters
-    cdef double ratio                   # work of a step over that of a Gibbs scan
+    cdef double overhead                # work of a move in addition to items and clusters
+    cdef double ratio                   # work of a step over the work of a Gibbs scan
 
     def __init__(self, model, rng, **options):
         cdef Py_ssize_t m

@@ -11,7 +11,7 @@ Items i and j are in one cluster (a split) or in two (a merge). *Inside* are the
    probability 1 when others have come in (equation 17): without this rule two paths lead to one partition.
 
 The path from z to z* is unique, so T(z* | z) is the product of its steps' probabilities, and the reverse is the same
-walk from z*, with everything computed anew from z*, forced to z. One relabelling (the ranks) supports both. Exact
+walk from z*, with everything recomputed from z*, forced to z. One relabelling (the ranks) supports both. Exact
 ratio:
 
     q(z*) T(z | z*) / (q(z) T(z* | z))                                                     (equation 8)
@@ -234,7 +234,7 @@ cdef class Reconfiguration(Sampler):
         return 0
 
     cdef int move_outside(self, Py_ssize_t h, bint split) except -1 nogil:
-        """Lines 8 to 15 (Algorithm 3: 12 to 19): its own cluster, or that of i or of j."""
+        """Lines 8 to 15 (Algorithm 3: 12 to 19): its own cluster, or the cluster of i or of j."""
         cdef int32_t[3] options
         cdef Py_ssize_t chosen, forced = -1, m = 3 if split else 2
         cdef int32_t own = self.model.z[h]

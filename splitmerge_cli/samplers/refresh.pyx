@@ -1,7 +1,7 @@
-"""Updates of what a chain's state holds beside the partition: parameters of clusters, hyper-parameters of the prior.
+"""Updates of the state other than the partition: parameters of clusters, hyper-parameters of the prior.
 
-*parameters*: those of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
-step of Neal's algorithm 8; Jain and Neal 2007). Of normal mixtures with b0 or kappa0 resampled: those of every cluster
+*parameters*: of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
+step of Neal's algorithm 8; Jain and Neal 2007). In normal mixtures with b0 or kappa0 resampled: of every cluster
 are drawn, then b0 and kappa0 given them, and they are forgotten (``models/scale_prior.pyx``).
 *concentration* of the Chinese restaurant process: Escobar and West (1995), section 6:
 

@@ -3,7 +3,7 @@
 The competitor ("SM") in Wang and Russell 2015, Luo and Shrivastava 2018 and Herlau et al. 2014.
 
 Two anchors, i and j. In one cluster: split it; in two: merge them. The launch state puts the other items by fair coins
-beside i or j, then t restricted Gibbs scans; the proposed split is one more scan, whose probability is q; a merge
+with i or j, then t restricted Gibbs scans; the proposed split is one more scan, whose probability is q; a merge
 scores the scan that would lead back to the present split. Exact ratio of a split K -> K+1; a merge is the inverse:
 
     Delta (K+1) / q(A, B given launch)    EMM, predictive alone
@@ -28,7 +28,7 @@ cdef class RGSM(SplitMerge):
 
     OPTIONS = (
         SCANS,
-        Count("r", 1, "split-merge tries in a step", least=1),
+        Count("r", 1, "number of split-merge tries in a step", least=1),
         Count("g", 1, "full Gibbs scans after a step, with schedule=full_scan"),
         *SplitMerge.OPTIONS,
     )

@@ -33,7 +33,7 @@ cdef class SDDS(SmartMoves):
     """Smart-dumb/dumb-smart sampler."""
 
     OPTIONS = (
-        Choice("kernel", "both", "ssdm: smart split/dumb merge alone; smds: smart merge/dumb split alone; both: one of "
+        Choice("kernel", "both", "ssdm: only smart split/dumb merge; smds: only smart merge/dumb split; both: one of "
                "the two, uniformly, in each step", choices=KERNELS),
         *SmartMoves.OPTIONS,
     )

@@ -9,7 +9,7 @@ independently of each other:
 Only finitely many components have a weight above a threshold. Weights and parameters are forgotten after the step, so
 that it leaves the collapsed posterior of the partition invariant; the acceptance probability is 1.
 
-*Weights.* Under the priors that are supported those of the clusters and the sum of all others are, given the partition,
+*Weights.* Under the supported priors the weights of the clusters and the sum of all others are, given the partition,
 independent gamma numbers, up to the scale of all, on which no label depends (Pitman 1996):
 
     w_k   gamma(n_k + g)                         a cluster with n_k items
@@ -19,16 +19,16 @@ independent gamma numbers, up to the scale of all, on which no label depends (Pi
 with g = 0 and r the concentration in the Dirichlet process; with m components, each of Dirichlet parameter g,
 r = (m - K) g. So no component has a number, and none must be exchanged with another: where sticks are broken in the
 order of the labels the weights fall with it, and Papaspiliopoulos and Roberts (2008) need moves that switch labels. To
-draw the weights given the partition is to draw that order anew.
+draw the weights given the partition is to draw that order again.
 
 *Thresholds.* The components that have a weight above u are known once u is above what is left of the rest, so sticks
-are broken as far as the lowest threshold needs. A threshold is found by going down the weights from that of the item's
-component: it is above the next one with probability 1 - w_next / w. What is left of the rest counts as a weight.
+are broken as far as the lowest threshold needs. A threshold is found by going down the weights from the weight of the
+item's component: it is above the next one with probability 1 - w_next / w. What is left of the rest counts as a weight.
 
-Cost: a pass of O(N T) densities of T components above a threshold, fewer where those of a component are far below the
-best after some coordinates, and the statistics of all clusters anew. Memory: 16 bytes an item, and of each component
-whose weight is known its drawn parameters and 350 bytes. Their number grows with the concentration c: some
-c log(rest / u) for the lowest threshold u.
+Cost: a pass of O(N T) densities of T components above a threshold, fewer if the densities of a component are far below
+the best after some coordinates, and the statistics of all clusters again. Memory: 16 bytes an item, and of each
+component whose weight is known its drawn parameters and 350 bytes. Their number grows with the concentration c: some c
+log(rest / u) for the lowest threshold u.
 """
 from libc.math cimport INFINITY, expm1, log, log1p
 from libc.stdint cimport int32_t
@@ -53,7 +53,7 @@ cdef double MOST_CONCENTRATION = 1000.0
 
 
 cdef int compare_weights(const void *one, const void *other) noexcept nogil:
-    """Order components by their weights, the largest first; those of the same weight by where they are."""
+    """Order components by their weights, the largest first, equal weights by position."""
     cdef const component_t *a = <const component_t *> one
     cdef const component_t *b = <const component_t *> other
     if a.log_weight != b.log_weight:
@@ -200,7 +200,7 @@ cdef class Slice(Sampler):
         return 0
 
     cdef Py_ssize_t count_above(self, double log_weight, Py_ssize_t n) noexcept nogil:
-        """Count those of the first n components whose weight is at least this."""
+        """Count how many of the first n components have at least this weight."""
         cdef Py_ssize_t low = 0, high = n, middle
         while low < high:
             middle = (low + high) // 2
@@ -234,7 +234,7 @@ cdef class Slice(Sampler):
                 s += 1
 
     cdef void order_items(self) noexcept nogil:
-        """order: all items, those of the first cluster first."""
+        """order: all items, sorted by cluster."""
         cdef Py_ssize_t i, k, at = 0
         for k in range(self.model.K):
             self.number[k] = <int32_t> at
@@ -267,7 +267,7 @@ cdef class Slice(Sampler):
             self.best[t] = self.floor[t] = -INFINITY
             self.lowest[t] = self.least[items[min(t, n - 1)]]
             lowest = min(lowest, self.lowest[t])
-        # that of the first item first, as it is that of most
+        # the first item's cluster first, as it is the cluster of most
         for c in range(-1, self.count_above(lowest, self.n)):
             component = self.components + (self.count_above(self.log_weight[own], self.n) - 1 if c < 0 else c)
             at = component.at

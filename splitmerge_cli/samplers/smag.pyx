@@ -42,13 +42,13 @@ cdef enum:
     SPLIT, MERGE                        # MOVES
 
 cdef enum:
-    SHARES = 5                          # TERMS behind those of SplitMerge
+    SHARES = 5                          # TERMS after SplitMerge's
 
 cdef double LOG_2 = log(2.0)
 
 
 cdef class WeightedSequential(Allocation):
-    """Equations 16 and 17: items in a random order, beside the weight that is divided before or after.
+    """Equations 16 and 17: items in a random order; the weight is divided before or after.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ cdef class WeightedSequential(Allocation):
 cdef class TopicsAsPrinted(SplitMerge):
     """The moves as Rana et al. 2013 prints them (Algorithm 1); the sampler is `SMAG`.
 
-    All weights are drawn anew by equations 9 and 10 within the proposal, and count in equation 11 alone; equation 11
+    All weights are drawn again by equations 9 and 10 within the proposal, and count in equation 11 alone; equation 11
     counts the token that opens a topic twice; the choices of topics and tokens are not counted. `form`:
 
         text   a merge is weighed against the present state (section 3.3)
@@ -242,7 +242,7 @@ cdef class SMAG(TopicsAsPrinted):
         Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
                "(tokens, then u)", choices=("before", "after")),
         Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
-        Count("tries", 1, "proposals in a step", least=1),
+        Count("tries", 1, "number of proposals in a step", least=1),
         *TopicsAsPrinted.OPTIONS,
     )
     MOVES = ("split", "merge")

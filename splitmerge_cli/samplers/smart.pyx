@@ -154,7 +154,7 @@ cdef class SmartMoves(SplitMerge):
         return max(r[0], r[1]) + log1p(exp(-fabs(r[0] - r[1])))
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log marginal likelihood of clusters a and b as one, by itself: g of their union."""
+        """Log marginal likelihood of clusters a and b as one, alone: g of their union."""
         return self.model.log_union(a, b) if self.coupled is None else self.coupled.log_pair_lik(a, b)
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:

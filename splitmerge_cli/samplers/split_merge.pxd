@@ -19,7 +19,7 @@ cdef class Sides:
     # -- the move
     cdef Py_ssize_t ci, cj              # the clusters that the move changes; a split has ci = cj
     cdef Py_ssize_t i, j                # anchors: items on side A and on side B; -1 of a move without
-    cdef Py_ssize_t n                   # items to allocate: those of the clusters but the anchors
+    cdef Py_ssize_t n                   # items to allocate: the items of the clusters except the anchors
     cdef Py_ssize_t a                   # scratch column of side A; B is the next
     # -- the items
     cdef int32_t *items                 # [N] the items to allocate, in item order unless put in another
@@ -55,7 +55,7 @@ cdef class SplitMerge(Sampler):
     cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int merge(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int split_or_merge(self, Anchors anchors, int split, int merge) except -1 nogil
-    # -- what an algorithm says beside its anchors and its allocation
+    # -- what an algorithm defines in addition to its anchors and its allocation
     cdef double log_anchors(self, bint merging) except? -1 nogil
     cdef double log_own(self, bint merging) noexcept nogil
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil

@@ -6,13 +6,13 @@
 named terms; a merge is the inverse of the split that would undo it, evaluated from the merged state:
 
     target      log pi'/pi: likelihood and prior
-    orders      log (K + 1) where empty clusters are kept: the labellings of the split state over those of the merged
+    orders      log (K + 1) where empty clusters are kept: labellings of the split state over labellings of the merged
     anchors     log probability that the split state calls this merge, over that the merged state calls this split
     allocation  - log q: the probability of the sides
     printed     as the paper prints it (mode=as_printed): what that has more than the exact ratio; left out otherwise
 
-Parameters that are not integrated out: side A draws new ones from their prior, B keeps those of the cluster, and a
-merged cluster has those of B. The prior density cancels; the likelihood is that given the parameters.
+Parameters that are not integrated out: side A draws new ones from their prior, B keeps the cluster's, and a
+merged cluster has B's. The prior density cancels; the likelihood is conditional on the parameters.
 
 Early rejection: log q is at most 0, so a merge's ratio without it is an upper bound. All that the score of the present
 sides draws is drawn first; then the decision is made in two stages, against the bound and against the whole
@@ -203,14 +203,14 @@ cdef class SplitMerge(Sampler):
             self.after_commit(True)
         return 0
 
-    # -- what an algorithm says beside its anchors and its allocation
+    # -- what an algorithm defines in addition to its anchors and its allocation
     cdef double log_anchors(self, bint merging) except? -1 nogil:
         """log probability that the split state calls the merge of the sides, over that the merged state calls their
         split. `merging`: the present state is the split one, and the sides are clusters ci and cj."""
         return 0.0
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """Sum of further terms, in the direction of the move: a merge has those of its split negated."""
+        """Sum of further terms, in the direction of the move: a merge has the terms of its split, negated."""
         return 0.0
 
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:

@@ -1,10 +1,10 @@
 """Simplified reconfiguration moves, sRM (Herlau et al. 2014, Algorithm 2): no blocks, no history.
 
-A random pair i, j is parted or joined; all items of their clusters find their place anew, one by one, among all
+A random pair i, j is parted or joined; all items of their clusters are placed again, one by one, among all
 clusters, and items of other clusters may join i or j. The number of clusters may change in any direction. The walk, its
 probability and the ratio are in ``reconfiguration.pyx``.
 
-As printed it is exact, if the reverse computes everything anew from z* and both share one relabelling.
+As printed it is exact, if the reverse recomputes everything from z* and both share one relabelling.
 Cost: a move visits every item twice: O(N) restricted choices and O(n) full ones, n the items of the two clusters.
 """
 from splitmerge_cli.samplers.reconfiguration cimport SPLIT, Reconfiguration

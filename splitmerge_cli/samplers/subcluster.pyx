@@ -31,7 +31,7 @@ of their first items, which the decisions do not change. A merge that is rejecte
 launch state.
 
 *Neighbours.* Two clusters in the place of one are seldom a random pair, and their items stand in either as coins fall.
-So pairs of items are drawn, the second the likeliest beside the first among some at random, which does not depend on
+So pairs of items are drawn, the second the likeliest with the first among some at random, which does not depend on
 the partition. Two of different clusters call for their merge, with probability 1 - s, two of one cluster for a split by
 fair coins that parts them, with probability s, unless a pair before has called upon one of these clusters. With n items
 the log ratio of a split is
@@ -43,15 +43,15 @@ no look at any item.
 
 Chang and Fisher (2013), "Parallel sampling of DP mixture models using sub-cluster splits", whose idea this is, keep the
 labels of sub-clusters from one iteration to the next, and count a merge against a random split that is never proposed;
-here every ratio is that of what is proposed (docs/derivations.md).
+here every ratio belongs to the actual proposal (docs/derivations.md).
 
 *Two chains that are coupled* (``core/coupled.pyx``) have one key a step, so one order of the items and, for clusters
 that are matched, one stream of numbers. Where a model knows densities of its parameters, the chain that follows takes
 the parameters and weights of all matched clusters from the other with as large a probability as can be, and else their
 reflection (docs/derivations.md). Labels are coupled item by item.
 
-Cost: a scan O(N K) densities, fewer where those of a cluster are far below the best after some coordinates; a round
-2 (t + 1) densities an item. Memory: 22 bytes an item, and the drawn parameters.
+Cost: a scan O(N K) densities, fewer if the densities of a cluster are far below the best after some coordinates; a
+round 2 (t + 1) densities an item. Memory: 22 bytes an item, and the drawn parameters.
 """
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, uint64_t
@@ -88,10 +88,10 @@ cdef class Subcluster(Sampler):
 
     OPTIONS = (
         Flag("scan", True, "whether a step begins with a draw of all labels"),
-        Count("t", 10, "scans of a launch state, at the most", most=10_000),
-        Count("rounds", 1, "rounds of splits and merges after a draw of the labels"),
+        Count("t", 10, "largest number of scans of a launch state", most=10_000),
+        Count("rounds", 1, "number of rounds of splits and merges after a draw of the labels"),
         Number("splits", 0.8, "share of the clusters that a round tries to split", least=0.01, most=0.99),
-        Count("pairs", 10_000, "pairs of neighbours that a step draws, at the most; fewer when they have called upon "
+        Count("pairs", 10_000, "largest number of pairs of neighbours that a step draws; fewer once they have used "
               "half of the items"),
         Count("near", 256, "items among which the neighbour of an item is found", least=1, most=65_536),
         *Sampler.OPTIONS,
@@ -103,7 +103,7 @@ cdef class Subcluster(Sampler):
     cdef readonly bint scan
     cdef readonly int t, rounds, pairs, near
     cdef readonly double splits
-    cdef public Items items             # those of the model, or in shards
+    cdef public Items items             # the items of the model, or in shards
     cdef Py_ssize_t room
     cdef int32_t *candidate             # [room] clusters that are to be merged
     cdef int8_t *called                 # [room] whether a pair of neighbours has called upon a cluster

@@ -3,7 +3,7 @@
 The sampler (``subcluster.pyx``) decides what is to be done with clusters; `Items` does it to what is in them. Both see
 the same columns of statistics. Items in shards, on other machines, are the same class there, and one here that asks
 them (``splitmerge_cli/runs/shards``): what goes between them are parameters, one way, and sums of whole numbers, the
-other. So nothing here may depend on which items are beside which, or on the order in which anything is summed.
+other. So nothing here may depend on which items are neighbours, or on the order in which anything is summed.
 """
 from libc.math cimport INFINITY, exp, fabs, log1p
 from libc.stdint cimport int8_t, int32_t, uint64_t
@@ -76,7 +76,7 @@ cdef class Items:
     model : Model
         One that draws parameters.
     rng : Rng
-        Where its choices follow a script (``verify``), those of the items do, one after the other.
+        If its choices follow a script (``verify``), the choices of the items do, one after the other.
     near : int
         Items among which the neighbour of an item is found.
     """
@@ -278,7 +278,7 @@ cdef class Items:
             w.own[t] = self.model.z[i]
             w.reach[t] = self.place[i] if self.place[i] != self.founder[w.own[t]] else 0
             w.nearest, farthest = min(w.nearest, w.reach[t]), max(farthest, w.reach[t])
-        # the cluster of the first item first, as it is that of most, and of a large density; then as they are numbered,
+        # the cluster of the first item first, as it holds most, with a large density; then as they are numbered,
         # or named
         for c in range(-1, self.model.K):
             k = own if c < 0 else self.rng.recording.turn[c] if coupled else c
@@ -444,7 +444,7 @@ cdef class Items:
         return n
 
     cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
-        """An item, and of `near` others at random the likeliest beside it."""
+        """An item, and the likeliest with it of `near` random others."""
         cdef Py_ssize_t k = self.model.K + 3 + w.number, n = self.draw_others(rng, pair, w.others), at
         cdef double top = -INFINITY
         if n == 1:

@@ -1,6 +1,6 @@
 """Triadic split-merge (van Rossum et al. 2018, section 2.3): moves between 1, 2 and 3 clusters.
 
-Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
+Line numbers refer to the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
 split 2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the
 selected clusters are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to
 the sides of i and j with probability q2, both in one uniform order:
@@ -18,12 +18,12 @@ the third, and it is a null proposal when i and j share one of two clusters.
 Terms: `target` R_P R_L; `branch` beta or 1 / (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q;
 `orders` K + 1 where empty clusters are kept.
 
-As printed (`mode=as_printed`): no `dropped`; the ratio of q is that of random allocation (equations 9, 15) or left out
-(`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair (`redraw`).
-This is biased: the sub-call's probability depends on the state.
+As printed (`mode=as_printed`): no `dropped`; the ratio of q is the ratio of random allocation (equations 9, 15) or left
+out (`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair
+(`redraw`). This is biased: the sub-call's probability depends on the state.
 
 Uncollapsed models: k's side draws new ones from their prior in a 2-3 split and loses them in the merge; i's and
-j's sides keep those of their clusters. Cost: N_v triples of predictives.
+j's sides keep the items of their clusters. Cost: N_v triples of predictives.
 """
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t
@@ -39,7 +39,7 @@ cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
 
 cdef enum:
-    BRANCH = PRINTED + 1                # TERMS behind those of SplitMerge
+    BRANCH = PRINTED + 1                # TERMS after SplitMerge's
     DROPPED
 
 cdef double LOG_2 = log(2.0)
@@ -56,9 +56,9 @@ cdef class Triadic(SplitMerge):
         Choice("form", "symmetrised", "which of the three items is k: symmetrised or ordered (see the sampler's page)",
                choices=("symmetrised", "ordered")),
         *SplitMerge.OPTIONS,
-        Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities, formula (that of "
+        Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities: formula (as for "
                "coins, whatever the allocation) or one", choices=("formula", "one")),
-        Flag("redraw", True, "mode=as_printed: the dyadic moves draw a pair of their own, as printed"),
+        Flag("redraw", True, "mode=as_printed: the dyadic moves draw their own pair, as printed"),
     )
     MOVES = ("split_1_2", "merge_2_1", "split_2_3", "merge_3_2")
     TERMS = (*SplitMerge.TERMS, "branch", "dropped")
@@ -145,7 +145,7 @@ cdef class Triadic(SplitMerge):
 
     # -- moves between two clusters and three
     cdef double log_two_three(self, Py_ssize_t n, double log_q2, double log_q3, double sign) noexcept nogil:
-        """Terms of a split 2-3 (sign 1) or of a merge 3-2 (-1) beside target and orders; n = N_v - 2."""
+        """Terms of a split 2-3 (sign 1) or of a merge 3-2 (-1) in addition to target and orders; n = N_v - 2."""
         cdef double dropped = 0.0 if self.ordered else LOG_2 - LOG_3
         cdef double formula = (n - 1) * LOG_3 - n * LOG_2 if self.formula else 0.0
         return (self.term(BRANCH, -sign * log(1.0 - self.beta)) + self.term(DROPPED, sign * dropped)
@@ -183,7 +183,7 @@ cdef class Triadic(SplitMerge):
         return 0
 
     cdef int merge_3_2(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
-        """Lines 23 to 30: k's cluster is shared out to those of i and j."""
+        """Lines 23 to 30: k's cluster is shared out to the clusters of i and j."""
         cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], ck = self.model.z[k], n, t
         cdef int32_t[2] new
         cdef double log_q2, log_q3, log_r
@@ -217,7 +217,7 @@ cdef class Triadic(SplitMerge):
             self.sides.put_in_order()
 
     cdef void gather_three(self, Py_ssize_t ck) noexcept nogil:
-        """The items of the sides and those of a third cluster, in item order, and their present sides."""
+        """The items of the sides and of a third cluster, in item order, and their present sides."""
         cdef Py_ssize_t t, s, at
         self.sides.gather()
         t = self.sides.n - 1

@@ -45,8 +45,8 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
 
 
 def sampled_check_of_topics(case: Case, sampler: Component, request: Request) -> tuple[list[str], list[str], bool]:
-    """Return the cells of a sampler of topics, from `TV alone` on, those of the sampled check, and whether one chain is
-    farther from the posterior than chance."""
+    """Return the cells of a sampler of topics, from `TV alone` on, the cells of the sampled check, and whether one
+    chain is farther from the posterior than chance."""
     together: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
     company = {
         which: [component("sampler", other) for other in others if other != sampler.name]
@@ -56,7 +56,7 @@ def sampled_check_of_topics(case: Case, sampler: Component, request: Request) ->
     # a scan alone hardly ever changes a weight, and refresh no topic
     if case.held is None or not sampler.target.TERMS:
         del company["alone"]
-    found = dict.fromkeys(("alone", "gibbs", "refresh"), "")
+    cell_by_check = dict.fromkeys(("alone", "gibbs", "refresh"), "")
     largest, far = 0.0, False
     for which, others in company.items():
         # of dozens of chains one is beyond three times the noise by chance: it has to be so again, four times as long
@@ -72,9 +72,9 @@ def sampled_check_of_topics(case: Case, sampler: Component, request: Request) ->
             beyond = distance > 3 * noise + 1e-12
             if not beyond:
                 break
-        found[which] = f"{distance:.4f}" + "+" * (which == "refresh")
+        cell_by_check[which] = f"{distance:.4f}" + "+" * (which == "refresh")
         largest, far = max(largest, noise), far or beyond
-    return [found["alone"], "", found["gibbs"]], [found["refresh"], f"{largest:.4f}"], far
+    return [cell_by_check["alone"], "", cell_by_check["gibbs"]], [cell_by_check["refresh"], f"{largest:.4f}"], far
 
 
 def _chain_of(model: Model, sampler: Component, connected: bool) -> tuple[list[Component], str]:

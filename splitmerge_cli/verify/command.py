@@ -49,21 +49,18 @@ TV_ALONE = list(COLUMNS).index("tv")
 STYLES = {"exact": "green", "NOT EXACT": "bold red"}
 """Colours of the verdicts."""
 LEGEND = (
-    "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
-    "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
-    "TV: total variation between the stationary distribution and the enumerated posterior. "
-    "For adaptive samplers the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
-    "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
+    "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. balance: max|π_a "
+    "P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). TV: total variation between the stationary "
+    "distribution and the enumerated posterior. For adaptive samplers the largest over several pairs of partitions "
+    "(z_a, z_b) to learn from, balance for each (i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
     "For lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
-    "continuous: draws parameters from a continuum, so its choices cannot be listed. "
-    "keeps a state: beside that of the model, so its steps are no kernel on that alone. "
-    "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
-    "+: each step followed by refresh; "
-    "*: together with a Gibbs scan and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for "
-    "adaptive samplers), since alone it cannot reach every state. "
-    "For topics all three TV are of chains: alone, against their distribution given what no topic holds, which no move "
-    "changes; with a Gibbs scan and refresh; with refresh."
+    "continuous: draws parameters from a continuum, so its choices cannot be listed. keeps a state: its own in "
+    "addition to the model's, so its steps are no kernel on the model's alone. sampled: TV of a chain's frequencies, "
+    "and what an exact sampler would show by chance; +: each step followed by refresh; *: together with a Gibbs scan "
+    "and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for adaptive samplers), since "
+    "alone it cannot reach every state. For topics all three TV are of chains: alone, against their distribution "
+    "given what no topic holds, which no move changes; with a Gibbs scan and refresh; with refresh."
 )
 
 
@@ -98,19 +95,19 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     args : mapping of str to str
         See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves. A
+        check (0: none); ``schedule`` what `smcmc run` takes: it is checked instead of the samplers alone. A
         `ConfigError` names an unknown key or choice, or a value out of range.
     config_dir : str or Path, optional
         A folder with the user's own groups.
     everything : bool
         Print a table for each small case.
     """
-    own = places(config_dir)
-    import_beside(own)
-    request = read_request(args, own, everything)
+    own_places = places(config_dir)
+    import_beside(own_places)
+    request = read_request(args, own_places, everything)
     console = Console()
     console = Console(width=max(console.width if console.is_terminal else 152, 110))
-    found: dict[str, list[Checked]] = {}
+    checked_by_model: dict[str, list[Checked]] = {}
     unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
     cases = build_cases(request)
@@ -118,7 +115,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         return verify_schedule(cases, args, request, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
         checked, rejected = check_case(case, request)
-        found.setdefault(model_name, []).extend(checked)
+        checked_by_model.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             unsupported.setdefault(name, {}).setdefault(reason, {})[model_name] = None
         worst += [(case.title, one) for one in checked if one.worst is not None]
@@ -127,7 +124,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
             continue
         else:
-            console.print(_summarise_model(model_name, found[model_name]), highlight=False, soft_wrap=True)
+            console.print(_summarise_model(model_name, checked_by_model[model_name]), highlight=False, soft_wrap=True)
         for title, one in worst if everything else _select_worst(worst):
             console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
         worst.clear()
@@ -135,14 +132,16 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         console.print(LEGEND, style="dim")
     for name, reasons in unsupported.items():
         supported = {
-            model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
+            model
+            for model, checked in checked_by_model.items()
+            if any(one.sampler == name.split()[0] for one in checked)
         }
         text = "; ".join(
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
         console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
-    forms = [one for checked in found.values() for one in checked]
+    forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summarise_all(forms, len(cases), wrong), highlight=False, soft_wrap=True)
     return 1 if wrong or not any(one.judged for one in forms) else 0
@@ -163,8 +162,8 @@ def _select_worst(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Check
     forms: dict[str, list[tuple[str, Checked]]] = {}
     for title, one in worst:
         forms.setdefault(one.cells[0], []).append((title, one))
-    for found in forms.values():
-        yield max(found, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
+    for checked in forms.values():
+        yield max(checked, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
 
 
 def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
@@ -178,8 +177,8 @@ def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
         parts.append(f"biased as printed: {_names(biased)}")
     if same := [one for one in judged if one.mode == "as_printed" and not one.biased]:
         parts.append(f"as printed like the exact one: {_names(same)}")
-    if left := [one for one in checked if not one.judged]:
-        parts.append(f"not compared, as iterations=0 and draws from a continuum cannot be listed: {_names(left)}")
+    if unjudged := [one for one in checked if not one.judged]:
+        parts.append(f"not compared, as iterations=0 and draws from a continuum cannot be listed: {_names(unjudged)}")
     line = Text(f"{model_name}: ")
     if wrong := [one for one in checked if one.mode == "exact" and not one.good]:
         line.append(f"NOT EXACT: {_names(wrong)}", style="bold red")
@@ -217,10 +216,10 @@ def build_cases(request: Request) -> list[tuple[str, Case]]:
     """Build the small cases of the models, all before the first is checked."""
     cases = []
     for model in request.models:
-        given = {key: model.options[key] for key in request.model_options if key in model.options}
+        options = {key: model.options[key] for key in request.model_options if key in model.options}
         for variant in [{}] if request.model_options else variants_of(model.target):
             try:
-                case = small_case(model.target, request.size, request.seed, {**variant, **given})
+                case = small_case(model.target, request.size, request.seed, {**variant, **options})
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"{model.title}: {error}") from error
             cases.append((model.name, case))
@@ -262,14 +261,14 @@ def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: 
 
 def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], request: Request) -> Iterator[Checked]:
     """Check a form once, or an adaptive one once for each way in which chains adapt."""
-    sampler, given = form.sampler, request.sampler_options
+    sampler, sampler_options = form.sampler, request.sampler_options
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
-    kernel = kernel_of(case, sampler, given)
+    kernel = kernel_of(case, sampler, sampler_options)
     exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
-    if is_adaptive and "adaptation" not in given:
+    if is_adaptive and "adaptation" not in sampler_options:
         ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]
     for way in ways:
         far, sampled = False, ["", ""]
@@ -293,15 +292,18 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
 def _judge_matrices(
     case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], is_adaptive: bool
 ) -> tuple[bool, list[str]]:
-    """Return whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
+    """Return whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan."""
     if not kernel.matrices:
         return True, [kernel.why, "", "", "", ""]
     defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
     exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
     cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
     if gibbs:
-        beside = [P @ gibbs[0] for P in kernel.matrices]
-        cells[3:] = [f"{max(stationarity_defect(P, case.pi) for P in beside):.1e}", _largest_distance(beside, case)]
+        with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
+        cells[3:] = [
+            f"{max(stationarity_defect(P, case.pi) for P in with_gibbs):.1e}",
+            _largest_distance(with_gibbs, case),
+        ]
     return exact, cells
 
 

@@ -85,7 +85,7 @@ def gaussian_log_weight(
         NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
-        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points, and is m0 (or one for each column).
+        2 diag(b0)). The mean has covariance 1/kappa0 times the points' covariance, and is m0 (or one for each column).
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
     resolution : float or array of float, shape (D,)
@@ -95,10 +95,10 @@ def gaussian_log_weight(
 
     Notes
     -----
-    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
+    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; of all columns: iso); Murphy,
     Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
-    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
-    power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which becomes the prior of another b0.
+    A power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
@@ -118,36 +118,40 @@ def tailed_log_weight(
     a0: float,
     b0: ArrayLike,
     weights: ArrayLike | None,
+    resolution: ArrayLike = 0.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
 
-    The other parameters are those of `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
+    The other parameters are as in `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
     are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
     Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
 
-    A missing cell (NaN), which diag alone takes, has no factor.
+    A missing cell (NaN), which diag alone takes, has no factor; nor does another covariance take a resolution.
 
     Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
     """
     y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+    grain = np.broadcast_to(np.asarray(resolution, dtype=float), y.shape[1]) ** 2 / 12
+
+    def log_lik_of_rows(items: tuple[int, ...], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        return weighted_log_lik(y[list(items)], covariance, kappa0, a0, b0, w, grain)
 
     @cache
     def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
         """Log marginal likelihood, one number, or one for each of the degrees of freedom."""
-        rows = y[list(items)]
         if weights is not None:
             w = np.asarray(weights, dtype=float)[None, list(items)]
-            return weighted_log_lik(rows, covariance, kappa0, a0, b0, w)
+            return log_lik_of_rows(items, w)
         on_grid, found = None, []
         for nu in DEGREES:
             if nu < 8:
                 w = _every(_WIDE, len(items))
-                on_grid = weighted_log_lik(rows, covariance, kappa0, a0, b0, w) if on_grid is None else on_grid
+                on_grid = log_lik_of_rows(items, w) if on_grid is None else on_grid
                 half, log_lik_of = 0.5 * nu, on_grid
                 share = half * np.log(half) - gammaln(half) + half * np.log(_WIDE) - half * _WIDE + np.log(_WIDE_STEP)
             else:
                 node, share = roots_genlaguerre(12, nu / 2 - 1)
-                log_lik_of = weighted_log_lik(rows, covariance, kappa0, a0, b0, _every(2 * node / nu, len(items)))
+                log_lik_of = log_lik_of_rows(items, _every(2 * node / nu, len(items)))
                 share = np.log(share / share.sum())
             found.append(logsumexp(log_lik_of + _every(share, len(items)).sum(axis=-1)))
         return np.array(found)
@@ -203,15 +207,23 @@ def _every(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 def weighted_log_lik(
-    y: NDArray[np.float64], covariance: str, kappa0: float, a0: float, b0: ArrayLike, w: NDArray[np.float64]
+    y: NDArray[np.float64],
+    covariance: str,
+    kappa0: float,
+    a0: float,
+    b0: ArrayLike,
+    w: NDArray[np.float64],
+    grain: ArrayLike = 0.0,
 ) -> NDArray[np.float64]:
     """Log marginal likelihood of rows about m0 as one cluster, shape ``[...]`` for weights ``[..., rows]``; missing
-    cells of diag have no factor."""
+    cells of diag have no factor. The mean of a log density over a step has w times the `grain` of its column in the
+    squares."""
     (n, D), mass = y.shape, w.sum(axis=-1)
     if (absent := np.isnan(y)).any():
-        columns = zip(y.T, ~absent.T, np.broadcast_to(np.asarray(b0, dtype=float), D), strict=True)
-        cells = [(column[there, None], b, w[..., there]) for column, there, b in columns if there.any()]
-        total = sum(weighted_log_lik(column, covariance, kappa0, a0, b, of_row) for column, b, of_row in cells)
+        by_column = (np.broadcast_to(np.asarray(value, dtype=float), D) for value in (b0, grain))
+        columns = zip(y.T, ~absent.T, *by_column, strict=True)
+        cells = [(column[there, None], b, w[..., there], step) for column, there, b, step in columns if there.any()]
+        total = sum(weighted_log_lik(column, covariance, kappa0, a0, *rest) for column, *rest in cells)
         return np.broadcast_to(np.asarray(total), mass.shape)
     scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
     mean = w @ y / mass[..., None]
@@ -219,6 +231,7 @@ def weighted_log_lik(
     scatter = np.einsum("...n,...nd,...ne->...de", w, off, off)
     scatter = scatter + (kappa0 * mass / (kappa0 + mass))[..., None, None] * mean[..., None] * mean[..., None, :]
     total = 0.5 * D * (np.log(w).sum(axis=-1) + np.log(kappa0 / (kappa0 + mass)) - n * np.log(np.pi))
+    scatter = scatter + mass[..., None, None] * np.diag(np.broadcast_to(np.asarray(grain, dtype=float), D))
     if covariance == "full":
         nu = 2 * a0 + D - 1
         constant = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * scale).sum()
@@ -236,10 +249,10 @@ def mixed_log_weight(
     """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several types, parameters
     integrated out.
 
-    `types` are words of ``mixed_cells.TYPES``, `levels` those of categorical and ordinal columns. The options are the
-    model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number
-    or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in `gaussian_log_weight`. With
-    tails=t the rows have `weights`, as in `tailed_log_weight`.
+    `types` are words of ``mixed_cells.TYPES``, `levels` the levels of categorical and ordinal columns. The options are
+    the model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a
+    number or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in
+    `gaussian_log_weight`. With tails=t the rows have `weights`, as in `tailed_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
@@ -261,7 +274,7 @@ def mixed_log_weight(
         return float(total - all_shape * np.log(all_rate))
 
     has_tails = options["tails"] == "t"
-    further = ("weights",) if has_tails else ("resolution", "power")
+    further = ("weights", "resolution") if has_tails else ("resolution", "power")
     of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", *further)]
 
     def log_ordinal(codes: NDArray[np.int64], j: int) -> float:
@@ -365,8 +378,9 @@ def _log_lik_with_missing(
 
     Every row has its grain, in a missing cell as well. Cells of the column that lacks most are integrated in closed
     form: the regression of this column on the others is independent of the others' distribution, before and after the
-    rows that have the cell, so the likelihood is that of the other columns in all rows, times that of those rows over
-    that of their other columns, with the grain of all rows in each. Cells of other columns are summed over a grid.
+    rows that have the cell, so the likelihood is the likelihood of the other columns in all rows, times the likelihood
+    of these rows over the likelihood of their other columns, with the grain of all rows in each. Cells of other columns
+    are summed over a grid.
     """
     n, D = y.shape
     grid, log_steps = _cell_grid(len(b0))

@@ -69,7 +69,9 @@ def mixture_states(n: int) -> list[State]:
 def candidates_states(n: int, candidates: Sequence[Sequence[float]]) -> list[State]:
     """Every state of a mixture without empty clusters whose clusters each keep one of finitely many parameters."""
     lines = [tuple(float(value) for value in line) for line in candidates]
-    return [(p, max(p) + 1, kept) for p in partitions(n) for kept in itertools.product(lines, repeat=max(p) + 1)]
+    return [
+        (p, max(p) + 1, parameters) for p in partitions(n) for parameters in itertools.product(lines, repeat=max(p) + 1)
+    ]
 
 
 def emm_log_weight(
@@ -248,7 +250,7 @@ def mixture_log_weight(
 
 
 def log_prior(concentration: Concentration, prior: object, z: NDArray[np.int64]) -> float:
-    """Log weight of a partition, up to a constant: 0 (uniform), that of the Chinese restaurant process, or what any
+    """Log weight of a partition, up to a constant: 0 (uniform), of the Chinese restaurant process, or what any
     other prior gives as its ``log_probability``."""
     sizes, prior = np.bincount(z), str(prior)
     if prior == "uniform":
@@ -268,7 +270,7 @@ def _log_integral(
     prior: str, sizes: tuple[int, ...], concentration: float | tuple[float, float], held: tuple[tuple[str, float], ...]
 ) -> float:
     """Log weight of a partition by the ``log_probability`` of a prior, its hyper-parameters integrated over their own
-    priors, those of `held` put at these values.
+    priors, the ones in `held` put at these values.
 
     The trapezoidal rule on the line on which each is moved, where the integrand is analytic and falls exponentially at
     both ends; of a whole number the sum up to `LARGEST`. The error is below 1e-13 where one hyper-parameter from a
@@ -276,11 +278,11 @@ def _log_integral(
     """
     chosen = specification(prior)
     cls = priors()[chosen.name]
-    given: dict[str, Any] = dict(chosen.options)
-    given["concentration"] = Gamma(*concentration) if isinstance(concentration, tuple) else concentration
-    resampled = chosen.build(sum(sizes), given["concentration"]).hyperparameters
-    axes = {name: given[name] for name in resampled if name not in dict(held)}
-    given |= dict(held)
+    options: dict[str, Any] = dict(chosen.options)
+    options["concentration"] = Gamma(*concentration) if isinstance(concentration, tuple) else concentration
+    resampled = chosen.build(sum(sizes), options["concentration"]).hyperparameters
+    axes = {name: options[name] for name in resampled if name not in dict(held)}
+    options |= dict(held)
     one = sum(not isinstance(axis, CountPrior) for axis in axes.values()) == 1
     nodes: list[list[tuple[float, float]]] = []
     for axis in axes.values():
@@ -292,9 +294,9 @@ def _log_integral(
             weighed = [(from_line(axis, t), log_density_on_line(axis, t) + np.log(step)) for t in places]
         nodes.append([(value, log_p) for value, log_p in weighed if log_p > -80.0])
     total = []
-    for at in itertools.product(*nodes):
-        numbers: dict[str, Any] = given | dict(zip(axes, (value for value, _ in at), strict=True))
-        total.append(sum(log_p for _, log_p in at) + float(cls.log_probability(np.array(sizes), **numbers)))
+    for node in itertools.product(*nodes):
+        numbers: dict[str, Any] = options | dict(zip(axes, (value for value, _ in node), strict=True))
+        total.append(sum(log_p for _, log_p in node) + float(cls.log_probability(np.array(sizes), **numbers)))
     return float(logsumexp(total))
 
 

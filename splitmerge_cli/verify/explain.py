@@ -43,7 +43,7 @@ class Worst:
     back: float
     """Flow from origin to target and back, under the posterior: pi(a) P(a, b)."""
     explanation: str
-    """The change of the ratio after which the kernel is in balance; empty where none was found."""
+    """The change of the ratio after which the kernel is in balance; empty if none was found."""
 
     @property
     def imbalance(self) -> float:
@@ -51,10 +51,10 @@ class Worst:
         return self.there - self.back
 
     def __str__(self) -> str:
-        found = self.explanation or "no single term explains it"
+        explanation = self.explanation or "no single term explains it"
         return (
             f"worst: {format_state(self.origin)} to {format_state(self.target)} by {self.move}, "
-            f"flow {self.there:.3g} there and {self.back:.3g} back; {found}"
+            f"flow {self.there:.3g} there and {self.back:.3g} back; {explanation}"
         )
 
 
@@ -67,7 +67,7 @@ def format_state(state: State) -> str:
 
 
 def worst_transition(case: Case, sampler: Component) -> Worst | None:
-    """Find where a sampler leaves balance most on a case; None where the choices cannot be listed, and where the kernel
+    """Find where a sampler leaves balance most on a case; None if the choices cannot be listed, and where the kernel
     is in balance."""
     rng = Rng(0)
     built = build_sampler(sampler, case.model, rng)
@@ -80,13 +80,13 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
     # nan: it leaves the states that the prior allows
     if not flow[a, b] - flow[b, a] >= EXACT:
         return None
-    there, back = case.states[a], case.states[b]
+    start, back = case.states[a], case.states[b]
     by_move: dict[str, float] = {}
-    for target, probability, _, move in list_paths(case.model, rng, built, there):
+    for target, probability, _, move in list_paths(case.model, rng, built, start):
         if target == back:
             by_move[move] = by_move.get(move, 0.0) + probability
     move = max(by_move, key=lambda name: by_move[name])
-    return Worst(there, back, move, float(flow[a, b]), float(flow[b, a]), _explain(case, rng, built, (a, b)))
+    return Worst(start, back, move, float(flow[a, b]), float(flow[b, a]), _explain(case, rng, built, (a, b)))
 
 
 def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
@@ -102,35 +102,35 @@ def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
             built.fix(*history, *pair)
             P = transition_matrix(case.model, rng, built, case.states)
             if (defect := balance_defect(P, case.pi)) > least:
-                worst, least, found = (history, pair), defect, P
+                worst, least, least_balanced = (history, pair), defect, P
     assert worst is not None
     built.fix(*worst[0], *worst[1])
-    return found
+    return least_balanced
 
 
 def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
     """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
     try:
-        made = proposals(case.model, rng, built, case.states)
+        proposals_made = proposals(case.model, rng, built, case.states)
     except (SeveralProposals, TooManyPaths, ContinuousDraw):
         return ""
-    if not np.isfinite(made.log_ratio).any():
+    if not np.isfinite(proposals_made.log_ratio).any():
         return ""
-    for text, change in (*_changes_by_term(made), *_changes_by_density(case, made)):
+    for text, change in (*_changes_by_term(proposals_made), *_changes_by_density(case, proposals_made)):
         with np.errstate(invalid="ignore"):
-            P = made.with_ratio(made.log_ratio + change)
+            P = proposals_made.with_ratio(proposals_made.log_ratio + change)
         if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
             return text
-    return _explain_by_moves(case, made, built.moves)
+    return _explain_by_moves(case, proposals_made, built.moves)
 
 
-def _changes_by_term(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    if not made.terms or not made.has_named_terms():
+def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    if not proposals_made.terms or not proposals_made.has_named_terms():
         return
-    for t, (term, counts) in enumerate(zip(made.terms, made.counted, strict=True)):
-        if not made.is_factor(term):
+    for t, (term, counts) in enumerate(zip(proposals_made.terms, proposals_made.counted, strict=True)):
+        if not proposals_made.is_factor(term):
             continue
-        value = made.values[:, t]
+        value = proposals_made.values[:, t]
         if not counts:
             yield f"its term {term!r} is left out", value
             continue
@@ -139,35 +139,35 @@ def _changes_by_term(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]
         yield f"its term {term!r} should count twice", value
 
 
-def _changes_by_density(case: Case, made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _changes_by_density(case: Case, proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Changes by the ratio of the posterior densities."""
-    target = np.log(case.pi[made.target]) - np.log(case.pi[made.origin])
+    target = np.log(case.pi[proposals_made.target]) - np.log(case.pi[proposals_made.origin])
     yield f"{DENSITIES} is left out", target
     yield f"{DENSITIES} has the wrong sign", 2.0 * target
     yield f"{DENSITIES} should count once, not twice", -target
 
 
-def _explain_by_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
+def _explain_by_moves(case: Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
     """Find what the ratio lacks compared with posterior densities and proposal probabilities.
 
     It may be right up to a factor for each move.
     """
-    chosen = (made.origin != made.target) & np.isfinite(made.log_ratio)
-    n = made.states
-    q = np.bincount(made.origin * n + made.target, made.probability, n * n)
-    paths = np.bincount(made.origin * n + made.target, minlength=n * n)
-    origin, target, move = made.origin[chosen], made.target[chosen], made.move[chosen]
+    chosen = (proposals_made.origin != proposals_made.target) & np.isfinite(proposals_made.log_ratio)
+    n = proposals_made.states
+    q = np.bincount(proposals_made.origin * n + proposals_made.target, proposals_made.probability, n * n)
+    paths = np.bincount(proposals_made.origin * n + proposals_made.target, minlength=n * n)
+    origin, target, move = proposals_made.origin[chosen], proposals_made.target[chosen], proposals_made.move[chosen]
     to, fro = origin * n + target, target * n + origin
     with np.errstate(divide="ignore", invalid="ignore"):
         proposed = np.log(q[fro]) - np.log(q[to])
         # of one path, as a ratio counts it that is written for a path
-        forward, reverse = np.log(made.probability[chosen]), np.log(q[fro] / paths[fro])
+        forward, reverse = np.log(proposals_made.probability[chosen]), np.log(q[fro] / paths[fro])
     if not np.isfinite(reverse).all():
         none = int(np.flatnonzero(~np.isfinite(reverse))[0])
-        there, back = (format_state(case.states[k]) for k in (origin[none], target[none]))
-        return f"it proposes to go from {there} to {back}, and never back"
+        start, back = (format_state(case.states[k]) for k in (origin[none], target[none]))
+        return f"it proposes to go from {start} to {back}, and never back"
     density = np.log(case.pi[target]) - np.log(case.pi[origin])
-    lacks = density + proposed - made.log_ratio[chosen]
+    lacks = density + proposed - proposals_made.log_ratio[chosen]
     changes = {
         "": np.zeros(len(lacks)),
         "the probability of proposing the move (forward) is left out": -forward,

@@ -1,7 +1,7 @@
 """Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
 
-Those of `small_posteriors` with the probability of every state, those of `large_posteriors` with means that were made
-before. ``exported/README.md`` describes the files, and is one of them.
+The posteriors of `small_posteriors` have the probability of every state, the ones of `large_posteriors` have means that
+were made before. ``exported/README.md`` describes the files, and is one of them.
 """
 
 from importlib import import_module, resources

@@ -31,7 +31,7 @@ def sampled_frequencies(
     total variation to expect of an exact sampler. That is half the summed mean absolute error of every frequency, from
     batch means. `refresh` is among the samplers where the model has anything to refresh."""
     held = case.model.prior_values
-    # what a collapsed model holds beside the partition: b0, kappa0, tables of counts
+    # the state of a collapsed model other than the partition: b0, kappa0, tables of counts
     scales = case.model.parameters if case.model.conjugate and case.model.prior is not None else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
@@ -54,21 +54,21 @@ def adaptive_frequencies(
     `sampled_frequencies` does.
 
     `build` makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
-    Iterations are those of all chains together; before them each chain makes `discard` scans, which do not count.
+    Iterations count all chains together; before them each chain makes `discard` scans, which do not count.
     """
-    made = []
+    chains = []
     for number in range(CHAINS):
         model, rng = case.build(), Rng(seed, number)
         _set_to_mode(case, model, rng)
         samplers, scan = build(model, rng)
         warmup = (scan, discard)
-        made.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
-    adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
+        chains.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
+    adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
     history = adaptive.new_history(CHAINS)
-    for number, chain in enumerate(made):
+    for number, chain in enumerate(chains):
         chain.adapt_to(history, number)
-    advance_together(made, discard)
-    return _frequencies(case, made, iterations // CHAINS)
+    advance_together(chains, discard)
+    return _frequencies(case, chains, iterations // CHAINS)
 
 
 def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:

@@ -37,14 +37,14 @@ class Kernel:
 
     matrices: list[NDArray[np.float64]]
     """The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
-    tables one for each draw of them; none where the choices cannot be listed."""
+    tables one for each draw of them; none if the choices cannot be listed."""
     balance: float = np.nan
     """max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b)."""
     why: str = ""
     """Why there is no matrix."""
     mutants: tuple[int, int] = (0, 0)
     """Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
-    where the ratio is not the sum of named terms."""
+    if the ratio is not the sum of named terms."""
 
     @property
     def is_connected(self) -> bool:
@@ -52,10 +52,10 @@ class Kernel:
         return bool(self.matrices) and all(is_irreducible(P) for P in self.matrices)
 
 
-def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Kernel:
+def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()) -> Kernel:
     """Enumerate the transition matrices of a sampler on a case, or find why it has none. Hash tables are drawn by each
     of `TABLES_SEEDS` unless the user has given ``tables_seed``."""
-    if "tables_seed" in sampler.options and "tables_seed" not in given:
+    if "tables_seed" in sampler.options and "tables_seed" not in options_given:
         seeded = [sampler.with_options(tables_seed=seed) for seed in TABLES_SEEDS]
         drawn = [kernel_of(case, one, ("tables_seed",)) for one in seeded]
         matrices = [P for kernel in drawn for P in kernel.matrices]
@@ -88,8 +88,8 @@ def _count_mutants(case: Case, built: Sampler) -> tuple[int, int]:
     if not built.TERMS or built.mode != "exact":
         return 0, 0
     try:
-        made = proposals(case.model, built.rng, built, case.states)
+        proposals_made = proposals(case.model, built.rng, built, case.states)
     except SeveralProposals:
         return 0, 0
-    mutants = made.mutants() if made.has_named_terms() else {}
+    mutants = proposals_made.mutants() if proposals_made.has_named_terms() else {}
     return sum(balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)

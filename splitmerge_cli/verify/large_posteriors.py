@@ -1,7 +1,8 @@
 """Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
 
-``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` beside this
-module: they take minutes. The data are generated anew, and compared with the digest that was stored with the means.
+``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` next to
+this module: they take minutes. The data are generated again, and compared with the digest that was stored with the
+means.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ class LargePosterior:
     hyperparameters: dict[str, Any]
     """All of them; a pair (shape, rate) is a gamma density over which it is integrated."""
     generate: Callable[[np.random.Generator], dict[str, Any]]
-    """Makes the data, as those of `small_posteriors.Posterior`, from a generator."""
+    """Makes the data, as in `small_posteriors.Posterior`, from a generator."""
     pairs: int = 300
     """Pairs of chains."""
     iterations: int = 10_000
@@ -64,12 +65,12 @@ class LargePosterior:
         """Pairs of different items that are compared, shape (`TOGETHER`, 2): the first half of one component each, so
         that not all probabilities are about 0."""
         rng, z = np.random.default_rng(self.n_items), np.array(self.data["components"])
-        found: list[list[int]] = []
-        while len(found) < TOGETHER:
+        item_lists: list[list[int]] = []
+        while len(item_lists) < TOGETHER:
             i, j = sorted(rng.choice(self.n_items, 2, replace=False).tolist())
-            if [i, j] not in found and (len(found) >= TOGETHER // 2 or z[i] == z[j]):
-                found.append([i, j])
-        return np.array(found)
+            if [i, j] not in item_lists and (len(item_lists) >= TOGETHER // 2 or z[i] == z[j]):
+                item_lists.append([i, j])
+        return np.array(item_lists)
 
     def quantities(self, hyperparameters: tuple[str, ...]) -> list[str]:
         """Names of what means are given of, `hyperparameters` that are resampled at the end."""

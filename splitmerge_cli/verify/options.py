@@ -12,7 +12,7 @@ from splitmerge_cli.config.hydra_adapter import parse_override
 
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
 """Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model. Without
-a schedule samplers are checked, each by itself."""
+a schedule samplers are checked, each alone."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Request:
     seed: int
     iterations: int
     schedule: str | None
-    """As `smcmc run` takes it; checked in place of the samplers by themselves."""
+    """As in `smcmc run`; checked instead of the samplers alone."""
     everything: bool
     """Explain samplers that are biased as printed, too."""
 
 
-def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool = False) -> Request:
-    """Read and check the command's options, `KEYS` and those of samplers and models; `own` is Hydra's additional search
-    path. A `ConfigError` names an unknown key or choice, or a value out of range."""
+def read_request(args: Mapping[str, str], own_places: Sequence[str], everything: bool = False) -> Request:
+    """Read and check the command's options, `KEYS` and options of samplers and models; `own_places` is Hydra's
+    additional search path. A `ConfigError` names an unknown key or choice, or a value out of range."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():
@@ -55,19 +55,19 @@ def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool =
                 f"{key}: no such key of verify; expected one of {', '.join(KEYS)}, sampler.OPTION, model.OPTION"
                 + (f". Did you mean {near[0]}?" if near else "")
             )
-    for key, least, most in (("size", 1, 7), ("seed", 0, 2**63), ("iterations", 0, 10**9)):
-        if isinstance(values[key], bool) or not isinstance(values[key], int) or not least <= values[key] <= most:
-            raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {most}")
+    for key, least, largest in (("size", 1, 7), ("seed", 0, 2**63), ("iterations", 0, 10**9)):
+        if isinstance(values[key], bool) or not isinstance(values[key], int) or not least <= values[key] <= largest:
+            raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {largest}")
     if values["iterations"] and values["iterations"] < 1000:
         raise ConfigError(f"iterations={values['iterations']}: expected 0 or at least 1000")
     if values["mode"] not in ("exact", "as_printed", "both"):
         raise ConfigError(f"mode={values['mode']}: expected exact, as_printed or both")
     if schedule := values["schedule"]:
         if mode := args.get("mode"):
-            raise ConfigError(f"mode={mode}: expected none beside schedule={schedule}, which is checked as it is")
+            raise ConfigError(f"mode={mode}: expected no mode with schedule={schedule}, which is checked as it is")
         if not schedule.startswith("[") and ("sampler" not in args or "," in args["sampler"]):
-            raise ConfigError(f"schedule={schedule}: expected one sampler beside it, as sampler=sdds")
-    chosen = {group: _read_group(group, values[group], nested[group], own) for group in nested}
+            raise ConfigError(f"schedule={schedule}: expected one sampler as well, such as sampler=sdds")
+    chosen = {group: _read_group(group, values[group], nested[group], own_places) for group in nested}
     return Request(
         samplers=chosen["sampler"],
         models=chosen["model"],
@@ -79,21 +79,21 @@ def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool =
     )
 
 
-def _read_group(group: str, text: str, options: Mapping[str, Any], own: Sequence[str]) -> list[Component]:
-    """Read the samplers or models of these names, each with those of the options that it has."""
-    names = choices(group, own)
+def _read_group(group: str, text: str, options: Mapping[str, Any], own_places: Sequence[str]) -> list[Component]:
+    """Read the samplers or models of these names, each with the options that it has."""
+    names = choices(group, own_places)
     chosen = names if text == "all" else text.split(",")
     for name in chosen:
         if name not in names:
             raise ConfigError(f"{group}={name}: expected all or one of {', '.join(names)}")
-    files = {name: choice(group, name, own) for name in chosen}
+    files = {name: choice(group, name, own_places) for name in chosen}
     known = {key for file in files.values() for key in file if not key.startswith("_") and key != "name"}
     for option in options:
         if option not in known:
             expected = ", ".join(sorted(known))
             raise ConfigError(f"{group}.{option}: no such option of {text}; expected one of {expected}")
     return [
-        read_component(group, name, file | {key: value for key, value in options.items() if key in file}, own)
+        read_component(group, name, file | {key: value for key, value in options.items() if key in file}, own_places)
         for name, file in files.items()
     ]
 

@@ -26,7 +26,7 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
         Numbers from 0, none left out.
     K : int
     parameters : ndarray of float, shape (K, P), optional
-        Of a model that keeps parameters.
+        Parameters of a model that keeps parameters.
     always_accept : bool
         Accept every proposal and count no acceptance: the paths are proposals.
     limit : int
@@ -49,7 +49,7 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
     cdef Py_ssize_t N = model.N, T = len(sampler.TERMS), moves = len(sampler.moves), n = 0, room = 256, t
     cdef int64_t before, after
     held = model.prior_values
-    # what a collapsed model holds beside the partition: b0, kappa0, tables of counts
+    # the state of a collapsed model other than the partition: b0, kappa0, tables of counts
     scales = model.parameters if model.conjugate and model.prior is not None else None
     cdef int32_t[:, ::1] ends
     cdef int32_t[::1] clusters, kinds, made

@@ -39,7 +39,7 @@ class Move:
 
     def plate(self, name: str) -> Labels:
         """The labels of one plate."""
-        return next(labels for of, labels in self.plates if of == name)
+        return next(labels for plate_name, labels in self.plates if plate_name == name)
 
 
 def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0) -> list[list[Labels]]:
@@ -120,15 +120,15 @@ def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move,
     """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
     Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
-    that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
+    another's) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
     RuntimeError where there is none.
     """
     states = gibbs_states(model, 3, SCANS, seed)
     found: list[tuple[Move, Labels, Labels]] = []
-    for own, other in product(range(3), repeat=2):
-        if own != other:
-            za, zb = states[own][0], states[other][1]
-            moves = reconfigurations(model, sampler, states[own][1], za, zb, TRIES, seed=seed)
+    for own_start, other in product(range(3), repeat=2):
+        if own_start != other:
+            za, zb = states[own_start][0], states[other][1]
+            moves = reconfigurations(model, sampler, states[own_start][1], za, zb, TRIES, seed=seed)
             found += [(move, za, zb) for move in moves if has_all_plates(move)]
     for move, za, zb in sorted(found, key=lambda each: -each[0].log_ratio):
         end = move.plate("singles")

@@ -51,26 +51,26 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
         raise ConfigError(f"samples: {len(draws)} draws; expected {10 * BATCHES} at least")
     exact = case.table()
     number = {(tuple(z.tolist()), int(k)): i for i, (z, k) in enumerate(zip(exact["labels"], exact["K"], strict=True))}
-    found = np.empty(len(draws), dtype=np.int64)
+    states = np.empty(len(draws), dtype=np.int64)
     for i, row in enumerate(draws):
         z = state_of(row, 0)[0]
         state = (z, max(z) + 1 if K is None else int(np.asarray(K)[i]))
         if state not in number:
             raise ConfigError(f"samples: row {i + 1}: labels {list(z)} with K={state[1]}: {case.id} has no such state")
-        found[i] = number[state]
+        states[i] = number[state]
     p = exact["probability"].to_numpy()
-    batches = [np.bincount(part, minlength=len(p)) / len(part) for part in np.array_split(found, BATCHES)]
-    frequency = np.bincount(found, minlength=len(p)) / len(found)
-    # what was never seen has no spread of its own: that of independent draws
-    error = np.maximum(np.std(batches, axis=0, ddof=1) / np.sqrt(BATCHES), np.sqrt(p * (1 - p) / len(found)))
+    batches = [np.bincount(part, minlength=len(p)) / len(part) for part in np.array_split(states, BATCHES)]
+    frequency = np.bincount(states, minlength=len(p)) / len(states)
+    # a state that was never seen has no spread of its own: use the spread of independent draws
+    error = np.maximum(np.std(batches, axis=0, ddof=1) / np.sqrt(BATCHES), np.sqrt(p * (1 - p) / len(states)))
     clusters = exact["K"].to_numpy()
-    of_batch = [float(np.mean(clusters[part])) for part in np.array_split(found, BATCHES)]
+    of_batch = [float(np.mean(clusters[part])) for part in np.array_split(states, BATCHES)]
     error_K = float(np.std(of_batch, ddof=1) / np.sqrt(BATCHES))
-    mean_K, exact_K = float(clusters[found].mean()), float(p @ clusters)
+    mean_K, exact_K = float(clusters[states].mean()), float(p @ clusters)
     off = np.abs(frequency - p) / np.where(error > 0, error, np.inf)
     worst = int(off.argmax())
     distance, noise = 0.5 * np.abs(frequency - p).sum(), 0.5 * np.sqrt(2 / np.pi) * error.sum()
-    # of the sum of absolute errors, as if those of different states were independent
+    # of the sum of absolute errors, as if errors of different states were independent
     spread = 0.5 * np.sqrt((1 - 2 / np.pi) * (error**2).sum())
     far = stats.t.ppf(1 - CHANCE / 3 / np.array([1, 2, 2 * len(p)]), BATCHES - 1)
     agrees = distance <= noise + far[0] * spread and abs(mean_K - exact_K) <= far[1] * error_K and off[worst] <= far[2]
@@ -80,7 +80,7 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
         mean_K=mean_K,
         exact_mean_K=exact_K,
         error_mean_K=error_K,
-        draws=len(found),
+        draws=len(states),
         worst=(tuple(exact["labels"][worst].tolist()), float(frequency[worst]), float(p[worst])),
         agrees=bool(agrees),
     )

@@ -1,5 +1,5 @@
 """Proposals of a compiled sampler before acceptance: a table for understanding a move; and, from one enumeration, its
-transition matrix, the one of its printed form, and those of all mutants.
+transition matrix, the one of its printed form, and the matrices of all mutants.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Proposals:
 
         A sampler in Python that does not ``add`` them has none; a Gibbs update needs none.
         """
-        made = np.isfinite(self.log_ratio)
-        gap = np.abs(self._sum(self.counted)[made] - self.log_ratio[made])
+        is_made = np.isfinite(self.log_ratio)
+        gap = np.abs(self._sum(self.counted)[is_made] - self.log_ratio[is_made])
         return bool(self.terms) and bool((gap < ROUNDING).all())
 
     def _sum(self, counted: NDArray[np.bool_], sign: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ class Proposals:
     def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
         """The transition matrix with acceptance min(1, exp(sum of terms)).
 
-        With terms left out, or of opposite sign, it is that of a mutant; `printed` counts the printed term, too.
+        With terms left out, or of opposite sign, it is a mutant's ratio; `printed` counts the printed term, too.
         """
         log_ratio = self.log_ratio
         if omit or flip or printed:
@@ -92,17 +92,17 @@ class Proposals:
 
     def is_factor(self, term: str) -> bool:
         """Whether a term ever changes a ratio of two different states."""
-        made = (self.origin != self.target) & ~np.isnan(self.log_ratio)
-        return bool((np.abs(self.values[made, self.terms.index(term)]) > ROUNDING).any())
+        is_made = (self.origin != self.target) & ~np.isnan(self.log_ratio)
+        return bool((np.abs(self.values[is_made, self.terms.index(term)]) > ROUNDING).any())
 
     def mutants(self) -> dict[tuple[str, str], NDArray[np.float64]]:
         """Matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
-        found = {}
+        mutant_by_name = {}
         for term, counts in zip(self.terms, self.counted, strict=True):
             if counts and self.is_factor(term):
-                found["omit", term] = self.matrix(omit=(term,))
-                found["flip", term] = self.matrix(flip=(term,))
-        return found
+                mutant_by_name["omit", term] = self.matrix(omit=(term,))
+                mutant_by_name["flip", term] = self.matrix(flip=(term,))
+        return mutant_by_name
 
 
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:

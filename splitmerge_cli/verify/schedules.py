@@ -45,11 +45,11 @@ def verify_schedule(
     `KEYS` of the command's arguments, as typed, make the schedule; `config_dir` is a folder with the user's own groups.
     A `ConfigError` says that it cannot be composed, or that no model supports it.
     """
-    own = [f"{key}={value}" for key, value in args.items() if key in KEYS or key.startswith("sampler.")]
+    own_words = [f"{key}={value}" for key, value in args.items() if key in KEYS or key.startswith("sampler.")]
     rejected: dict[str, ConfigError] = {}
     wrong = checked = 0
     for name, case in cases:
-        spec = compose([f"model={name}", *own], config_dir)
+        spec = compose([f"model={name}", *own_words], config_dir)
         rng = Rng(request.seed)
         try:
             schedule = build_schedule(spec, case.model, rng)
@@ -81,19 +81,19 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """Compose the transition matrix of one iteration from those of its samplers, each enumerated; the second is why it
-    is None.
+    """Compose the transition matrix of one iteration from the matrices of its samplers, each enumerated; the second is
+    why it is None.
 
-    It is given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
+    It is given the hyper-parameters, which `refresh` resamples and which stay as they are here. None if a sampler
     learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.
     """
     n = len(schedule.weights or ())
-    made: dict[int, NDArray[np.float64]] = {}
+    matrix_by_step: dict[int, NDArray[np.float64]] = {}
 
     def matrix(sampler: Sampler) -> NDArray[np.float64]:
-        if id(sampler) not in made:
-            made[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
-        return made[id(sampler)]
+        if id(sampler) not in matrix_by_step:
+            matrix_by_step[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
+        return matrix_by_step[id(sampler)]
 
     names = set(case.model.hyperparameters)
     # but those that change a hyper-parameter

@@ -82,8 +82,8 @@ class Posterior:
 def cases() -> list[Posterior]:
     """All cases, by id."""
     makers = _bernoulli_cases, _emm_cases, _irm_cases, _gaussian_cases, _lines_cases, _mixed_cases, _hdp_cases
-    found = [case for make in (*makers, _cases_under_priors, _cases_of_forms) for case in make()]
-    return sorted(found, key=lambda case: case.id)
+    all_cases = [case for make in (*makers, _cases_under_priors, _cases_of_forms) for case in make()]
+    return sorted(all_cases, key=lambda case: case.id)
 
 
 def nest(x: ArrayLike) -> Any:
@@ -246,7 +246,7 @@ def _mixed_base(x: NDArray[np.float64], types: list[str], levels: list[int], hyp
 
 
 def _bases(missing: bool = False) -> dict[str, _Base]:
-    """The mixtures, by the name that begins an id; those of `missing` cells where they are asked for."""
+    """The mixtures, by the name that begins an id; on request with `missing` cells."""
     N, rng = 5, np.random.default_rng(5)
     half = np.arange(N) % 2
     bits = (rng.random((N, 3)) < 0.25 + 0.5 * half[:, None]).astype(float)
@@ -269,14 +269,14 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
     def base(model: str, x: NDArray[Any], make: Callable[..., Any], name: str = "x", **hyper: Any) -> _Base:
         return _Base(model, {"N": N, name: nest(x)}, partial(make, x), hyper)
 
-    found = {
+    base_by_name = {
         "bernoulli": base("bernoulli", bits, bernoulli_log_weight, beta1=0.4, beta0=0.7),
         "gaussian-diag": base("gaussian", points, continuous.gaussian_log_weight, covariance="diag", **of_points),
         "mixed": _mixed_base(table, types, levels, of_table),
     }
     if missing:
-        return found
-    return found | {
+        return base_by_name
+    return base_by_name | {
         "gaussian-iso": base("gaussian", points, continuous.gaussian_log_weight, covariance="iso", **of_points),
         "gaussian-full": base("gaussian", points, continuous.gaussian_log_weight, covariance="full", **of_points),
         "lines": base("lines", line, continuous.lines_log_weight, noise="known", **of_lines),

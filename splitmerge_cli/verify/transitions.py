@@ -2,7 +2,7 @@
 
 Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by
 path, through all options of positive probability; the product of their probabilities along a path is the path's
-probability. So the matrix is that of the code that runs, not of a formula about it.
+probability. So the matrix belongs to the code that runs, not to a formula about it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Ends:
         self.index = {state: t for t, state in enumerate(states)}
         self.known: dict[bytes, int] = {}
 
-    def numbers(self, found: Mapping[str, Any]) -> NDArray[np.int64]:
+    def numbers(self, paths: Mapping[str, Any]) -> NDArray[np.int64]:
         """Number the end of each path that `execution_paths` found, shape (paths,); -1: in none of the states."""
-        rows = np.column_stack([found["labels"], found["K"]])
-        if found["parameters"] is not None:
+        rows = np.column_stack([paths["labels"], paths["K"]])
+        if paths["parameters"] is not None:
             return np.array(
-                [self._number(row, p) for row, p in zip(rows, found["parameters"], strict=True)], dtype=np.int64
+                [self._number(row, p) for row, p in zip(rows, paths["parameters"], strict=True)], dtype=np.int64
             )
         # a row as one number
         base = int(rows.max()) + 1
@@ -65,11 +65,11 @@ def list_paths(
 ) -> list[tuple[State, float, float, str]]:
     """List the execution paths of one step from a state, as `paths_from` finds them: where the path ends; its
     probability; the log acceptance ratio of its last decision (nan for a null proposal); the move's name."""
-    found = paths_from(model, rng, sampler, state, always_accept)
-    parameters = found["parameters"] or [None] * len(found["K"])
-    reached = [state_of(*end) for end in zip(found["labels"], map(int, found["K"]), parameters, strict=True)]
-    moves = [sampler.moves[t] for t in found["move"]]
-    return list(zip(reached, found["probability"].tolist(), found["log_ratio"].tolist(), moves, strict=True))
+    paths = paths_from(model, rng, sampler, state, always_accept)
+    parameters = paths["parameters"] or [None] * len(paths["K"])
+    reached = [state_of(*end) for end in zip(paths["labels"], map(int, paths["K"]), parameters, strict=True)]
+    moves = [sampler.moves[t] for t in paths["move"]]
+    return list(zip(reached, paths["probability"].tolist(), paths["log_ratio"].tolist(), moves, strict=True))
 
 
 def transition_matrix(
@@ -84,9 +84,9 @@ def transition_matrix(
     P = np.zeros((len(states), len(states)))
     used = 0
     for t, s in enumerate(states):
-        found = paths_from(model, rng, sampler, s, limit=limit - used)
-        used += len(found["K"])
-        numbers, probability = ends.numbers(found), found["probability"]
+        paths = paths_from(model, rng, sampler, s, limit=limit - used)
+        used += len(paths["K"])
+        numbers, probability = ends.numbers(paths), paths["probability"]
         leaves = bool((probability[numbers < 0] > 0.0).any())
         P[t] = np.nan if leaves else np.bincount(numbers[numbers >= 0], probability[numbers >= 0], len(states))
     return P

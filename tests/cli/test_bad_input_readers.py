@@ -112,6 +112,6 @@ def test_data_list_knows_the_networks(smcmc, monkeypatch: pytest.MonkeyPatch, tm
         told = smcmc("data", "info", name).stdout
         assert "SHA-256" in told and f"data={name}" in told and "data.scale=1.0" in told
         result = smcmc("data", "fetch", name)
-        assert result.exit_code == 2 and "no address is known" in result.stderr
+        assert result.exit_code == 2 and "cannot be downloaded" in result.stderr
     assert "graph" in lines["network"] and "34" in lines["networkx"] and "nodes of the file" in lines["edges"]
     assert "nothing to fetch" in smcmc("data", "fetch", "networkx").stdout

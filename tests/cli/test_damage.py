@@ -204,14 +204,14 @@ def test_a_report_of_a_damaged_figure_is_not_written(smcmc, file: str) -> None:
     result = smcmc("report", "--out", "out")
     assert result.exit_code == 1
     damage = "sdds-fig1-manifest.json" if "manifest" in file else file
-    assert result.stderr == f"smcmc: out/figures/{damage}: damaged; smcmc plot sdds-fig1 --out out draws it anew\n"
+    assert result.stderr == f"smcmc: out/figures/{damage}: damaged; smcmc plot sdds-fig1 --out out draws it again\n"
     assert not Path("out/report.html").exists()
     assert smcmc("plot", "sdds-fig1", "--out", "out").exit_code == 0
     assert smcmc("report", "--out", "out").exit_code == 0
     flip(Path("out/sdds-fig1/table.csv"))
     result = smcmc("plot", "sdds-fig1", "--out", "out")
     assert result.exit_code == 1
-    assert "table.csv: damaged; smcmc reproduce sdds-fig1 --scale quick --out out computes it anew" in result.stderr
+    assert "table.csv: damaged; smcmc reproduce sdds-fig1 --scale quick --out out computes it again" in result.stderr
 
 
 def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def clusters(result) -> int:
 def test_the_command_that_is_printed_finds_the_groups(smcmc, path: Path) -> None:
     result = smcmc("run", "data=csv", f"data.path={path}", "model=gaussian", "iterations=1000", "seed=1")
     said = result.stderr
-    assert "400 of 500 rows repeat another row, more than chance makes: no density describes copies" in said
+    assert "400 of 500 rows repeat another row, more than by chance: no density describes copies" in said
     assert "the model does not describe these data: 400 of 500 rows repeat another row" in said
     assert "each different row once:\n" in said
     command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))

@@ -142,7 +142,7 @@ def test_what_is_no_column_of_texts() -> None:
     with pytest.raises(DataError, match=r"^t.txt: the first rows may be cells of a table or texts with semicolons"):
         corpus("t.txt")
     assert corpus("t.txt", columns=["doc", "word", "count"]).values.documents == ["b", "a"]
-    assert "no document has two words: nothing says which words share a topic" in corpus("t.csv", columns=[2]).notes
+    assert "no document has two words, so nothing shows which words share a topic" in corpus("t.csv", columns=[2]).notes
     # a comma in each line is none between cells
     assert corpus(put("c.txt", "the heart, as it is\na flow, and no words\n")).meta["format"] == "text"
 
@@ -277,7 +277,7 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     assert not {"der", "und", "die", "sehen", "den"} & set(made.vocabulary or ()) and "katze2" in (
         made.vocabulary or ()
     )
-    assert "words that more than 50% of the documents have: 5 words" in made.notes[0]
+    assert "words in more than 50% of the documents: 5 words" in made.notes[0]
     # counts are words that somebody chose, and few documents tell nothing
     rows = "".join(f"{k},{word}\n" for k, line in enumerate(german.splitlines()) for word in line.split())
     assert "der" in (corpus(put("t.csv", "doc,word\n" + rows)).vocabulary or ())
@@ -353,7 +353,7 @@ def test_texts_without_spaces_are_noted(words: list[str], language: str) -> None
     drawn = [rng.choice(words, 12) for _ in range(20)]
     assert not corpus(put("t.txt", "\n".join(map(" ".join, drawn))), stop_words="none").notes
     (note,) = [n for n in corpus(put("t.txt", "\n".join(map("".join, drawn)))).notes if "letters" in n]
-    assert re.match(rf"t.txt: words of {language} have \d+ letters in the mean, such as '.*': topics of whole", note)
+    assert re.match(rf"t.txt: words of {language} have \d+ letters on average, such as '.*': topics of whole", note)
     assert any(language in note for note in from_object(["".join(each) for each in drawn], "documents").notes)
 
 
@@ -465,5 +465,5 @@ def test_a_format_that_cannot_be_told() -> None:
         corpus("none.csv")
     Path("empty").mkdir()
     for read in (corpus, digest):
-        with pytest.raises(DataError, match=r"^empty: the folder holds no file; expected one for each document"):
+        with pytest.raises(DataError, match=r"^empty: the folder is empty; expected a file for each document"):
             read("empty")

@@ -263,7 +263,7 @@ def test_what_a_spreadsheet_or_a_float_has_lost_is_said(tmp_path: Path) -> None:
     table.to_excel(tmp_path / "t.xlsx", index=False)
     notes = csv(tmp_path / "t.xlsx", "mixed").notes
     assert "a spreadsheet keeps 15 digits of a number, and there are longer ones, such as '6.22189e+18'" in notes[0]
-    lost = "if it held longer whole numbers, their last digits were lost before it was read: codes are kept as text"
+    lost = "if it held longer whole numbers, their last digits were already lost; write codes as text"
     assert f"is left out: every value is '6.22189e+18'; {lost}" in notes[1]
     frame = pd.DataFrame({"c": pd.Series([None, *CODES] * 6, dtype="float64"), "x": np.arange(36.0) ** 2})
     assert lost in from_object(frame, "mixed").notes[0]

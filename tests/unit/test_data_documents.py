@@ -100,7 +100,7 @@ def test_points_say_what_was_kept() -> None:
             "min_documents": 2,
             "terms": "of use",
         },
-        "truth": "no labels are public",
+        "truth": "no labels are published",
     }
 
 
@@ -197,7 +197,7 @@ def test_pubmed(place: Path) -> None:
     data = pubmed.pubmed(None, "counts")
     assert data.columns == ["heart", "acute", "flow"] and data.truth is None and data.names is None
     assert np.array_equal(data.values.toarray(), COUNTS[:, [0, 2, 3]])
-    assert data.meta["truth"] == "no labels are public" and data.meta["documents"]["empty"] == 1
+    assert data.meta["truth"] == "no labels are published" and data.meta["documents"]["empty"] == 1
     assert np.array_equal(pubmed.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
     files = [place / pubmed.COUNTS, place / pubmed.VOCABULARY]
     assert data.notes == [

@@ -166,7 +166,7 @@ def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: py
         ({"status": 500}, "cannot be fetched: 500 Internal Server Error"),
         ({"announced": len(CONTENT) + 1}, rf"ended after {len(CONTENT)} of {len(CONTENT) + 1} bytes"),
         ({"content": b"", "announced": 1}, "ended after 0 of 1 bytes"),
-        ({"kind": "text/html; charset=utf-8"}, "answers with a page of HTML; expected the file a.txt"),
+        ({"kind": "text/html; charset=utf-8"}, "the server sent an HTML page; expected the file a.txt"),
         ({"content": CONTENT[:-1], "announced": len(CONTENT) - 1}, rf"SHA-256 .*; expected {DIGEST}, that of the pub"),
     ],
 )
@@ -303,7 +303,7 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
 )
 def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     address = offer(monkeypatch, address.format(plain=plain.address))
-    with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected https, by which|cannot be fetched)"):
+    with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected an https address|cannot be fetched)"):
         sets.fetch("far")
     assert plain.requests == 0 and not folder.exists()
 
@@ -311,14 +311,17 @@ def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("status", "target", "message"),
     [
-        *((status, "{plain}", "redirects to {plain}: expected https") for status in (301, 302, 303, 307, 308)),
         *(
-            (302, target, "redirects to {target}: expected https")
+            (status, "{plain}", "redirects to {plain}: expected an https address")
+            for status in (301, 302, 303, 307, 308)
+        ),
+        *(
+            (302, target, "redirects to {target}: expected an https address")
             for target in ("ftp://127.0.0.1:9/b.txt", "file:///etc/hostname", "data:,x", "gopher://x/")
         ),
         (302, "{server}", "cannot be fetched: 302 .*infinite loop"),
         # to a server that redirects to another scheme
-        (302, "{second}", "redirects to {plain}: expected https"),
+        (302, "{second}", "redirects to {plain}: expected an https address"),
     ],
 )
 def test_a_redirect_to_another_scheme_is_refused(
@@ -382,7 +385,7 @@ def test_no_variable_of_the_environment_switches_that_off(
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
     offer(monkeypatch, "http://example.org/a.txt")
-    with pytest.raises(DataError, match="expected https"):
+    with pytest.raises(DataError, match="expected an https address"):
         sets.fetch("far")
     assert plain.requests == 0
 

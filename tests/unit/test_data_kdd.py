@@ -176,7 +176,7 @@ def test_a_set_with_constant_columns_runs(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{ROW}\n{ROW}\n", "2 rows; expected 3, those of the published set"),
+        (f"{ROW}\n{ROW}\n", "2 rows; expected 3, as in the published set"),
         (f"{ROW}\n" * 4, "4 rows; expected 3"),
         (f"{ROW}\n{ROW}\n{ROW} 1\n", "row 3: cells: 75; expected 74, as in row 1"),
         (f"{ROW}\n\n{ROW}\n", "row 2, column 1: an empty cell; expected a number"),

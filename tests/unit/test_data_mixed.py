@@ -112,7 +112,7 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
     ("cells", "message"),
     [
         (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
-        (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that tells .*: data.types={c:real} reads points"),
+        (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that shows .*: data.types={c:real} reads points"),
         (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
@@ -177,7 +177,7 @@ def test_dates_are_left_out_or_days(tmp_path: Path, cells: list[str], days: list
 @pytest.mark.parametrize(
     ("cells", "type", "message"),
     [
-        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that tells day and month apart"),
+        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that distinguishes day and month"),
         (["13/4/2020", "5/16/2020"], "date", "'5/16/2020'; expected a day before the month, as in '13/4/2020'"),
         (["2020-02-30"], "date", "'2020-02-30'; expected a day of the calendar"),
         (["2020-02-03", "soon"], "date", "row 3, .*: 'soon'; expected a date"),
@@ -233,7 +233,7 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
             assert "column 3 ('a.3') holds the cells of column 1 ('a.1'): it is left out" in said
             assert get_kind(kind).new_items(data, frame).values.tolist() == frame.iloc[:, :2].to_numpy().tolist()
         assert csv(tmp_path / "t.csv", kind, columns=["a.3"]).values.tolist() == [[0.5], [1.5], [4.5]]
-        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns of that name; expected a.1, a.2, a.3"):
+        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns with that name; expected a.1, a.2, a.3"):
             csv(tmp_path / "t.csv", kind, drop=["a"])
 
 
@@ -250,7 +250,7 @@ def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
     path.write_text("user_id,x\n17,1.5\n23,2.5\n17,3.75\n9,0.5\n")
     read = csv(path, "mixed")
     assert read.columns == ["x"]
-    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is an item"
+    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is one item"
     assert said in read.notes[0]
     assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 
@@ -263,7 +263,7 @@ def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 m,6 %,2.5,u\n3 m,7,4,v\n")
-    with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 columns that cannot be read out"):
+    with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 unreadable columns out"):
         csv(path, "mixed", drop=["other"])
     assert csv(path, "mixed", drop=["other", "born", 2]).columns == ["x"]
     with pytest.raises(DataError, match=r"data.columns=\[x\] reads the others"):
@@ -278,7 +278,7 @@ def test_missing_cells(tmp_path: Path) -> None:
     data = column(tmp_path, [-99, "-99.0", 1.5, "unknown", 2.5], missing=[-99, "unknown"])
     assert np.isnan(data.values[:, 0]).tolist() == [True, True, False, True, False] and types_of(data)["c"] == "real"
     assert types_of(column(tmp_path, [-99, 1.5, 2.5], missing=-99))["c"] == "real"
-    with pytest.raises(DataError, match=r"data.missing=\[\[1\]\]: expected what stands in missing cells"):
+    with pytest.raises(DataError, match=r"data.missing=\[\[1\]\]: expected the contents of missing cells"):
         column(tmp_path, [1], missing=[[1]])
 
 
@@ -393,7 +393,7 @@ def test_tables_without_names(tmp_path: Path) -> None:
         csv(path, "mixed")
     assert csv(path, "mixed", header=True).names is None  # two words are binary
     path.write_text("a,7\n1.5,2\n2.5,3\n")
-    with pytest.raises(DataError, match=r"row 1: 'a' beside numbers; expected names alone or numbers alone"):
+    with pytest.raises(DataError, match=r"row 1: 'a' next to numbers; expected only names or only numbers"):
         csv(path, "mixed")
 
 

@@ -134,7 +134,7 @@ def test_what_is_asked_for_is_read(read: Callable[..., Dataset]) -> None:
 def test_a_column_without_a_name_that_does_not_count_is_asked_about(
     read: Callable[..., Dataset], text: str, row: int, cell: str
 ) -> None:
-    expected = r"expected data.drop=\[1\], which leaves it out, or data.columns, which says all that is read"
+    expected = r"expected data.drop=\[1\], which leaves it out, or data.columns, which lists what is read"
     name = re.escape(text.partition(",")[0])
     message = rf"t.csv: row {row}, column 1 \('{name}'\): {cell}: the column has no name and does not .*; {expected}$"
     with pytest.raises(DataError, match=message):
@@ -152,7 +152,7 @@ def test_a_column_of_words_without_a_name_names_the_items(
     text = ",x\n" + "".join(f"{name},{cell}\n" for name, cell in zip(("ann", "bob", "cid"), rows, strict=True))
     data = read(text, kind=kind)
     assert data.names == ["ann", "bob", "cid"] and data.values.tolist() == [[float(cell)] for cell in rows]
-    assert "column 1 ('') has no name and another word in every row, the names of the items" in data.notes[0]
+    assert "column 1 ('') has no name and a different word in every row, the names of the items" in data.notes[0]
     assert read(text, kind=kind, N=2).names == ["ann", "bob"]
     assert read(text, kind=kind, drop=[1]).names is None
 
@@ -385,7 +385,9 @@ def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
     ]
     # where names say which columns are read nothing else is looked at
     ties.columns = pd.Index(["source", "target", "weight"])
-    assert [note for note in notes_of(edges(write(tmp_path / "e.csv", ties))) if "weights say" not in note] == []
+    assert [
+        note for note in notes_of(edges(write(tmp_path / "e.csv", ties))) if "the weights of its rows" not in note
+    ] == []
     assert edges(tmp_path / "e.csv", source=1, target=2, weights=None).names == ["0", "1", "2", "5", "6", "7"]
     # of columns without names of their own
     graph = edges(write(tmp_path / "e.csv", pd.DataFrame([[5, 6], [6, 7]])))
@@ -490,7 +492,9 @@ def test_several_sheets_of_texts_are_asked_about(tmp_path: Path) -> None:
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
         for name in ("a", "b"):
             pd.DataFrame({"text": ["some words"]}).to_excel(book, sheet_name=name, index=False)
-    with pytest.raises(DataError, match=r"sheets that hold cells: a, b; expected one sheet; save that of the texts as"):
+    with pytest.raises(
+        DataError, match=r"sheets that hold cells: a, b; expected one sheet; save the sheet of the texts as"
+    ):
         corpus(tmp_path / "t.xlsx", columns=["text"])
 
 

@@ -62,7 +62,7 @@ def test_it_is_missing_where_the_table_has_it_among_others(tmp_path: Path, other
     data = _read(tmp_path, {"a": ANSWERS, "b": cells, "x": X}, form)
     assert _levels(data)["a"] == ("Many", "Some") and np.isnan(data.values[:, 0]).sum() == 15
     said = [note.partition(": ")[2] for note in data.notes]
-    assert "None is a missing cell in columns of words, too, as it is in b" in said
+    assert "None is a missing cell in columns of words, too, as in b" in said
 
 
 @pytest.mark.parametrize("form", ["csv", "frame"])

@@ -100,9 +100,9 @@ def test_documents_are_texts_words_or_counts() -> None:
         (np.zeros((0, 2)), "binary", "no items"),
         (["a", None], "tokens", "item 2: no token"),
         (np.zeros((2, 3)), "graph", "expected an adjacency matrix"),
-        (["one", ["two"]], "documents", "the one or the other"),
+        (["one", ["two"]], "documents", "one or the other"),
         ([[0.5, 1.0]], "documents", "no whole number"),
-        ([["a", 1.0]], "documents", "a word that is no string"),
+        ([["a", 1.0]], "documents", "a word is not a string"),
     ],
 )
 def test_what_is_wrong_is_said(data: Any, kind: str, said: str) -> None:

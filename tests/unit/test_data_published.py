@@ -99,7 +99,7 @@ def test_every_set_is_described(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["noparama_lines", "noparama_twogaussians"])
 def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -> None:
     with pytest.raises(
-        DataError, match=rf"^{name}: no address is known .*github.com/mrquincle/noparama-datasets"
+        DataError, match=rf"^{name}: .* cannot be downloaded; .*github.com/mrquincle/noparama-datasets"
     ) as info:
         sets.fetch(name)
     assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)

@@ -24,7 +24,7 @@ from splitmerge_cli.received import DataError
 from unit.test_data_digits import TABLES, table_of
 
 NOTE = (
-    "80 of 100 rows repeat another row, more than chance makes: no density describes copies (data.repeated=once reads "
+    "80 of 100 rows repeat another row, more than by chance: no density describes copies (data.repeated=once reads "
     "each of the 20 different rows once)"
 )
 

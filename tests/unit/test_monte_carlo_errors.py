@@ -85,4 +85,4 @@ def test_of_many_items_errors_are_those_of_more_partitions(monkeypatch: pytest.M
     few = report_errors(np.full((4, 25), 3.0), drawn)
     assert [row[2] for row in few[-2:]] == pytest.approx([row[2] / 2 for row in whole[-2:]])
     assert {type(row[2]) for row in (*few, *whole)} == {float}  # NumPy's numbers make bools that no JSON takes
-    assert few[-1][3] == "as of 400 partitions: 100 are kept of so many items" and whole[-1][3] is None
+    assert few[-1][3] == "as for 400 partitions: 100 are kept with so many items" and whole[-1][3] is None

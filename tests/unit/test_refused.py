@@ -23,7 +23,7 @@ UCI = "4\n4\n6\n1 1 2\n1 3 1\n2 3 3\n2 4 1\n4 1 1\n4 3 1\n"
 
 BINARY: list[Any] = [
     ("", {}, "the file is empty"),
-    ("a,b\n", {}, "the file holds a header and no row"),
+    ("a,b\n", {}, "the file has a header but no row"),
     ("0,1\n0\n", {}, "row 2: cells: 1; expected 2"),
     ("a,b\n0,1\n0,1,1\n", {}, "row 3: cells: 3; expected 2"),
     ("0,1\n0,x\n", {}, "row 2, column 2: 'x'; expected 0 or 1"),
@@ -95,10 +95,10 @@ POINTS: list[Any] = [
     ("1,2\n1\xa0,2\n", {}, "row 2, column 1: '1\xa0'; expected a number"),
     ("1,2\n3\n", {}, "row 2: cells: 1; expected 2, as in row 1"),
     ("1,2\n3,4,5\n", {}, "row 2: cells: 3; expected 2"),
-    ("1,x\n3,4\n", {}, "row 1: 'x' beside numbers; expected names alone or numbers alone (data.header=true"),
+    ("1,x\n3,4\n", {}, "row 1: 'x' next to numbers; expected only names or only numbers (data.header=true"),
     ("1,x\n3,4\n", {"header": False}, "row 1, column 2: 'x'; expected a number"),
     ('"x\n",y\n1,2\n"3\n4",q\n', {}, "row 4, column 1 ('x'): '3 4'; expected a number"),
-    ("x,y\n", {}, "the file holds a header and no row"),
+    ("x,y\n", {}, "the file has a header but no row"),
     ("", {}, "the file is empty"),
     ("1,2\n", {"N": 2}, "N=2: expected at most 1, the number of rows"),
     (
@@ -109,7 +109,7 @@ POINTS: list[Any] = [
     ("1,2\n", {"columns": ["x", "y"]}, "data.columns=x: x.csv has no such column; expected a number from 1 to 2"),
     ("x,y\n1,2\n", {"columns": [3]}, "data.columns=3: x.csv has no such column"),
     ("x,y\n1,2\n", {"columns": [0]}, "data.columns=0: x.csv has no such column"),
-    ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: x.csv has 2 columns of that name; expected x.1, x.2"),
+    ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: x.csv has 2 columns with that name; expected x.1, x.2"),
     ("x,y\n1,2\n", {"columns": ["x", 1]}, "data.columns=x: x.csv: expected each column once"),
     (
         "x,y\n1,2\n",
@@ -124,7 +124,7 @@ POINTS: list[Any] = [
     ("x,y\n1,2\n", {"drop": ["z"]}, "data.drop=z: x.csv has no such column"),
     ("x,y\n1,2\n", {"drop": ["x", "y"]}, "no column is left for the data"),
     ("x,y\n1,2\n", {"drop": ["x"], "truth": "y"}, "no column is left for the data"),
-    ("x,y\n1,2\n", {"drop": ["x"], "columns": ["y"]}, "data.drop=['x']: expected null beside data.columns"),
+    ("x,y\n1,2\n", {"drop": ["x"], "columns": ["y"]}, "data.drop=['x']: expected null with data.columns"),
     (np.array([[0.0, 1.0], [-np.inf, 1.0]]), {}, "row 2, column 1: '-inf'; expected a number of magnitude"),
     (np.array([[1e101]]), {}, "row 1, column 1: '1e+101'; expected a number of magnitude"),
     (np.zeros((2, 0)), {}, "no rows or no columns"),
@@ -192,7 +192,7 @@ EDGES: list[Any] = [
     (
         "Rome,Oslo\nBonn,Kyiv\n",
         {},
-        "row 1: 'Rome' and 'Oslo' stand nowhere else; expected names of columns or of nodes (data.header=",
+        "row 1: 'Rome' and 'Oslo' occur nowhere else; expected names of columns or of nodes (data.header=",
     ),
     ("a\nb\n", {}, "row 1: cells: 1; expected at least 2, the ends of an edge"),
     ("a;b\n", {}, "row 1: cells: 1; expected at least 2, the ends of an edge (data.separator"),
@@ -224,7 +224,7 @@ EDGES: list[Any] = [
     ("1,2\n", {"base": 2}, "data.base=2: expected 0 or 1, the number of the first node, or null"),
     ("1,2\n", {"base": True}, "data.base=True: expected 0 or 1"),
     ("1,2\n", {"base": "0"}, "data.base=0: expected 0 or 1"),
-    ("1,2\n", {"base": 0, "nodes": "n.csv"}, "data.base=0: expected null beside data.nodes=FILE"),
+    ("1,2\n", {"base": 0, "nodes": "n.csv"}, "data.base=0: expected null with data.nodes=FILE"),
     (PATH, {"source": 1}, "data.target=null: expected a column, as the other end has one"),
     (PATH, {"source": 1, "target": 1}, "data.target=1: expected another column than data.source"),
     (PATH, {"source": "q", "target": 2}, "data.source=q: e.csv has no such column"),
@@ -236,8 +236,8 @@ EDGES: list[Any] = [
     (PATH, {"header": "maybe"}, "data.header=maybe: expected auto, true or false"),
     (PATH, {"nodes": 0}, "data.nodes=0: expected a whole number from 1"),
     (PATH, {"nodes": 2}, "data.nodes=2: expected at least 3, the nodes that e.csv names"),
-    (PATH, {"nodes": "none.csv"}, "none.csv: no such file; expected a file that names the nodes (data.nodes)"),
-    (PATH, {"truth": "side"}, "data.truth=side: expected null, or data.nodes=FILE beside it"),
+    (PATH, {"nodes": "none.csv"}, "none.csv: no such file; expected a file with the names of the nodes (data.nodes)"),
+    (PATH, {"truth": "side"}, "data.truth=side: expected null, or a column of data.nodes=FILE"),
     (PATH, {"scale": 2.0}, "data.scale=2.0: expected a number above 0"),
     (PATH, {"N": 4}, "N=4: expected a whole number from 1 to 3"),
     (PATH, {"nodes": 1.5}, "data.nodes=1.5: expected"),
@@ -259,7 +259,7 @@ NODES = [
 ]
 WORDS = [
     ("", {}, "the file is empty; expected at least one row"),
-    ("doc,word\n", {}, "the file holds a header and no row of data"),
+    ("doc,word\n", {}, "the file has a header but no row of data"),
     ("b,heart\nb\n", {}, "row 2: cells: 1; expected 2, as in row 1"),
     ("b,heart\n,acute\n", {}, "row 2, column 1: an empty cell; expected the name of a document"),
     ("b,heart\nb,\n", {}, "row 2, column 2: an empty cell; expected a word"),
@@ -274,8 +274,8 @@ WORDS = [
     ("b\nb\n", {}, "one column; data.columns=[1] reads it as texts, a document a row"),
     ("a,b,c,d\n", {}, "4 columns; expected document and word"),
     ("doc,word,topic\n1,x,3\n", {}, "3 columns (doc, word, topic); expected document and word"),
-    ("artikel,wort\n1,x\n1,y\n", {}, "row 1: 'artikel' and 'wort', which stand nowhere else; expected names"),
-    (TABLE, {"columns": [1]}, "no word; expected one at least, of two letters or digits or more"),
+    ("artikel,wort\n1,x\n1,y\n", {}, "row 1: 'artikel' and 'wort', which occur nowhere else; expected names"),
+    (TABLE, {"columns": [1]}, "no word; expected at least one, of two letters or digits or more"),
     (TABLE, {"columns": "12"}, "data.columns=12: expected columns"),
     (TABLE, {"columns": [1, 1]}, "data.columns=[1, 1]: t.csv: expected each column once"),
     (TABLE, {"columns": [1, 3]}, "data.columns=3: t.csv has no such column; expected a number from 1 to 2"),
@@ -312,7 +312,7 @@ BAGS = [
 TEXTS = [
     ("", {}, "the file is empty; expected a document a line"),
     ("\n\n", {}, "the file is empty; expected a document a line"),
-    ("a\nb !\n", {}, "no word; expected one at least, of two letters or digits or more"),
+    ("a\nb !\n", {}, "no word; expected at least one, of two letters or digits or more"),
     (
         "the and\nwe\n",
         {"stop_words": "english"},
@@ -323,7 +323,7 @@ TEXTS = [
     (TEXT, {"format": "words"}, "data.format=words: expected one of auto, tokens, npz, ldac, uci, text"),
     (TEXT, {"N": 5}, "N=5: expected a whole number from 1 to 4, the documents of t.txt"),
     (TEXT, {"N": 0}, "N=0: expected a whole number from 1 to 4"),
-    (TEXT, {"heldout": 0.95}, "data.heldout=0.95: 4 of the 4 documents of t; expected one at least to hold out"),
+    (TEXT, {"heldout": 0.95}, "data.heldout=0.95: 4 of the 4 documents of t; expected at least one to hold out"),
     (
         TEXT,
         {"min_documents": 4},

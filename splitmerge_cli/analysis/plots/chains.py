@@ -37,7 +37,7 @@ def traces(run: Run) -> Figure:
     """Draw the chains of a run, a row of panels for each quantity.
 
     A row has the traces and, of the second halves, ranks and running means. The quantities are the log joint, K, the
-    quantity of the largest R-hat and, where the truth is known, the adjusted Rand index. A finished run of topics also
+    quantity of the largest R-hat and, if the truth is known, the adjusted Rand index. A finished run of topics also
     shows the perplexity of held-out documents, where it was evaluated, and the shares of its topics.
     """
     trace = run.trace().rename(columns={"ari": "score"})

@@ -90,7 +90,7 @@ def scatter(
 ) -> None:
     """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
 
-    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
+    `size` is the size of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
     the colour and marker of each cluster, by default by its rank in size. Where the points are some of all items,
     `alone`, ``[N]``, says which are alone in their cluster.
     """
@@ -198,7 +198,10 @@ def clusters(run: Run) -> Figure:
     counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
     ax.set_title(f"{subject(run)}: {counted}")
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
-    footnote(figure, f"Numbers: clusters, as in clusters.csv: {plain_text(estimate['criterion'])}.\n{caption}{marks}")
+    footnote(
+        figure,
+        f"Numbers: clusters, as in clusters.csv. Estimate: {plain_text(estimate['criterion'])}.\n{caption}{marks}",
+    )
     figure.canvas.draw()
     write_numbers(ax, x, labels, numbers_by_size(run, labels))
     return figure

@@ -54,7 +54,7 @@ def stack_fractions(ax: Axes, numbers: pd.DataFrame, colour: str, edge: float = 
 class Picture:
     """A picture that a run may have.
 
-    `can_draw` and `draw` raise `ConfigError` or `DataError` where they need the data again, which cannot be loaded.
+    `can_draw` and `draw` raise `ConfigError` or `DataError` if they need the data again, which cannot be loaded.
     """
 
     answers: str

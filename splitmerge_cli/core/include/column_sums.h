@@ -1,5 +1,5 @@
 /* Sums of sparse items, column by column, of the columns that they have: open addressing with linear probing. A column
-   whose sums are back at 0 is as good as absent, and goes when the table is made anew. */
+   whose sums are back at 0 is as good as absent, and goes when the table is rebuilt. */
 #ifndef SMCMC_COLUMNS_H
 #define SMCMC_COLUMNS_H
 #include <stddef.h>
@@ -76,7 +76,7 @@ static inline int columns_empty(const columns *c, int64_t at)
     return c->sum[at] == 0 && (!c->squared || c->square[at] == 0);
 }
 
-/* Make room for `more` further columns: at most half of it is in use; when it is made anew, at most three eighths, so
+/* Make room for `more` further columns: at most half of it is in use; when it is rebuilt, at most three eighths, so
    that this happens seldom. */
 static void columns_reserve(columns *c, int64_t more)
 {
@@ -155,7 +155,7 @@ static inline whole columns_both(const columns *a, const columns *b)
 
 static inline void columns_clear(columns *c)
 {
-    /* what held many columns is made anew, so that to clear is cheap for those who need few */
+    /* a table that held many columns is rebuilt, so that clearing is cheap for users of few */
     if (c->room > 1024)
         columns_free(c);
     else if (c->used)

@@ -66,7 +66,7 @@ static inline void tile_diag(const double *theta, ptrdiff_t D, const double *x, 
     TILE_ROWS(level, -0.5, SQUARED)
 }
 
-/* theta: of each row the log probability of 0, and of 1 less that of 0 */
+/* theta: of each row the log probability of 0, and of 1 less the log probability of 0 */
 static inline void tile_binary(const double *theta, ptrdiff_t D, const double *x, double log_weight, const double *floor,
                                double *out)
 {
@@ -105,7 +105,7 @@ static inline void tile_pack_factor(const double *factor, const double *mean, pt
     }
 }
 
-/* theta: log density at the mean, then a packed factor F: the squared distance is that of F x from F mean */
+/* theta: log density at the mean, then a packed factor F: the squared distance between F x and F mean */
 static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, double log_weight, const double *floor,
                              double *out)
 {
@@ -137,10 +137,10 @@ static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, 
 
 #define TILE_EACH(t) for (ptrdiff_t t = 0; t < TILE; t++)
 
-/* log weights this far below the best are those of nothing: a draw of 52 bits could not tell them from it */
+/* log weights this far below the best count as nothing: a draw of 52 bits could not distinguish them */
 #define TILE_FAR 42.0
 
-/* whether a row is -inf throughout: that of a cluster which is too far from all items of the tile */
+/* whether a row is -inf throughout: its cluster is too far from all items of the tile */
 static inline int tile_is_far(const double *row)
 {
     for (int t = 0; t < TILE; t++)

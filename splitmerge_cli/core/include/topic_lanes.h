@@ -1,6 +1,6 @@
 /* Draws of a token's topic by the products share[k] row[k], eight topics at a time. Topics stand in blocks of eight, with
    zeros behind the last. The options are offered by place in their block, then by block: so eight sums are enough.
-   Vectors of four, since compilers take those of eight apart by way of memory where the processor has none; plain
+   Vectors of four, because compilers take vectors of eight apart through memory if the processor has none; plain
    arithmetic, so the same bits on every instruction set. */
 #ifndef SMCMC_TOPIC_LANES_H
 #define SMCMC_TOPIC_LANES_H

@@ -1,7 +1,7 @@
 """Texts of counts as the UCI collection "Bag of Words" has them, converted once into arrays that are then mapped.
 
 Three lines say how many documents, words and entries there are; every further line is an entry: document, word, count,
-numbered from 1, documents in ascending order. The arrays lie in a folder beside the text. It appears whole or not at
+numbered from 1, documents in ascending order. The arrays are in a folder next to the text. It appears whole or not at
 all, and is made again when the text is another.
 """
 
@@ -57,13 +57,13 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
 
     The text is gzipped if its name ends in .gz. The counts are int32, not writable; the indices of a row ascend; a
-    document without a word is an empty row. Raises a `DataError` where there are fewer documents, the text is none of
+    document without a word is an empty row. Raises a `DataError` if there are fewer documents, the text is none of
     this kind (the message names the row), or the arrays cannot be written.
     """
-    found = digest(path)
+    sha256 = digest(path)
     record = _record(path)
-    if record is None or record["sha256"] != found:
-        record = _convert(path, found)
+    if record is None or record["sha256"] != sha256:
+        record = _convert(path, sha256)
     elif record != (now := record | _stamp(path)):
         # where this cannot be written the text is only hashed again at the next reading
         part = folder_of(path) / f".{RECORD}.{os.getpid()}"
@@ -74,7 +74,7 @@ def read(path: Path, documents: int | None = None) -> csr_array:
 
 
 def parse(path: Path) -> csr_array:
-    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` where it is none
+    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` if it is none
     of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
     """
     with _Text(path, "read", Limit.current()) as text:
@@ -147,7 +147,7 @@ def _convert(path: Path, sha256: str) -> dict[str, Any]:
             # another process may have been faster
             if (theirs := _record(path)) is None or theirs["sha256"] != sha256:
                 raise
-    except OSError as error:  # those of the text are no longer OSErrors
+    except OSError as error:  # errors of the text are no longer OSErrors
         raise DataError(
             f"{folder}: cannot be written: {error.strerror or error}; expected room for the arrays of {path.name}"
         ) from error
@@ -214,9 +214,9 @@ class _Text:
             rest = entries[:, cut:]
         if rest.size:
             yield self._sort_words(rest, self.line - rest.shape[1])
-        if (found := self.line - len(HEADER)) != self.entries:
+        if (n_entries := self.line - len(HEADER)) != self.entries:
             raise DataError(
-                f"{self.path}: ends after row {self.line}: {found} entries; expected {self.entries} (row 3)"
+                f"{self.path}: ends after row {self.line}: {n_entries} entries; expected {self.entries} (row 3)"
             )
 
     def _sort_words(self, entries: Entries, before: int) -> Entries:
@@ -319,20 +319,20 @@ class _Text:
         limits = (self.D, self.W, LARGEST)
         faults = [
             (int(np.argmax(bad)), i)
-            for i, (numbers, most) in enumerate(zip(entries, limits, strict=True))
-            if (bad := (numbers < 1) | (numbers > most)).any()
+            for i, (numbers, limit) in enumerate(zip(entries, limits, strict=True))
+            if (bad := (numbers < 1) | (numbers > limit)).any()
         ]
         falls = np.diff(entries[0], prepend=last) < 0
         if falls.any():
             faults.append((int(np.argmax(falls)), 3))
         if not faults:
             return
-        at, fault = min(faults)
-        row = self.line + at + 1
+        entry, fault = min(faults)
+        row = self.line + entry + 1
         if fault == 3:
-            before = last if at == 0 else entries[0, at - 1]
-            raise self._error(row, f"document {entries[0, at]} after {before}", "documents in ascending order")
-        raise self._error(row, f"{_FIELDS[fault]} {entries[fault, at]}", f"a whole number from 1 to {limits[fault]}")
+            before = last if entry == 0 else entries[0, entry - 1]
+            raise self._error(row, f"document {entries[0, entry]} after {before}", "documents in ascending order")
+        raise self._error(row, f"{_FIELDS[fault]} {entries[fault, entry]}", f"a whole number from 1 to {limits[fault]}")
 
-    def _error(self, row: int, found: str, expected: str) -> DataError:
-        return DataError(f"{self.path}: row {row}: {found}; expected {expected}")
+    def _error(self, row: int, problem: str, expected: str) -> DataError:
+        return DataError(f"{self.path}: row {row}: {problem}; expected {expected}")

@@ -59,10 +59,10 @@ class Tokens:
         """int32 ``[n]``: document of each token."""
         return np.repeat(np.arange(self.J, dtype=np.int32), self.lengths)
 
-    def take(self, kept: NDArray[np.bool_]) -> "Tokens":
-        """Keep some tokens of the documents; `kept`: bool ``[n]``."""
-        upto = np.concatenate([[0], np.cumsum(kept)])
-        return Tokens(self.words[kept], upto[self.starts])
+    def take(self, is_kept: NDArray[np.bool_]) -> "Tokens":
+        """Keep some tokens of the documents; `is_kept`: bool ``[n]``."""
+        upto = np.concatenate([[0], np.cumsum(is_kept)])
+        return Tokens(self.words[is_kept], upto[self.starts])
 
     def pick(self, chosen: NDArray[np.bool_]) -> "Tokens":
         """Keep some of the documents; `chosen`: bool ``[J]``."""
@@ -84,7 +84,7 @@ class Heldout:
     by : {"document", "word"}
         Whether whole documents are held out, or some words of each.
     tokens : Tokens
-        By word: those of the J training documents; by document: the documents that are held out.
+        By word: the J training documents; by document: the documents that are held out.
     observed : numpy.ndarray
         bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
     documents : list of str or None
@@ -107,7 +107,7 @@ class Heldout:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: training documents, and what is held out; a `DataError` unless it is so.
+    """A corpus: training documents, and the held-out part; a `DataError` if it is inconsistent.
 
     Attributes
     ----------
@@ -138,15 +138,17 @@ class Corpus:
         if not 1 <= self.V <= LARGEST:
             raise DataError(f"{self.V} words; expected a vocabulary of 1 to {LARGEST}")
         for tokens in (self.tokens, *([self.heldout.tokens] if self.heldout else [])):
-            if len(tokens.words) and (most := int(tokens.words.max())) >= self.V:
-                raise DataError(f"token {int(np.argmax(tokens.words))}: word {most}; expected 0 to {self.V - 1}")
+            if len(tokens.words) and (largest_word := int(tokens.words.max())) >= self.V:
+                raise DataError(
+                    f"token {int(np.argmax(tokens.words))}: word {largest_word}; expected 0 to {self.V - 1}"
+                )
         J = self.tokens.J
         _check_length("names of documents", self.documents, J)
         self._check_labels(J)
         if self.heldout and self.heldout.by == "word" and self.heldout.tokens.J != J:
             raise DataError(f"held-out words of {self.heldout.tokens.J} documents; expected {J}")
         if (self.topics is None) != (self.mixtures is None):
-            raise DataError("true topics or mixtures alone; expected both or neither")
+            raise DataError("only true topics or only mixtures; expected both or neither")
         if self.topics is not None and self.mixtures is not None:
             _check_array("topics", self.topics, np.float64, 2, None, self.V)
             _check_array("mixtures", self.mixtures, np.float64, 2, J, len(self.topics))
@@ -157,9 +159,9 @@ class Corpus:
                 raise DataError("names of categories without the categories of the documents; expected both")
             return
         _check_array("labels", self.labels, np.int32, 1, J)
-        most = LARGEST if self.categories is None else len(self.categories)
-        if J and not 0 <= self.labels.min() <= self.labels.max() < most:
-            raise DataError(f"categories {self.labels.min()} to {self.labels.max()}; expected 0 to {most - 1}")
+        n_categories = LARGEST if self.categories is None else len(self.categories)
+        if J and not 0 <= self.labels.min() <= self.labels.max() < n_categories:
+            raise DataError(f"categories {self.labels.min()} to {self.labels.max()}; expected 0 to {n_categories - 1}")
 
     @property
     def shape(self) -> tuple[int]:
@@ -167,19 +169,19 @@ class Corpus:
         return (len(self.tokens.words),)
 
 
-def _check_array(what: str, x: Any, kind: Any, ndim: int, *lengths: int | None) -> None:
+def _check_array(called: str, x: Any, kind: Any, ndim: int, *lengths: int | None) -> None:
     """Reject what is no array of the type, the number of dimensions and the lengths (None: any)."""
     good = isinstance(x, np.ndarray) and x.dtype == kind and x.ndim == ndim
-    if not good or any(n not in (None, found) for n, found in zip(lengths, x.shape, strict=False)):
-        found = f"{x.dtype} of shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
+    if not good or any(n not in (None, length) for n, length in zip(lengths, x.shape, strict=False)):
+        length = f"{x.dtype} of shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
         shape = [*lengths, *[None] * (ndim - len(lengths))]
         sizes = ", ".join("any" if n is None else str(n) for n in shape)
-        raise DataError(f"{what}: {found}; expected {np.dtype(kind)} [{sizes}]")
+        raise DataError(f"{called}: {length}; expected {np.dtype(kind)} [{sizes}]")
 
 
-def _check_length(what: str, x: list[str] | None, n: int) -> None:
+def _check_length(called: str, x: list[str] | None, n: int) -> None:
     if x is not None and len(x) != n:
-        raise DataError(f"{len(x)} {what}; expected {n}")
+        raise DataError(f"{len(x)} {called}; expected {n}")
 
 
 def starts_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -187,21 +189,22 @@ def starts_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-def check_size(tokens: int, of: object = None) -> None:
-    """Raise a `DataError` if there are more tokens (`of` a file) than a model can number, or memory can hold."""
-    where = "" if of is None else f"{of}: "
+def check_size(tokens: int, source: object = None) -> None:
+    """Raise a `DataError` if there are more tokens (`source` a file) than a model can number, or memory can hold."""
+    where = "" if source is None else f"{source}: "
     if tokens > LARGEST:
         raise DataError(f"{where}{tokens} tokens; expected at most {LARGEST}")
-    if tokens > (most := memory() // TOKEN_BYTES):
-        raise DataError(f"{where}{tokens} tokens; expected at most {most}, which this machine's memory holds")
+    if tokens > (largest := memory() // TOKEN_BYTES):
+        raise DataError(f"{where}{tokens} tokens; expected at most {largest}, which this machine's memory holds")
 
 
-def tokens_of(counts: csr_array, of: object = None) -> Tokens:
-    """The tokens behind counts (int32 ``[documents, words]``, 1 or more), those of a document in the order of the
-    vocabulary; a `DataError` that names the file they are `of` for more than a model can number, or memory can hold.
+def tokens_of(counts: csr_array, source: object = None) -> Tokens:
+    """The tokens behind counts (int32 ``[documents, words]``, 1 or more), each document's in the order of the
+    vocabulary; a `DataError` that names the file they are `source` for more than a model can number, or memory can
+    hold.
     """
     upto = starts_of(counts.data)
-    check_size(int(upto[-1]), of)
+    check_size(int(upto[-1]), source)
     return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
 
 
@@ -224,7 +227,7 @@ def dataset(
     options: dict[str, Any] | None = None,
 ) -> Dataset:
     """A data set of documents with so many words; `truth`: true topic of each training token, `options`: what the data
-    were made with. Raises a `DataError` where no training document has a token.
+    were made with. Raises a `DataError` if no training document has a token.
 
     ``meta["documents"]`` holds the number of training documents, of those without a token (empty), of words of the
     vocabulary, of training tokens, of held-out documents (by word: those with such a token), of held-out tokens and of

@@ -69,10 +69,10 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
 
 def documents_with(counts: csr_array) -> NDArray[np.int64]:
     """int64 ``[words]``: in how many documents each word is."""
-    found = np.zeros(counts.shape[1], dtype=np.int64)
+    n_documents = np.zeros(counts.shape[1], dtype=np.int64)
     for start in range(0, counts.nnz, BLOCK):
-        found += np.bincount(counts.indices[start : start + BLOCK], minlength=len(found))
-    return found
+        n_documents += np.bincount(counts.indices[start : start + BLOCK], minlength=len(n_documents))
+    return n_documents
 
 
 def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
@@ -80,14 +80,18 @@ def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
     1, or where no word is left.
     """
     require_size("data.min_documents", min_documents)
-    found = documents_with(documents.counts)
-    kept = np.flatnonzero(found >= min_documents)
-    if not len(kept):
-        most = int(found.max())
-        expected = f"at most {most}, the documents of the most common word" if most else "a word in some document"
+    n_documents = documents_with(documents.counts)
+    columns = np.flatnonzero(n_documents >= min_documents)
+    if not len(columns):
+        most_documents = int(n_documents.max())
+        expected = (
+            f"at most {most_documents}, the documents of the most common word"
+            if most_documents
+            else "a word in some document"
+        )
         raise DataError(f"data.min_documents={min_documents}: no word is left; expected {expected}")
-    vocabulary = [documents.vocabulary[j] for j in kept]
-    return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
+    vocabulary = [documents.vocabulary[j] for j in columns]
+    return replace(documents, counts=documents.counts[:, columns], vocabulary=vocabulary)
 
 
 def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
@@ -121,18 +125,18 @@ def points(
     ``meta["documents"]`` holds the number of documents, of those without a word (empty), of words that are kept and of
     the whole vocabulary, of entries and tokens that are kept, and the options.
     """
-    kept = keep_words(documents, min_documents)
-    x = weigh(kept.counts, weights)
+    words = keep_words(documents, min_documents)
+    x = weigh(words.counts, weights)
     sizes: dict[str, Any] = {
         "documents": x.shape[0],
         "empty": int((np.diff(x.indptr) == 0).sum()),
         "words": x.shape[1],
         "vocabulary": len(documents.vocabulary),
         "entries": int(x.nnz),
-        "tokens": int(kept.counts.data.sum(dtype=np.int64)),
+        "tokens": int(words.counts.data.sum(dtype=np.int64)),
         "weights": weights,
         "min_documents": min_documents,
     }
     meta: dict[str, Any] = {"documents": sizes | ({"terms": terms} if terms else {})}
-    meta |= {"truth": "no labels are public"} if kept.truth is None else {"categories": kept.categories}
-    return Dataset(name, "points", x, kept.truth, columns=kept.vocabulary, names=kept.names, meta=meta)
+    meta |= {"truth": "no labels are published"} if words.truth is None else {"categories": words.categories}
+    return Dataset(name, "points", x, words.truth, columns=words.vocabulary, names=words.names, meta=meta)

@@ -70,10 +70,10 @@ def corpus(
         first lines. Text files may be gzipped.
     vocabulary : str or Path, optional
         A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
-        without it, for ``tokens`` those of the table; not for ``text``.
+        without it, for ``tokens`` the words of the table; not for ``text``.
     columns : sequence of str or int, optional
         ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
-        texts, a document a row, whose words are those of ``text``; by default the one column that holds texts, in a
+        texts, a document a row, split into words as in ``text``; by default the one column that holds texts, in a
         table that has one; else those with such names, or the first, second and third, but for first ones that have no
         name and count the rows.
     header : {"auto", True, False}
@@ -81,7 +81,7 @@ def corpus(
         in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
         cells that count the rows.
     encoding : str
-        Of all text.
+        Encoding of all text.
     stop_words, min_documents, max_share
         Which words are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
     N : int, optional
@@ -155,14 +155,14 @@ def corpus(
 
 def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str, Any]) -> Dataset:
     """The first N documents of what was read, nothing held out."""
-    made, vocabulary, notes = read
-    J = made.tokens.J if format in ("tokens", "text") else number_to_take(path, N, made.tokens.J)
-    if J < made.tokens.J:
-        made = replace(made, tokens=made.tokens.first(J))
-    if not len(made.tokens.words):
+    parsed, vocabulary, notes = read
+    J = parsed.tokens.J if format in ("tokens", "text") else number_to_take(path, N, parsed.tokens.J)
+    if J < parsed.tokens.J:
+        parsed = replace(parsed, tokens=parsed.tokens.first(J))
+    if not len(parsed.tokens.words):
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
     meta = {"path": str(path), "format": format} | notes_entry(notes)
-    return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta, options=options)
+    return dataset(path.name.split(".")[0] or path.name, parsed, vocabulary, meta=meta, options=options)
 
 
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
@@ -173,7 +173,7 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
     if suffix in TABLES and (separator != "auto" or columns is not None):
         return "tokens"
     if suffix in FOREIGN:
-        raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
+        raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format=NAME)")
     return ENDINGS.get(suffix) or format_of_lines(path, encoding)
 
 
@@ -194,7 +194,7 @@ def format_of_lines(path: Path, encoding: str) -> str:
 
 
 def _ends_cells(lines: list[str]) -> str | None:
-    """Name the sign that may end the cells of a table of tokens; None where the lines are texts."""
+    """Name the sign that may end the cells of a table of tokens; None if the lines are texts."""
     for end, name in ("\t", "tab"), (";", "semicolon"), ("|", "vertical bar"), (",", "comma"):
         rows = [line.split(end) for line in lines]
         if {len(row) for row in rows} not in ({2}, {3}):
@@ -223,7 +223,7 @@ def digest(path: str | Path) -> str:
     path = Path(path)
     if not path.is_dir():
         return sha256_of(path)
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for file in texts_in(path):
-        found.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode("utf-8", "surrogateescape"))
-    return found.hexdigest()
+        sha256.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode("utf-8", "surrogateescape"))
+    return sha256.hexdigest()

@@ -55,7 +55,7 @@ CHOOSE = (
     "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.columns=[TEXT] reads "
     "one column of texts; data.format says what else a file holds"
 )
-ONE_SHEET = "one sheet; save that of the texts as a .csv file"
+ONE_SHEET = "one sheet; save the sheet of the texts as a .csv file"
 COUNT = f"a count, a whole number from 0 to {LARGEST}"
 
 
@@ -71,7 +71,7 @@ def read_tokens(
     N: int | None,
 ) -> Read:
     """A table of document and word, a row per token, or of document, word and count; options as of
-    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` where it is not as said, a word is not in the
+    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` if it is not as said, a word is not in the
     vocabulary, or N is larger than the number of documents.
     """
     path = table.path
@@ -80,35 +80,37 @@ def read_tokens(
     table.columns = [pc.utf8_trim_whitespace(c) if is_text(c) else c for c in table.columns]
     if columns is None:
         table.leave_out(table.unnamed_columns(), "data.columns would read it", CHOOSE)
-    of, names = codes(table, document, "the name of a document")
+    document_of_row, names = codes(table, document, "the name of a document")
     coded, distinct = codes(table, word, "a word", {""})
     if columns is None and sum(len(text.split()) > LONGEST_TERM for text in distinct) > len(distinct) / 2:
         key = table.names[word] if table.names else word + 1
-        said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
-        raise table.error(0, word, said)
-    alone = len(of) > 1 and of[0] not in of[1:] and coded[0] not in coded[1:]
+        expected_word = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
+        raise table.error(0, word, expected_word)
+    alone = len(document_of_row) > 1 and document_of_row[0] not in document_of_row[1:] and coded[0] not in coded[1:]
     if header == "auto" and not has_names and isinstance(table, Text) and alone:
         if table.counts_columns():
             raise table.header_error()
         # any other first row with a count is none of names
         if count is None:
             raise DataError(
-                f"{path}: row 1: {quote(names[0])} and {quote(distinct[0])}, which stand nowhere else; expected "
-                "names of columns or a token (data.header=true or false says which)"
+                f"{path}: row 1: {quote(names[0])} and {quote(distinct[0])}, which occur nowhere else; expected names "
+                "of columns or a token (data.header=true or false decides)"
             )
-    many = np.ones(len(of), dtype=np.int64) if count is None else _counts(table, count)
+    many = np.ones(len(document_of_row), dtype=np.int64) if count is None else _counts(table, count)
     if vocabulary is not None:
         coded, distinct = _look_up(table, word, coded, distinct, vocabulary, encoding)
     J = number_to_take(path, N, len(names))
-    rows = np.flatnonzero(of < J)
-    rows = rows[np.argsort(of[rows], kind="stable")]
+    rows = np.flatnonzero(document_of_row < J)
+    rows = rows[np.argsort(document_of_row[rows], kind="stable")]
     if vocabulary is None and len(names) > J:
         # the words of these documents alone, still as they appear
         used, coded_rows = np.unique(coded[rows], return_inverse=True)
         distinct, coded[rows] = [distinct[w] for w in used], coded_rows
     upto = starts_of(many[rows])
     check_size(int(upto[-1]), path)
-    tokens = Tokens(np.repeat(coded[rows], many[rows]), upto[starts_of(np.bincount(of[rows], minlength=J))])
+    tokens = Tokens(
+        np.repeat(coded[rows], many[rows]), upto[starts_of(np.bincount(document_of_row[rows], minlength=J))]
+    )
     return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
 
 
@@ -142,15 +144,15 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
         column = table.cells(j)
         if not (is_text(column) or pa.types.is_integer(column.type)) or column.null_count:
             continue
-        found = [str(cell).strip() for cell in column.to_pylist()]
-        if all(found) and len(set(found)) == len(found):
-            return found
+        cells = [str(cell).strip() for cell in column.to_pylist()]
+        if all(cells) and len(set(cells)) == len(cells):
+            return cells
     return None
 
 
 def text_column(table: Table) -> str | int | None:
     """Name, or number without a name, of the one column whose cells are mostly texts; None without one, a `DataError`
-    where there are several.
+    if there are several.
     """
     names = table.names
     if isinstance(table, Text):
@@ -161,13 +163,13 @@ def text_column(table: Table) -> str | int | None:
     else:
         cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in table.columns]
     texts = [j for j, column in enumerate(cells) if _are_texts(column)]
-    found = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
-    if len(found) > 1:
+    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
+    if len(text_columns) > 1:
         raise DataError(
-            f"{table.path}: columns of texts: {', '.join(map(str, found))}; expected data.columns=[{found[0]}], the "
-            "one that holds the documents"
+            f"{table.path}: columns of texts: {', '.join(map(str, text_columns))}; expected "
+            f"data.columns=[{text_columns[0]}], the one that holds the documents"
         )
-    return found[0] if found else None
+    return text_columns[0] if text_columns else None
 
 
 def _are_texts(cells: Sequence[str | None]) -> bool:
@@ -190,12 +192,12 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
         return read_sheet(path, ask=ONE_SHEET)
     data, before, named = without_separator_line(read_text(path, encoding))
     usual = BY_SUFFIX.get(suffix, "comma")
-    found = layout(data, usual, named if separator == "auto" and named else separator)
-    if found.separator == "space":
+    layout_found = layout(data, usual, named if separator == "auto" and named else separator)
+    if layout_found.separator == "space":
         data = tabs(path, data, before)
-    table = Text(path, data, found.delimiter, before, MOST_COLUMNS, DECIMALS[found.decimal])
-    if separator == "auto" and found.separator != usual:
-        table.notes.append(f"{path}: {WORDS[found.separator]} ends a cell (data.separator)")
+    table = Text(path, data, layout_found.delimiter, before, MOST_COLUMNS, DECIMALS[layout_found.decimal])
+    if separator == "auto" and layout_found.separator != usual:
+        table.notes.append(f"{path}: {WORDS[layout_found.separator]} ends a cell (data.separator)")
     return table
 
 
@@ -214,7 +216,7 @@ def _parse_tokens(table: Text, columns: Sequence[str | int] | None, header: str 
     if named:
         table.take_header()
         if len(table.top) == 1:
-            raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
+            raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
     count = _resolve(table, columns)[2]
 
     def misfit(cell: str) -> str | None:
@@ -254,10 +256,10 @@ def names_tokens(head: Sequence[str]) -> bool:
 def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:
     """Positions of document, word and perhaps count."""
     if columns is not None:
-        found = [index(table, "data.columns", column) for column in columns]
-        if len(set(found)) < len(found):
+        positions = [index(table, "data.columns", column) for column in columns]
+        if len(set(positions)) < len(positions):
             raise DataError(f"data.columns={list(columns)}: {table.path}: expected each column once")
-        return found[0], found[1], found[2] if len(found) == 3 else None
+        return positions[0], positions[1], positions[2] if len(positions) == 3 else None
     names = [name.strip().lower() for name in table.names or []]
     read = [j for j in range(table.width) if j not in table.unnamed_columns()]
     kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
@@ -265,8 +267,8 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
     if len(read) == 1 and isinstance(table, Text) and (other := table.other_delimiter()) is not None:
         raise DataError(
-            f"{table.path}: one column, and {other} as often in each row; expected data.separator, which says what "
-            "ends a cell"
+            f"{table.path}: one column, and {other} as often in each row; expected data.separator, the sign that ends "
+            "a cell"
         )
     if len(read) == 1:
         raise DataError(f"{table.path}: one column; data.columns=[{read[0] + 1}] reads it as texts, a document a row")
@@ -294,10 +296,10 @@ def _look_up(
     """Code the words of column `j` by a vocabulary."""
     words = read_vocabulary(vocabulary, None, encoding)
     number = {word: w for w, word in enumerate(words)}
-    at = np.array([number.get(word, -1) for word in distinct], dtype=np.int32)
-    if (at < 0).any():
-        raise table.error(int(np.argmax(at[coded] < 0)), j, f"a word of {vocabulary}")
-    return at[coded], words
+    codes = np.array([number.get(word, -1) for word in distinct], dtype=np.int32)
+    if (codes < 0).any():
+        raise table.error(int(np.argmax(codes[coded] < 0)), j, f"a word of {vocabulary}")
+    return codes[coded], words
 
 
 # texts
@@ -305,12 +307,12 @@ def _look_up(
 
 def texts_in(folder: Path) -> list[Path]:
     """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out. Raises a
-    `DataError` where there is none.
+    `DataError` if there is none.
     """
     paths = (path for path in folder.rglob("*") if not path.is_dir())
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     if not files:
-        raise DataError(f"{folder}: the folder holds no file; expected one for each document")
+        raise DataError(f"{folder}: the folder is empty; expected a file for each document")
     return sorted(files)
 
 

@@ -46,18 +46,20 @@ class DocumentsReading(KindReading):
             counts, vocabulary = _count_words(data)
         words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
         meta, options = notes_entry(notes), {"min_length": min_length} if texts else {}
-        found = dataset(name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options)
+        from_counts = dataset(
+            name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options
+        )
         if stop_words == AUTO and not texts:
             # words that somebody chose
             stop_words = None
         if (stop_words, min_documents, max_share) == (None, 0, 1.0):
-            return note_short_documents(found)
-        return note_short_documents(keep_words(found, stop_words, min_documents, max_share, texts))
+            return note_short_documents(from_counts)
+        return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
 
 
 def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[str]]:
     if any(isinstance(document, str) for document in documents):
-        raise DataError("data: texts and lists of words; expected the one or the other")
+        raise DataError("data: texts mixed with lists of words; expected one or the other")
     check_words(documents)
     try:
         return vectorize(documents, analyzer=list)
@@ -66,9 +68,9 @@ def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[st
 
 
 def check_words(documents: Iterable[Iterable[Any]]) -> None:
-    """Raise a `DataError` where a word of these sequences is no string."""
+    """Raise a `DataError` if a word of these sequences is no string."""
     if not all(isinstance(word, str) for document in documents for word in document):
-        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
+        raise DataError("data: a word is not a string; expected texts, sequences of words, or an array of counts")
 
 
 @dataclass(frozen=True)
@@ -109,18 +111,18 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     column = np.array([code.get(word, -1) for word in words], dtype=np.int64)
     known = column >= 0
     totals: NDArray[np.int64] = np.asarray(counts.sum(axis=0), dtype=np.int64).ravel()
-    left = np.flatnonzero(~known & (totals > 0))
+    unknown = np.flatnonzero(~known & (totals > 0))
     if totals.sum() and not totals[known].sum():
         raise DataError(
-            f"new documents: none of their words, such as '{words[left[0]]}', is among the {len(vocabulary)} of the "
+            f"new documents: none of their words, such as '{words[unknown[0]]}', is among the {len(vocabulary)} of the "
             "data"
         )
     placed = csr_array(counts[:, known]).tocoo()
     shape = counts.shape[0], len(vocabulary)
-    found = csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
-    found.sum_duplicates()
-    commonest = left[np.argsort(-totals[left], kind="stable")]
-    return NewDocuments(tokens_of(found), int(totals[left].sum()), [words[k] for k in commonest[:3]])
+    known_counts = csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
+    known_counts.sum_duplicates()
+    commonest = unknown[np.argsort(-totals[unknown], kind="stable")]
+    return NewDocuments(tokens_of(known_counts), int(totals[unknown].sum()), [words[k] for k in commonest[:3]])
 
 
 def _count_known(documents: Any, find_words: Words) -> tuple[csr_array, list[str]]:

@@ -35,12 +35,12 @@ def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", sp
         of every document, drawn uniformly, heldout n of n, rounded up or down such that all documents together come to
         heldout N (systematic sampling: a token is held out with probability heldout); but one token at least stays.
     split_seed : int
-        Seed of what is held out, apart from those of the data and of the chains.
+        Seed of the split, independent of the seeds of the data and of the chains.
 
     Returns
     -------
     Dataset
-        Truth, labels, names and mixtures are those of the training part; tokens keep their order.
+        Truth, labels, names and mixtures belong to the training part; tokens keep their order.
 
     Raises
     ------
@@ -54,8 +54,8 @@ def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", sp
         # a stream of its own: the data may have been made with the same number for a seed
         rng = np.random.default_rng(np.random.SeedSequence(split_seed, spawn_key=(1,)))
         by_document = heldout_by == "document"
-        corpus, kept = (_by_document if by_document else _by_word)(whole.name, corpus, heldout, rng)
-        truth = None if truth is None else truth[kept]
+        corpus, documents = (_by_document if by_document else _by_word)(whole.name, corpus, heldout, rng)
+        truth = None if truth is None else truth[documents]
     meta = dict(whole.meta)
     options = meta.pop("documents")["options"] | options
     assert whole.vocabulary is not None
@@ -70,7 +70,7 @@ def _by_document(
     many = int(np.floor(heldout * J + 0.5))
     if not 1 <= many < J:
         raise DataError(
-            f"data.heldout={heldout}: {many} of the {J} documents of {name}; expected one at least to hold out and "
+            f"data.heldout={heldout}: {many} of the {J} documents of {name}; expected at least one to hold out and "
             "one to train with"
         )
     held = np.zeros(J, dtype=bool)
@@ -79,12 +79,12 @@ def _by_document(
     observed = _sample(theirs, (theirs.lengths + 1) // 2, rng)
     if observed.all():
         raise DataError(
-            f"data.heldout={heldout}: no held-out document of {name} has two tokens; expected one to tell its mixture "
-            "from and one to predict"
+            f"data.heldout={heldout}: no held-out document of {name} has two tokens; expected one to estimate its "
+            "mixture and one to predict"
         )
     training = tokens.pick(~held)
     if not len(training.words):
-        raise DataError(f"data.heldout={heldout}: no token of {name} is left to train with; expected one at least")
+        raise DataError(f"data.heldout={heldout}: no token of {name} is left to train with; expected at least one")
     names = corpus.documents
     training_corpus = replace(
         corpus,
@@ -107,7 +107,7 @@ def _by_word(name: str, corpus: Corpus, heldout: float, rng: np.random.Generator
     if not many.any():
         raise DataError(
             f"data.heldout={heldout}: none of the {len(tokens.words)} tokens of {name}, of which each document keeps "
-            "one; expected one at least to hold out"
+            "one; expected at least one to hold out"
         )
     held = _sample(tokens, many, rng)
     theirs = tokens.take(held)

@@ -60,22 +60,22 @@ class Words:
         least = LETTERS if isinstance(self.shortest, str) else self.shortest
         is_short: Callable[[str], object]
         if text.isascii():
-            found = _ASCII_WORD.findall(text.lower())
+            words = _ASCII_WORD.findall(text.lower())
 
             def is_short(word: str) -> bool:
                 return len(word) < least
         else:
             composed = unicodedata.normalize("NFC", text.translate(_INVISIBLE)).lower()
-            found = _word().findall(composed)
+            words = _word().findall(composed)
 
             def is_short(word: str) -> bool:
                 return len(word) < least and not (self.shortest == AUTO and _WHOLE.fullmatch(word))
 
-        short = [word for word in found if is_short(word)]
+        short = [word for word in words if is_short(word)]
         if not short:
-            return found
+            return words
         self.left_out.update(short)
-        return [word for word in found if not is_short(word)]
+        return [word for word in words if not is_short(word)]
 
     def notes(self, counts: csr_array, vocabulary: list[str]) -> list[str]:
         """Notes on words that were left out, and on runs of letters that are no words."""
@@ -83,9 +83,11 @@ class Words:
         if self.left_out:
             short = sum(self.left_out.values())
             named = ", ".join(word for word, _ in self.left_out.most_common(NAMED))
-            what = "one character" if self.shortest == AUTO else f"fewer than {self.shortest} characters"
+            too_short = "one character" if self.shortest == AUTO else f"fewer than {self.shortest} characters"
             keeps = " (data.min_length=1 keeps them)" if self.shortest == AUTO else ""
-            notes.append(f"words of {what} are left out: {short:,} of {short + int(counts.sum()):,}, {named}{keeps}")
+            notes.append(
+                f"words of {too_short} are left out: {short:,} of {short + int(counts.sum()):,}, {named}{keeps}"
+            )
         return notes + note_unsegmented(counts, vocabulary)
 
 
@@ -109,7 +111,7 @@ def count_texts(
     except DataError:
         raise
     except ValueError as error:
-        raise DataError(f"{source}: no word; expected one at least, of two letters or digits or more") from error
+        raise DataError(f"{source}: no word; expected at least one, of two letters or digits or more") from error
     return counts, vocabulary, [f"{source}: {note}" for note in words.notes(counts, vocabulary)]
 
 
@@ -126,9 +128,9 @@ def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:
             continue
         example = vocabulary[int(np.argmax(np.where(theirs, letters, 0)))]
         notes.append(
-            f"words of {language} have {held / number[theirs].sum():.0f} letters in the mean, such as "
-            f"{quote(example)}: topics of whole sentences say little; expected a space between words, as a program "
-            "that segments the language puts it"
+            f"words of {language} have {held / number[theirs].sum():.0f} letters on average, such as "
+            f"{quote(example)}: topics of whole sentences mean little; expected spaces between words, as a "
+            "segmentation program writes them"
         )
     return notes
 
@@ -143,7 +145,7 @@ def _word() -> re.Pattern[str]:
 
 def _ranges(codes: list[int]) -> str:
     """Write ascending character codes as the ranges between the brackets of a regular expression."""
-    at = np.array(codes)
-    first = np.flatnonzero(np.diff(at, prepend=-2) > 1)
-    last = np.append(first[1:] - 1, len(at) - 1)
-    return "".join(f"{chr(at[a])}-{chr(at[b])}" for a, b in zip(first, last, strict=True))
+    code_points = np.array(codes)
+    first = np.flatnonzero(np.diff(code_points, prepend=-2) > 1)
+    last = np.append(first[1:] - 1, len(code_points) - 1)
+    return "".join(f"{chr(code_points[a])}-{chr(code_points[b])}" for a, b in zip(first, last, strict=True))

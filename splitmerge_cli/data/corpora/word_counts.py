@@ -66,7 +66,7 @@ def _words_or_numbers(path: Path, vocabulary: Path | None, encoding: str, words:
 def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     """Lines ``M WORD:COUNT ... WORD:COUNT``: a document with M different words, numbered from 0.
 
-    Without a vocabulary the words are their numbers, up to the largest. Raises a `DataError` where a line is not as
+    Without a vocabulary the words are their numbers, up to the largest. Raises a `DataError` if a line is not as
     said, has another number of pairs, a word twice, or one that is not in the vocabulary.
     """
     data = read_text(path, encoding) + b"\n"
@@ -75,8 +75,8 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     if not _LDAC.fullmatch(data):
         raise _misfit(path, data)
     Limit.current().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
-    declared, starts, found, counts = _pairs(data)
-    words = _words_or_numbers(path, vocabulary, encoding, int(found.max(initial=0)) + 1, 0)
+    declared, starts, words_read, counts = _pairs(data)
+    words = _words_or_numbers(path, vocabulary, encoding, int(words_read.max(initial=0)) + 1, 0)
     many = np.diff(starts)
     rows = np.repeat(np.arange(len(many)), many)
 
@@ -84,26 +84,27 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
         if bad.any():
             pair = int(np.argmax(bad))
             row = int(rows[pair])
-            said = f"{found[pair]}:{counts[pair]}"
-            raise DataError(_place(path, row + 1, pair - int(starts[row]) + 2, said, expected))
+            pair_text = f"{words_read[pair]}:{counts[pair]}"
+            raise DataError(_place(path, row + 1, pair - int(starts[row]) + 2, pair_text, expected))
 
-    reject(found >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
-    reject((counts < 1) | (counts > LARGEST) | (found >= LARGEST), PAIR)
+    reject(words_read >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
+    reject((counts < 1) | (counts > LARGEST) | (words_read >= LARGEST), PAIR)
     if (declared != many).any():
         row = int(np.argmax(declared != many))
         raise DataError(_place(path, row + 1, 1, str(declared[row]), f"{many[row]}, the pairs of the row"))
-    order = np.lexsort((found, rows))
+    order = np.lexsort((words_read, rows))
     again = np.zeros(len(order), dtype=bool)
-    again[order[1:]] = (np.diff(found[order]) == 0) & (np.diff(rows[order]) == 0)
+    again[order[1:]] = (np.diff(words_read[order]) == 0) & (np.diff(rows[order]) == 0)
     reject(again, "every word of a document once")
     upto = starts_of(counts)
     check_size(int(upto[-1]), path)
-    tokens = Tokens(np.repeat(found.astype(np.int32), counts), upto[starts])
+    tokens = Tokens(np.repeat(words_read.astype(np.int32), counts), upto[starts])
     return Read(Corpus(tokens, len(words)), words)
 
 
 def _pairs(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """How many pairs each line declares, where those of each document start, and words and counts of all pairs."""
+    """Number of pairs that each line declares, the start of each document's pairs, and words and counts of all
+    pairs."""
     numbers = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
     text = np.frombuffer(data, dtype=np.uint8)
     starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
@@ -126,5 +127,5 @@ def _misfit(path: Path, data: bytes) -> DataError:
     return DataError(f"{path}: expected rows of M WORD:COUNT ... WORD:COUNT")
 
 
-def _place(path: Path, row: int, field: int, found: str, expected: str) -> str:
-    return f"{path}: row {row}, field {field}: {quote(found)}; expected {expected}"
+def _place(path: Path, row: int, field: int, cell: str, expected: str) -> str:
+    return f"{path}: row {row}, field {field}: {quote(cell)}; expected {expected}"

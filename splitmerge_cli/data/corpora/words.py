@@ -27,7 +27,7 @@ FEWEST = 20
 SHOWN = 3
 """Documents that a note names at most."""
 COMMON = 0.5
-"""Share of the documents above which these have a word that tells none from another."""
+"""Share of the documents above which a word distinguishes none of them."""
 
 
 def require_words(stop_words: str | Path | None, min_documents: int, max_share: float) -> None:
@@ -65,7 +65,7 @@ def keep_words(
     texts : bool
         Whether the words were found in texts, not given as counts of words that somebody chose.
     encoding : str
-        Of the file of stop words.
+        Encoding of the file of stop words.
 
     Returns
     -------
@@ -86,33 +86,35 @@ def keep_words(
     }
     corpus, vocabulary = whole.values, whole.vocabulary
     assert isinstance(corpus, Corpus) and vocabulary is not None and whole.truth is None
-    found = _documents_with(corpus)
-    stopped, said = _find_stop_words(corpus, vocabulary, found, stop_words, texts, encoding)
-    within = (found >= min_documents) & (found <= max_share * corpus.tokens.J)
-    kept = within & ~stopped
-    if stop_words == AUTO and not (kept & (found > 0)).any():
+    documents_by_word = _documents_with(corpus)
+    stopped, why_stopped = _find_stop_words(corpus, vocabulary, documents_by_word, stop_words, texts, encoding)
+    within = (documents_by_word >= min_documents) & (documents_by_word <= max_share * corpus.tokens.J)
+    is_kept = within & ~stopped
+    if stop_words == AUTO and not (is_kept & (documents_by_word > 0)).any():
         # there are no others
-        kept, said = within, None
-    tokens = _drop_words(corpus.tokens, kept)
+        is_kept, why_stopped = within, None
+    tokens = _drop_words(corpus.tokens, is_kept)
     if not len(tokens.words):
-        given = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
-        expected = f"one at least of the {int((found > 0).sum())} words that the {corpus.tokens.J} documents have"
-        raise DataError(f"{given}: no word of {whole.name} is left; expected {expected}")
+        options_text = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
+        expected = (
+            f"one at least of the {int((documents_by_word > 0).sum())} words that the {corpus.tokens.J} documents have"
+        )
+        raise DataError(f"{options_text}: no word of {whole.name} is left; expected {expected}")
     meta = dict(whole.meta)
     options = meta.pop("documents")["options"] | options
     meta["left_out"] = {
-        "words": corpus.V - int(kept.sum()),
+        "words": corpus.V - int(is_kept.sum()),
         "tokens": len(corpus.tokens.words) - len(tokens.words),
     }
-    if said is not None:
+    if why_stopped is not None:
         share = float(stopped[corpus.tokens.words].mean())
         note = (
-            f"data.stop_words=auto: {said}: {int((stopped & (found > 0)).sum())} words with {share:.0%} of the tokens "
-            "are left out (data.stop_words=none keeps them)"
+            f"data.stop_words=auto: {why_stopped}: {int((stopped & (documents_by_word > 0)).sum())} words with "
+            f"{share:.0%} of the tokens are left out (data.stop_words=none keeps them)"
         )
         meta["notes"] = [*meta.get("notes", ()), note]
-    if not kept.all():
-        vocabulary = [vocabulary[w] for w in np.flatnonzero(kept)]
+    if not is_kept.all():
+        vocabulary = [vocabulary[w] for w in np.flatnonzero(is_kept)]
         corpus = replace(corpus, tokens=tokens, V=len(vocabulary))
     return dataset(whole.name, corpus, vocabulary, meta=meta, options=options)
 
@@ -122,7 +124,7 @@ def note_short_documents(whole: Dataset) -> Dataset:
     corpus, notes = whole.values, list(whole.notes)
     lengths = corpus.tokens.lengths
     if lengths.max() < 2:
-        notes.append("no document has two words: nothing says which words share a topic")
+        notes.append("no document has two words, so nothing shows which words share a topic")
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         named = [str(j + 1) if corpus.documents is None else corpus.documents[j] for j in empty[:SHOWN]]
@@ -160,7 +162,7 @@ def _find_stop_words(
         return english, "the English list"
     common = documents > COMMON * corpus.tokens.J
     if texts and corpus.tokens.J >= FEWEST and common.any():
-        return common, f"words that more than {COMMON:.0%} of the documents have"
+        return common, f"words in more than {COMMON:.0%} of the documents"
     return none, None
 
 
@@ -177,10 +179,10 @@ def _documents_with(corpus: Corpus) -> NDArray[np.int64]:
     return np.bincount(place[first] % corpus.V, minlength=corpus.V)
 
 
-def _drop_words(tokens: Tokens, kept: NDArray[np.bool_]) -> Tokens:
-    """Drop the tokens of all words but those `kept` (bool ``[V]``), and number these anew."""
-    if kept.all():
+def _drop_words(tokens: Tokens, is_kept: NDArray[np.bool_]) -> Tokens:
+    """Drop the tokens of all words except `is_kept` (bool ``[V]``), and renumber the kept words."""
+    if is_kept.all():
         return tokens
-    rest = tokens.take(kept[tokens.words])
-    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    rest = tokens.take(is_kept[tokens.words])
+    number = np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
     return Tokens(number[rest.words], rest.starts)

@@ -23,10 +23,10 @@ def generate(
     total : float
         Mean of an item's total, which is Poisson distributed; an item without counts gets one.
     concentration : float
-        Of the Dirichlet distribution from which the shares of a cluster's columns are drawn: the smaller, the farther
-        apart the clusters.
+        Concentration of the Dirichlet distribution from which the shares of a cluster's columns are drawn: the smaller,
+        the farther apart the clusters.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def nested_topics(
         The mixture of a document is drawn from a Dirichlet distribution with this parameter for every topic; 1: a
         uniform point of the simplex.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
     heldout, heldout_by, split_seed
         What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
@@ -112,7 +112,7 @@ def synthetic_documents(
         the hierarchical Dirichlet process, cut off after so many topics. By default all weights are equal: latent
         Dirichlet allocation.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
     heldout, heldout_by, split_seed
         What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
@@ -136,8 +136,8 @@ def synthetic_documents(
     check_size(int(N * length), f"N={N}, data.length={length}")
     require_size("data.topics", topics, LARGEST_TABLE // N)
     require_size("data.words", words, LARGEST_TABLE // topics)
-    given = {"eta": eta, "alpha0": alpha0} | ({} if gamma is None else {"gamma": gamma})
-    for key, value in given.items():
+    parameters = {"eta": eta, "alpha0": alpha0} | ({} if gamma is None else {"gamma": gamma})
+    for key, value in parameters.items():
         require_number(f"data.{key}", value, 1e-100, 1e100)
     require_seed(seed)
     require_split(heldout, heldout_by, split_seed)

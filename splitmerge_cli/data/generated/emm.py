@@ -47,7 +47,7 @@ def generate(
     concentration : float
         Parameter of that Dirichlet.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def generate(
     dtype : {"float64", "float32"}
         Type of the numbers; with float32 they are the same, rounded.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def generate(
         truth = crp(rng, N, concentration)
     means = separation * spread * rng.standard_normal((int(truth.max()) + 1, D))
     x = standard_normal(rng, N, D, dtype)
-    least, most = (spread, spread) if spreads is None else spreads
-    deviations = rng.uniform(least, most, size=len(means))
+    least, largest = (spread, spread) if spreads is None else spreads
+    deviations = rng.uniform(least, largest, size=len(means))
     move(x, truth, means, deviations)
     meta = {"means": means, "deviations": deviations, "components": len(means), "D": D, "separation": separation}
     meta |= {"spread": spread, "spreads": spreads, "sizes": sizes, "concentration": concentration}
@@ -115,7 +115,7 @@ def standard_normal(rng: np.random.Generator, N: int, D: int, dtype: str) -> NDA
 def move(
     x: NDArray[np.floating], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
 ) -> None:
-    """Turn standard normal points `x` into those of their components, in place: x deviations + means of each
+    """Turn standard normal points `x` into points of their components, in place: x deviations + means of each
     component.
     """
     for start in range(0, len(x), BLOCK):

@@ -41,7 +41,7 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
         The Examples of Herlau et al. 2014: 6, 8 or 10 attributes and five components of exactly N / 5 observations
         each; `components` and `attributes` are then not looked at.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def kdd_like(
     dtype : {"float64", "float32"}
         Type of the numbers; with float32 they are the same, rounded.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def generate(
         A number: slope and intercept are both N(0, sigma0^2) as in the paper and the model `lines`, and the middle of a
         segment is where x = 0; `spread` is then not looked at. Most lines are steep when it is large.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------

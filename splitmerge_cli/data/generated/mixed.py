@@ -44,9 +44,9 @@ def generate(
         standard deviation 1; the logit of a binary one; the unnormalised log probability of each level; four times the
         log rate of a count column, whose median over the components is 5 (rates are 10^6 at most).
     missing : float
-        Probability that a cell is missing, each by itself.
+        Probability that a cell is missing, independently of the others.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------
@@ -97,9 +97,9 @@ def _column(rng: np.random.Generator, type: str, truth: Any, components: int, le
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         bounds = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)[:, :-1]
         return (rng.random(len(truth))[:, None] >= bounds[truth]).sum(axis=1)
-    at = separation * rng.standard_normal(components)
+    centres = separation * rng.standard_normal(components)
     if type == "binary":
-        return rng.random(len(truth)) < (1 / (1 + np.exp(-at)))[truth]
+        return rng.random(len(truth)) < (1 / (1 + np.exp(-centres)))[truth]
     if type == "count":
-        return rng.poisson(np.minimum(MEAN_COUNT * np.exp(at / 4), LARGEST_RATE)[truth])
-    return at[truth] + rng.standard_normal(len(truth))
+        return rng.poisson(np.minimum(MEAN_COUNT * np.exp(centres / 4), LARGEST_RATE)[truth])
+    return centres[truth] + rng.standard_normal(len(truth))

@@ -54,7 +54,7 @@ def generate(
     sides : sequence of int, optional
         Sides of the grid, at least 3 each, whose product is N. None: the sides nearest to each other.
     seed : int
-        Seed of the data, apart from that of the chains.
+        Seed of the data, independent of the seed of the chains.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def _planted_edges(
     """Draw the edges of planted blocks."""
     by_block = np.argsort(truth, kind="stable")
     inner = _edges_within(rng, np.bincount(truth), p_in, "data.p_in")
-    # pairs are independent: those of a random graph that lie across blocks
+    # pairs are independent: pairs of a random graph that lie across blocks
     outer = _edges_within(rng, np.array([len(truth)]), p_out, "data.p_out")
     across = truth[outer[0]] != truth[outer[1]]
     i, j = (np.concatenate([by_block[a], b[across]]) for a, b in zip(inner, outer, strict=True))
@@ -118,17 +118,17 @@ def _edges_within(rng: np.random.Generator, groups: NDArray[np.int64], p: float,
 def _successes(rng: np.random.Generator, trials: int, p: float) -> NDArray[np.int64]:
     """Numbers of the trials, 0 .. trials - 1, that succeed with probability `p` each, ascending.
 
-    The gaps between them are geometric, so the work is that of the successes (Batagelj & Brandes 2005).
+    The gaps between them are geometric, so the work grows with the successes (Batagelj & Brandes 2005).
     """
-    found, last = [np.empty(0, dtype=np.int64)], -1
+    parts, last = [np.empty(0, dtype=np.int64)], -1
     while p > 0 and last < trials:
         expected = p * (trials - last)
         gaps = rng.geometric(p, size=int(expected + 4 * np.sqrt(expected)) + 8)
         # a gap beyond the end counts as the end, so that the sum stays an int64
-        at = last + np.cumsum(np.minimum(gaps, trials + 1))
-        found.append(at[at < trials])
-        last = int(at[-1])
-    return np.concatenate(found)
+        trials_at = last + np.cumsum(np.minimum(gaps, trials + 1))
+        parts.append(trials_at[trials_at < trials])
+        last = int(trials_at[-1])
+    return np.concatenate(parts)
 
 
 def _pair(number: NDArray[np.int64]) -> tuple[Nodes, Nodes]:
@@ -155,13 +155,13 @@ def _sides(N: int, dimensions: int) -> list[int]:
     divisors = sorted({*divisors, *(N // d for d in divisors), N} - {0, 1, 2})
 
     @cache
-    def best(rest: int, count: int, most: int) -> list[int] | None:
+    def best(rest: int, count: int, largest: int) -> list[int] | None:
         if count == 1:
-            return [rest] if 3 <= rest <= most else None
+            return [rest] if 3 <= rest <= largest else None
         found = [
             [side, *others]
             for side in divisors
-            if side <= most and rest % side == 0 and (others := best(rest // side, count - 1, side)) is not None
+            if side <= largest and rest % side == 0 and (others := best(rest // side, count - 1, side)) is not None
         ]
         return min(found, default=None)
 

@@ -57,28 +57,28 @@ def merge(
     forward = source < target
     against = int((forward != forward[first][which]).sum())
     total = np.bincount(which, None if weight is None else weight[~loop], len(pair))
-    kept = total > threshold
+    is_edge = total > threshold
     counts = {
         "self_loops": int(loop.sum()),
         "repeated": len(code) - len(pair) - against,
         "reversed": against,
-        "below_threshold": int((~kept).sum()),
+        "below_threshold": int((~is_edge).sum()),
     }
-    i, j = np.divmod(pair[kept], N)
+    i, j = np.divmod(pair[is_edge], N)
     return Merged(i, j, counts)
 
 
 def check_kept(scale: float, N: int | None) -> None:
     """Raise a `DataError` unless `scale` and `N` say which part of a graph is kept, as in `keep`."""
     require(0 < scale <= 1, "data.scale", scale, "a number above 0, at most 1")
-    require(N is None or scale == 1, "data.scale", scale, f"1 beside N={N}: either says how many nodes are kept")
+    require(N is None or scale == 1, "data.scale", scale, f"1 with N={N}: each sets how many nodes are kept")
 
 
 def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     """The nodes of highest degree, and the edges between them; `graph` itself if all nodes are kept.
 
-    Source: Herlau et al., section 3.3: nodes in descending order of degree, those of equal degree in descending order
-    of their number. The kept nodes stay in the order in which they were; true labels are numbered anew. A share of
+    Source: Herlau et al., section 3.3: nodes in descending order of degree, nodes of equal degree in descending order
+    of their number. The kept nodes stay in their original order; true labels are renumbered. A share of
     them (`scale`: round(scale n)) or N of them are kept; a `DataError` if these are out of range, or both given.
     """
     check_kept(scale, N)
@@ -88,14 +88,14 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     if m == graph.N:
         return graph
     degree = np.diff(graph.values.indptr)
-    kept = np.sort(np.lexsort((np.arange(graph.N), degree))[graph.N - m :])
-    values = graph.values[kept][:, kept]
+    nodes = np.sort(np.lexsort((np.arange(graph.N), degree))[graph.N - m :])
+    values = graph.values[nodes][:, nodes]
     values.sort_indices()
     parts: dict[str, Any] = {"values": values, "meta": graph.meta | {"kept": m, "of": graph.N} | sizes(values)}
     if graph.truth is not None:
-        parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[kept]])
+        parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[nodes]])
     if graph.names is not None:
-        parts["names"] = [graph.names[node] for node in kept]
+        parts["names"] = [graph.names[node] for node in nodes]
     return replace(graph, **parts)
 
 
@@ -134,12 +134,12 @@ NO_WEIGHTS = "the model reads no weights"
 
 def losses(directed: bool, weighted: bool, self_loops: int, further: int) -> list[str]:
     """Notes on what a graph has and a simple undirected one has not: directions, weights that differ, edges of a node
-    to itself, `further` edges beside another of the same pair and direction.
+    to itself, `further` edges that repeat a pair and direction.
     """
-    said = {
+    messages = {
         f"its directions are lost: {NO_DIRECTIONS}, and a pair is one edge": directed,
         f"its weights are lost: {NO_WEIGHTS}": weighted,
         f"edges of a node to itself: {self_loops}; they are left out": self_loops,
         f"further edges of a pair: {further}; a pair is one edge": further,
     }
-    return [note for note, holds in said.items() if holds]
+    return [note for note, holds in messages.items() if holds]

@@ -27,7 +27,7 @@ def network(graph: str = "karate", scale: float = 1.0, N: int | None = None) -> 
         1941). ``florentine``: 15 families, 20 marriages (Padgett & Ansell 1993). ``les_miserables``: 77 characters of
         the novel, 254 pairs that appear together (Knuth 1993).
     scale : float
-        Share of the nodes that are kept: those of highest degree, as Herlau et al. 2014 do.
+        Share of the nodes that are kept: the nodes of highest degree, as in Herlau et al. 2014.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
 
@@ -46,13 +46,15 @@ def network(graph: str = "karate", scale: float = 1.0, N: int | None = None) -> 
     import networkx
 
     function, side = GRAPHS[graph]
-    found = getattr(networkx, function)()
-    number = {node: k for k, node in enumerate(found)}
-    ends = np.array([(number[a], number[b]) for a, b in found.edges], dtype=np.int64)
+    networkx_graph = getattr(networkx, function)()
+    number = {node: k for k, node in enumerate(networkx_graph)}
+    ends = np.array([(number[a], number[b]) for a, b in networkx_graph.edges], dtype=np.int64)
     matrix = adjacency(len(number), ends[:, 0], ends[:, 1])
     truth = None
     if side is not None:
-        truth = pd.factorize(np.array([str(told[side]) for _, told in found.nodes(data=True)], dtype=object))[0]
+        truth = pd.factorize(
+            np.array([str(attributes[side]) for _, attributes in networkx_graph.nodes(data=True)], dtype=object)
+        )[0]
         truth = truth.astype(np.int32)
-    names = [str(node) for node in found]
+    names = [str(node) for node in networkx_graph]
     return keep(Dataset(graph, "graph", matrix, truth, names=names, meta={"graph": graph} | sizes(matrix)), scale, N)

@@ -54,9 +54,9 @@ class Columns:
 
     def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
         """Positions of the two ends as far as they are known before the columns have names."""
-        given = position(self.source, width), position(self.target, width)
-        if given[0] is not None and given[1] is not None:
-            return given[0], given[1]
+        positions = position(self.source, width), position(self.target, width)
+        if positions[0] is not None and positions[1] is not None:
+            return positions[0], positions[1]
         lower = [name.strip().lower() for name in names or []]
         if self.source is None and all(lower.count(end) == 1 for end in ENDS):
             return lower.index(ENDS[0]), lower.index(ENDS[1])
@@ -128,7 +128,7 @@ class Rows:
         if table.width < 2:
             raise DataError(
                 f"{table.path}: row {table.row(0)}: cells: {table.width}; expected at least 2, the ends of an edge "
-                "(data.separator says what separates cells)"
+                "(data.separator is the sign between cells)"
             )
         if isinstance(table, Text) and (_has_header(table, columns) if header == "auto" else header):
             table.take_header()
@@ -190,9 +190,7 @@ def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
             f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
         )
     if len(table.columns[0]):
-        table.leave_out(
-            [j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, which say the ends of an edge"
-        )
+        table.leave_out([j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, the ends of an edge")
     return named[0], named[1]
 
 
@@ -255,13 +253,13 @@ def _has_header(table: Text, columns: Columns) -> bool:
     both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
     if len(table.top) > 1 and len(pc.unique(both)) < len(both):
         table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else: they are "
+            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
         )
         return True
     raise DataError(
-        f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else; expected "
-        "names of columns or of nodes (data.header=true or false says which)"
+        f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else; expected names "
+        "of columns or of nodes (data.header=true or false decides)"
     )
 
 

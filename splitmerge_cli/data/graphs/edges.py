@@ -108,7 +108,7 @@ def edges(
     truth : str or int, optional
         Column of the true clusters in the file `nodes` (.graphml, .gml: attribute of the nodes).
     scale : float
-        Share of the nodes that are kept: those of highest degree, as Herlau et al. 2014 do.
+        Share of the nodes that are kept: the nodes of highest degree, as in Herlau et al. 2014.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
 
@@ -139,17 +139,19 @@ def edges(
     whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
     require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
     named = base is None or not isinstance(nodes, str)
-    require(named, "data.base", base, "null beside data.nodes=FILE, which names all")
+    require(named, "data.base", base, "null with data.nodes=FILE, which names all nodes")
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     if suffix in GRAPHS:
-        given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
-        given |= {key: value for key, value in (("header", header), ("separator", separator)) if value != "auto"}
-        for key, value in given.items():
-            require(value is None, f"data.{key}", value, f"its default: a {suffix} file says all that itself")
+        options_given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
+        options_given |= {
+            key: value for key, value in (("header", header), ("separator", separator)) if value != "auto"
+        }
+        for key, value in options_given.items():
+            require(value is None, f"data.{key}", value, f"its default: a {suffix} file contains this")
         rows, chosen = _graph_file(path, suffix, weights, truth)
     else:
         table = _read_table(path, separator, comments, nodes is not None)
@@ -162,7 +164,7 @@ def edges(
         left_out = f"; self-loops: {counts['self_loops']}, pairs not above the threshold: {counts['below_threshold']}"
         raise DataError(
             f"{path}: no edge (rows: {len(rows)}{left_out if len(rows) else ''}); expected at least one, or "
-            "data.nodes, which says what nodes there are"
+            "data.nodes, which lists the nodes"
         )
     matrix = adjacency(len(chosen.names), merged.i, merged.j)
     notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes, *_merging(rows, merged.counts, threshold)]
@@ -190,14 +192,14 @@ def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterato
         yield f"{rows.path}: {losses(True, False, 0, 0)[0]}"
     if rows.weight is not None:
         yield (
-            f"{rows.path}: weights say which pairs are edges, those whose rows add up to more than {threshold:g} "
+            f"{rows.path}: a pair is an edge if the weights of its rows add up to more than {threshold:g} "
             f"(data.threshold); {NO_WEIGHTS}"
         )
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a network: their names, empty where one is known by its number alone; the node of every name that
+    """The nodes of a network: their names, empty if one is known by its number alone; the node of every name that
     the rows hold; true labels; whether the user says which nodes there are; notes on how they were read.
     """
 
@@ -212,9 +214,9 @@ def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: 
     """The nodes of a list of edges, as the options say."""
     if isinstance(nodes, str):
         return _listed_nodes(
-            rows, require_file(nodes, "a file that names the nodes (data.nodes), or their number"), truth
+            rows, require_file(nodes, "a file with the names of the nodes (data.nodes), or their number"), truth
         )
-    require(truth is None, "data.truth", truth, "null, or data.nodes=FILE beside it, whose column it is")
+    require(truth is None, "data.truth", truth, "null, or a column of data.nodes=FILE")
     value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
     whole = len(value) == len(rows.names)
     if base is not None:
@@ -225,7 +227,7 @@ def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: 
         if len(fits) > 1:
             raise DataError(
                 f"data.nodes={nodes}: the nodes that {rows.path} names, {low} to {high}, may be of 0 to {nodes - 1} or "
-                f"of 1 to {nodes}; expected data.base=0 or data.base=1 beside it"
+                f"of 1 to {nodes}; expected data.base=0 or data.base=1 as well"
             )
         if fits:
             number = np.array(value, dtype=np.int64) - fits[0]
@@ -267,7 +269,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     first = next(j for j in range(table.width) if j not in unnamed)
     table.leave_out(
         [j for j in unnamed if j < first],
-        "the names are those of the next column",
+        "the names are in the next column",
         "the names of the nodes in the first column",
     )
     names = edge_rows.names_of(table, first).to_pylist()
@@ -281,8 +283,8 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
         if name not in number:
             raise rows.error(k, f"a node of {path}")
     labels = None if truth is None else true_labels(table, index(table, "data.truth", truth))
-    found = np.array([number[name] for name in rows.names], dtype=np.int64)
-    return _Nodes(names, found, labels, notes=table.notes)
+    numbers = np.array([number[name] for name in rows.names], dtype=np.int64)
+    return _Nodes(names, numbers, labels, notes=table.notes)
 
 
 def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool:
@@ -319,25 +321,25 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     number = {node: k for k, node in enumerate(graph)}
     ties = list(graph.edges(data=True))
     ends = np.array([(number[a], number[b]) for a, b, _ in ties], dtype=np.int64).reshape(-1, 2)
-    key = "weight" if weights == "auto" and any("weight" in given for *_, given in ties) else weights
+    key = "weight" if weights == "auto" and any("weight" in attributes for *_, attributes in ties) else weights
     weight = None
     if key not in (None, "auto"):
-        values = [given.get(key) for *_, given in ties]
+        values = [attributes.get(key) for *_, attributes in ties]
         weight, bad = read_weights(values)
         if bad is not None:
             (a, b, _), value = ties[bad], values[bad]
-            found = "no such attribute" if value is None else quote(str(value))
+            shown = "no such attribute" if value is None else quote(str(value))
             place = f"{path}: edge {bad + 1} ({quote(str(a))}, {quote(str(b))}), '{key}'"
-            raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
+            raise DataError(f"{place}: {shown}; expected {A_WEIGHT} ({NO_WEIGHT})")
     labels, notes = None, []
     if truth is not None:
-        true = [given.get(truth) for _, given in graph.nodes(data=True)]
+        true = [attributes.get(truth) for _, attributes in graph.nodes(data=True)]
         labels = numbered_labels([None if label in (None, "") else str(label) for label in true])
         if (missing := int((labels < 0).sum())) == len(labels):
             raise DataError(f"{path}: no node has the attribute '{truth}'; expected data.truth on one at least")
         if missing:
             notes.append(
-                f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are of the others"
+                f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are over the others"
             )
     rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None, graph.is_directed())
     return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)

@@ -1,4 +1,4 @@
-"""Graphs of objects: those of networkx, and matrices of ties."""
+"""Graphs from objects: graphs of networkx, and matrices of ties."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,20 +29,20 @@ class GraphReading(KindReading):
             N, directed = len(number), data.is_directed()
             weight, bad = read_weights([tie[2] for tie in ties])
             if bad is not None:
-                a, b, found = ties[bad]
-                raise DataError(f"data: edge ({a!r}, {b!r}), 'weight': {found!r}; expected {A_WEIGHT}")
+                a, b, wrong_weight = ties[bad]
+                raise DataError(f"data: edge ({a!r}, {b!r}), 'weight': {wrong_weight!r}; expected {A_WEIGHT}")
         else:
             values, names, _ = table_of(data, "an adjacency matrix")
             if values.shape[0] != values.shape[1]:
                 raise DataError(f"data: shape {values.shape}; expected an adjacency matrix [N, N]")
             N = values.shape[0]
             ends, weight = _ties(values, names)
-            there, back = (np.unique(ends[:, k] * N + ends[:, 1 - k]) for k in (0, 1))
-            directed = not np.array_equal(there, back)
+            forth, back = (np.unique(ends[:, k] * N + ends[:, 1 - k]) for k in (0, 1))
+            directed = not np.array_equal(forth, back)
         weighted = len(np.unique(weight)) > 1
         loops = ends[:, 0] == ends[:, 1]
-        given = ends if directed or not self.kind.recognises(data) else np.sort(ends, axis=1)
-        further = len(ends) - len(np.unique(given, axis=0)) if len(ends) else 0
+        ordered_ends = ends if directed or not self.kind.recognises(data) else np.sort(ends, axis=1)
+        further = len(ends) - len(np.unique(ordered_ends, axis=0)) if len(ends) else 0
         notes = [f"data: {one}" for one in losses(directed, weighted, int(loops.sum()), further)]
         merged = merge(N, ends[:, 0], ends[:, 1], weight)
         matrix = adjacency(N, merged.i, merged.j)
@@ -60,9 +60,9 @@ class GraphReading(KindReading):
             )
         # held in a data set of another kind: it is no graph
         ends, _ = _ties(values, None)
-        found = np.zeros(values.shape, dtype=np.uint8)
-        found[ends[:, 0], ends[:, 1]] = 1
-        return Dataset("new nodes", "binary", found)
+        ties_found = np.zeros(values.shape, dtype=np.uint8)
+        ties_found[ends[:, 0], ends[:, 1]] = 1
+        return Dataset("new nodes", "binary", ties_found)
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The graph with new nodes behind the old ones, to which alone they are tied."""
@@ -77,16 +77,16 @@ def _ties(values: Any, names: list[str] | None) -> tuple[NDArray[np.int64], NDAr
     if issparse(values):
         entries = coo_array(values)
         entries.sum_duplicates()
-        row, column, given = entries.row, entries.col, entries.data
-        weight, bad = read_weights(given)
+        row, column, weights_given = entries.row, entries.col, entries.data
+        weight, bad = read_weights(weights_given)
         place = None if bad is None else (int(row[bad]), int(column[bad]))
     else:
-        given = values.ravel()
-        weight, bad = read_weights(given)
+        weights_given = values.ravel()
+        weight, bad = read_weights(weights_given)
         place = None if bad is None else divmod(bad, values.shape[1])
         row, column = np.nonzero(weight.reshape(values.shape))
         weight = weight[weight != 0]
     if place is not None:
-        raise DataError(f"data: {place_of(*place, names)}: {given[bad]}; expected {A_WEIGHT} (0: no edge)")
-    there = weight > 0
-    return np.stack([row[there], column[there]], axis=1).astype(np.int64), weight[there]
+        raise DataError(f"data: {place_of(*place, names)}: {weights_given[bad]}; expected {A_WEIGHT} (0: no edge)")
+    is_tie = weight > 0
+    return np.stack([row[is_tie], column[is_tie]], axis=1).astype(np.int64), weight[is_tie]

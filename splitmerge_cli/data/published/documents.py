@@ -1,4 +1,4 @@
-"""Published sets of documents, as tokens: those of Rana et al. 2013, whole papers of the conference, and OHSUMED."""
+"""Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED."""
 
 from collections.abc import Callable
 from inspect import cleandoc, signature
@@ -145,9 +145,9 @@ def _read(
 def _drop_long(documents: Documents, longest: int) -> Documents:
     """Drop the documents of more than `longest` tokens."""
     lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
-    kept = np.flatnonzero(lengths <= longest)
+    short = np.flatnonzero(lengths <= longest)
     least = int(lengths.min())
-    require(len(kept) > 0, "data.longest", longest, f"at least {least}, the tokens of the shortest document")
+    require(len(short) > 0, "data.longest", longest, f"at least {least}, the tokens of the shortest document")
     assert documents.truth is not None and documents.names is not None
-    names = [documents.names[j] for j in kept]
-    return Documents(documents.counts[kept], documents.vocabulary, documents.truth[kept], documents.categories, names)
+    names = [documents.names[j] for j in short]
+    return Documents(documents.counts[short], documents.vocabulary, documents.truth[short], documents.categories, names)

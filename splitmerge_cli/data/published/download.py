@@ -1,4 +1,4 @@
-"""Downloads: written beside their place, counted and hashed on the way, and moved there only when they are whole.
+"""Downloads: written next to their place, counted and hashed on the way, and moved there only when complete.
 
 They come by https alone, from servers whose certificates are verified, wherever an address redirects to.
 """
@@ -50,17 +50,17 @@ def download(
             for chunk in _chunks(address, path, report, size):
                 digest.update(chunk)
                 opened.write(chunk)
-        found = digest.hexdigest()
-        if sha256 not in (None, found):
-            raise DataError(f"{address}: SHA-256 {found}; expected {sha256}, {origin}")
+        digest_found = digest.hexdigest()
+        if sha256 not in (None, digest_found):
+            raise DataError(f"{address}: SHA-256 {digest_found}; expected {sha256}, {origin}")
         part.replace(path)
-    return found
+    return digest_found
 
 
 @contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
     """Yield a path for a file in the making; remove it at the end, and the new folders that stay empty."""
-    made = [folder for folder in path.parents if not folder.exists()]
+    new_folders = [folder for folder in path.parents if not folder.exists()]
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _partial_file(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-            for folder in made:
+            for folder in new_folders:
                 folder.rmdir()
 
 
@@ -94,7 +94,7 @@ def _require_https(address: str, before: str = "") -> None:
     except ValueError:
         scheme = ""
     if scheme != "https":
-        raise DataError(f"{before}{address}: expected https, by which alone files are fetched")
+        raise DataError(f"{before}{address}: expected an https address")
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -107,7 +107,7 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
     """The content of an address, to the end that its server announced."""
     _require_https(address)
     request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
-    here, most = 0, MOST_BYTES if size is None else size
+    here, most_bytes = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)
     with response:
@@ -115,8 +115,8 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
         announced = response.length
         # what a network answers that asks to log in first
         if response.headers.get_content_type() == "text/html":
-            raise DataError(f"{address}: answers with a page of HTML; expected the file {path.name}")
-        while (announced or here) <= most:
+            raise DataError(f"{address}: the server sent an HTML page; expected the file {path.name}")
+        while (announced or here) <= most_bytes:
             with _answering(address, path):
                 chunk = response.read(CHUNK)
             if not chunk:
@@ -126,9 +126,9 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
             if report is not None:
                 report(path.name, here, announced)
         else:
-            found = f"announces {announced:,}" if announced else "sends more"
+            problem = f"announces {announced:,}" if announced else "sends more"
             expected = "" if size is not None else " at most, as from any server"
-            raise DataError(f"{address}: {found} bytes; expected {most:,}{expected}")
+            raise DataError(f"{address}: {problem} bytes; expected {most_bytes:,}{expected}")
     if announced not in (None, here):
         raise DataError(
             f"{address}: ended after {here} of {announced} bytes; expected all (the same command tries again)"

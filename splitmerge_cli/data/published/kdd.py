@@ -31,7 +31,7 @@ BEFORE = 3
 def kddcup04bio(N: int | None = None) -> Dataset:
     """The published protein data of KDD Cup 2004: 145,751 rows of 74 numbers.
 
-    The file is that of the collection of clustering data sets that Luo & Shrivastava 2018 name, numbers separated by
+    The file is from the collection of clustering data sets that Luo & Shrivastava 2018 name, numbers separated by
     spaces or tabs. The original ``bio_train.dat`` under its name is read too: its first three columns (block, example,
     homologous or not) are left out. The truth is not known: labels of the 2,000 clusters that Luo & Shrivastava 2018
     speak of are not public.
@@ -66,10 +66,10 @@ def kddcup04bio(N: int | None = None) -> Dataset:
 
     table.parse([dict.fromkeys(features, pa.float64())], misfit)
     if (rows := len(table.columns[0])) != ROWS:
-        raise DataError(f"{path}: {rows} rows; expected {ROWS}, those of the published set")
+        raise DataError(f"{path}: {rows} rows; expected {ROWS}, as in the published set")
     x = np.empty((N or ROWS, FEATURES))
     for d, j in enumerate(features):
         x[:, d] = numbers(table, j, "the features")[:N]
-    meta = {"rows": ROWS, "truth": "no labels are public"}
+    meta = {"rows": ROWS, "truth": "no labels are published"}
     notes = sets.verification_notes("kddcup04bio", sha256_of)
     return Dataset("kddcup04bio", "points", x, meta=meta | notes_entry(notes))

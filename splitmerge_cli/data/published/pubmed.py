@@ -17,7 +17,7 @@ VOCABULARY = "vocab.pubmed.txt"
 
 
 def read_pubmed(documents: int | None = None) -> Documents:
-    """The counts of the first so many documents of `pubmed` with their vocabulary, mapped from arrays beside the text.
+    """The counts of the first so many documents of `pubmed` with their vocabulary, mapped from arrays next to the text.
 
     The first reading converts the text into these arrays (some 4 GB); from then on the first documents cost what they
     hold. Raises a `DataError` where `documents` is out of range, a file is absent, not the one that was fetched, or
@@ -34,7 +34,7 @@ def read_pubmed(documents: int | None = None) -> Documents:
 def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_documents: int = 1) -> Dataset:
     """Abstracts of PubMed as weighted words; smcmc data fetch pubmed downloads them (1.9 GB).
 
-    The first reading converts the text into arrays beside it (some 4 GB), which takes minutes; from then on the first
+    The first reading converts the text into arrays next to it (about 4 GB), which takes minutes; from then on the first
     documents cost what they hold. There is no truth: no labels are public.
 
     Parameters
@@ -59,6 +59,6 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
         An option out of range; a file is absent, not the one that was fetched, or holds something else; the arrays
         cannot be written.
     """
-    made = points("pubmed", read_pubmed(documents), weights, min_documents)
+    dataset = points("pubmed", read_pubmed(documents), weights, min_documents)
     notes = sets.verification_notes("pubmed", bag_of_words.digest)
-    return replace(made, meta=made.meta | notes_entry(notes))
+    return replace(dataset, meta=dataset.meta | notes_entry(notes))

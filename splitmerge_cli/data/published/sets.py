@@ -1,8 +1,8 @@
-"""Published data sets: what they are, where they come from, whether they are here.
+"""Published data sets: contents, sources, and whether they are on this machine.
 
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
 A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
-in the identity of a run too. Where no source states it, that of the first download is recorded beside the file, and
+in the identity of a run too. If no source states it, the digest of the first download is recorded next to the file, and
 holds from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read. ``sets.toml`` is
 the table of all sets.
 """
@@ -38,7 +38,7 @@ class File:
 
 @dataclass(frozen=True)
 class Published:
-    """A published data set: its name, which is that of ``conf/data/NAME.yaml`` and of its folder (or `folder`), its
+    """A published data set: its name, as in ``conf/data/NAME.yaml`` and its folder (or `folder`), its
     kind and number of items in words; what it holds, the paper that uses it, where it comes from and how it was
     converted, terms of use; its files.
     """
@@ -58,8 +58,8 @@ def _read_table() -> dict[str, Published]:
     """The sets of ``sets.toml``, by name."""
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return {
-        name: Published(**said | {"name": name, "files": tuple(File(**file) for file in said["files"])})
-        for name, said in table.items()
+        name: Published(**entry | {"name": name, "files": tuple(File(**file) for file in entry["files"])})
+        for name, entry in table.items()
     }
 
 
@@ -97,7 +97,7 @@ def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -
     """Notes on the present files of a set whose SHA-256 no source states, one each.
 
     `digest` finds the SHA-256 of a file for which none was recorded; without it the note names none. Raises a
-    `DataError` where the record of the digests, or a file, cannot be read.
+    `DataError` if the record of the digests, or a file, cannot be read.
     """
     notes = []
     for file in SETS[name].files:
@@ -117,40 +117,40 @@ def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> P
     it is absent, cannot be read, or is not the published one.
     """
     path = place(name) / file
-    of = next(f for f in SETS[name].files if f.name == file)
+    file_entry = next(f for f in SETS[name].files if f.name == file)
     if not path.exists():
-        how = f"smcmc data info {name} says where it comes from"
+        how = f"smcmc data info {name} shows where it comes from"
         raise DataError(
             f"data={name}: {path}: no such file; expected it in the folder that the environment variable {VARIABLE} "
-            f"names ({f'smcmc data fetch {name} downloads it, ' if of.address else ''}{how})"
+            f"names ({f'smcmc data fetch {name} downloads it, ' if file_entry.address else ''}{how})"
         )
-    expected, origin = _expected(name, of)
-    if expected is not None and (found := digest(path)) != expected:
-        raise DataError(f"{path}: SHA-256 {found}; expected {expected}, {origin}")
+    expected, origin = _expected(name, file_entry)
+    if expected is not None and (digest_found := digest(path)) != expected:
+        raise DataError(f"{path}: SHA-256 {digest_found}; expected {expected}, {origin}")
     return path
 
 
 def _expected(name: str, file: File) -> tuple[str | None, str]:
     """The SHA-256 that a file must have, None if it is not known, and what that digest is."""
     if file.sha256 is not None:
-        return file.sha256, "that of the published file"
+        return file.sha256, "as in the published file"
     sums = place(name) / SUMS
     return _read_digests(sums).get(
         file.name
-    ), f"which {sums} says was fetched first (without that line any is accepted)"
+    ), f"as first fetched according to {sums} (without that line any is accepted)"
 
 
 def _read_digests(sums: Path) -> dict[str, str]:
-    """Read the recorded digests by name of file; empty where nothing was recorded."""
+    """Read the recorded digests by name of file; empty if nothing was recorded."""
     try:
         text = content(sums).decode("utf-8") if sums.exists() else ""
     except UnicodeDecodeError as error:
         raise DataError(f"{sums}: cannot be read: {error}") from error
     digests = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        if not (found := re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)):
+        if not (match := re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)):
             raise DataError(f"{sums}: row {number}: expected a SHA-256, two spaces and the name of a file")
-        digests[found[2]] = found[1]
+        digests[match[2]] = match[1]
     return digests
 
 
@@ -162,26 +162,31 @@ def _record(sums: Path, path: Path, digest: str) -> None:
         part.write_text("".join(f"{known}  {name}\n" for name, known in digests.items()), encoding="utf-8")
         part.replace(sums)
     except OSError as error:
-        for left in (part, path):
+        for path_left in (part, path):
             with suppress(OSError):
-                left.unlink(missing_ok=True)
+                path_left.unlink(missing_ok=True)
         raise DataError(f"{sums}: cannot be written: {error.strerror or error}") from error
 
 
 def describe(name: str) -> str:
     """Provenance, terms, sizes of a set, and whether it is here: lines of text."""
-    of = SETS[name]
+    published = SETS[name]
     where = "present" if present(name) else "absent"
-    lines = [f"What:    {of.what}", f"Paper:   {of.paper}", f"Source:  {of.source}", f"Terms:   {of.terms}"]
+    lines = [
+        f"What:    {published.what}",
+        f"Paper:   {published.paper}",
+        f"Source:  {published.source}",
+        f"Terms:   {published.terms}",
+    ]
     lines.append(f"Folder:  {place(name)} ({where}; {VARIABLE} names the folder above it)")
-    for file in of.files:
+    for file in published.files:
         size = "" if file.size is None else f", {file.size:,} bytes"
         recorded = "" if file.sha256 else " (recorded when it was fetched)"
         expected = _expected(name, file)[0]
         here = file.sha256 is None and (place(name) / file.name).is_file()
-        said = "; unverified: no source states it" if here else ""
+        status = "; unverified: no source states it" if here else ""
         lines.append(
-            f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}{said}"
+            f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}{status}"
         )
         if file.address is not None:
             lines.append(f"Address: {file.address}")
@@ -192,22 +197,22 @@ def fetch(name: str, report: Report | None = None) -> Path:
     """Download what is missing of a set, check what is here, and return its folder; `report` hears of the progress.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
-    Where it is not known, that of the file is recorded beside it, and `verification_notes` reports it.
+    If it is not known, the digest of the file is recorded next to it, and `verification_notes` reports it.
 
     Raises
     ------
     DataError
         A missing file has no address, cannot be had or written, or is not the published one.
     """
-    of, target = SETS[name], place(name)
-    for file in of.files:
+    published, target = SETS[name], place(name)
+    for file in published.files:
         path = target / file.name
         if path.is_file():
             locate(name, file.name)
         elif file.address is None:
             raise DataError(
-                f"{name}: no address is known from which {file.name} can be fetched as it is. It was made from "
-                f"{of.source}. Put the file into {target} (SHA-256 {file.sha256 or 'not known'})"
+                f"{name}: {file.name} cannot be downloaded; it was made from {published.source}. Put the file into "
+                f"{target} (SHA-256 {file.sha256 or 'not known'})"
             )
         else:
             expected, origin = _expected(name, file)

@@ -75,7 +75,7 @@ class Cells:
 
     @property
     def category(self) -> bool:
-        """Whether the file itself says that its values are categories."""
+        """Whether the file declares its values to be categories."""
         return self.j in self.table.categories
 
     @property
@@ -96,27 +96,27 @@ class Cells:
         """Which cells of text match a regular expression; of other columns none."""
         if self.text is None:
             return np.zeros(len(self.missing), dtype=bool)
-        found: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
-        return found & ~self.missing
+        is_match: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
+        return is_match & ~self.missing
 
     def unit(self) -> str | None:
         """The unit that follows the number in every cell; None where cells have none, or another one."""
-        there = self.matches(_NUMBER_OF_UNIT + r"\pL[\pL/²³]{0,5}$")
-        if self.text is None or not self.present or int(there.sum()) < self.present:
+        has_unit = self.matches(_NUMBER_OF_UNIT + r"\pL[\pL/²³]{0,5}$")
+        if self.text is None or not self.present or int(has_unit.sum()) < self.present:
             return None
-        rest = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(there)), _NUMBER_OF_UNIT, ""))
+        rest = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _NUMBER_OF_UNIT, ""))
         return str(rest[0].as_py()) if len(rest) == 1 else None
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
         """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or
-        in that of the alphabet. `spelled`: two ways to write a number, such as 1.1 and 1.10, are two values, as
+        in alphabetical order. `spelled`: two ways to write a number, such as 1.1 and 1.10, are two values, as
         categories may be.
         """
         if self.numbers is None or self.is_coded:
             return self._words(sorted)
         codes = np.full(len(self.missing), -1, dtype=np.int64)
-        there = ~self.missing
-        values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
+        is_present = ~self.missing
+        values, codes[is_present] = np.unique(self.numbers[is_present], return_inverse=True)
         if self.text is not None:
             as_written = self._words(partial(sorted, key=lambda word: (float(self._with_point(word)), word)))
             if spelled or len(as_written[1]) == len(values):
@@ -126,8 +126,8 @@ class Cells:
     def _words(self, order: Callable[[list[str]], list[str]]) -> tuple[NDArray[np.int64], list[str]]:
         """Codes and values as of `values`, of the cells as they are written; 1.0 is 1, as tables write it with gaps."""
         assert self.text is not None
-        there = ~self.missing
-        text = self.text.filter(pa.array(there))
+        is_present = ~self.missing
+        text = self.text.filter(pa.array(is_present))
         if self.numbers is not None and not self.is_coded:
             text = pc.replace_substring_regex(text, r"^([-+]?\d+)[.,]0$", r"\1")
         encoded = pc.dictionary_encode(text).combine_chunks()
@@ -135,7 +135,7 @@ class Cells:
         ordered = order(words)
         position = {word: k for k, word in enumerate(ordered)}
         codes = np.full(len(self.missing), -1, dtype=np.int64)
-        codes[there] = np.array([position[word] for word in words], dtype=np.int64)[encoded.indices.to_numpy()]
+        codes[is_present] = np.array([position[word] for word in words], dtype=np.int64)[encoded.indices.to_numpy()]
         return codes, [self._with_point(word) for word in ordered]
 
     def _with_point(self, word: str) -> str:
@@ -168,7 +168,7 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
             of_words.append(j)
     if of_words and elsewhere:
         names = list_names([column_key(table, j) for j in elsewhere])
-        table.notes.append(f"{table.path}: None is a missing cell in columns of words, too, as it is in {names}")
+        table.notes.append(f"{table.path}: None is a missing cell in columns of words, too, as in {names}")
     levels += [] if elsewhere else of_words
     if levels:
         names = list_names([column_key(table, j) for j in levels])

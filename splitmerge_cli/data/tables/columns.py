@@ -30,7 +30,7 @@ def index(table: Table, key: str, column: str | int) -> int:
     if len(shared) > 1:
         names = list_names([table.names[j] for j in shared]) if table.names and not named else ""
         expected = f"{names}, or {numbers}" if names else numbers
-        raise DataError(f"{key}={column}: {table.path} has {len(shared)} columns of that name; expected {expected}")
+        raise DataError(f"{key}={column}: {table.path} has {len(shared)} columns with that name; expected {expected}")
     j = position(column, width)
     if named:
         k = named[0]
@@ -117,8 +117,8 @@ def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) ->
         raise DataError(f"{table.path}: {table.column(j)}: every cell is empty; expected true labels (data.truth)")
     if missing:
         table.notes.append(
-            f"{table.path}: {table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are of the "
-            "others"
+            f"{table.path}: {table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are over "
+            "the others"
         )
     return labels
 

@@ -49,8 +49,10 @@ def _loses_digits(column: pa.ChunkedArray) -> bool:
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
     """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
     else stands for a missing cell."""
-    found = pc.unique(text.filter(pc.fill_null(pc.match_substring_regex(text, _LONG), False))).to_pylist()
+    long_numbers = pc.unique(text.filter(pc.fill_null(pc.match_substring_regex(text, _LONG), False))).to_pylist()
     missing = set(map(str, also))
     return any(
-        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word) for word in found if word not in missing
+        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)
+        for word in long_numbers
+        if word not in missing
     )

@@ -12,7 +12,7 @@ from splitmerge_cli.received import DataError
 def suffix_of(path: Path) -> str:
     """Ending of a file's name in lower case, before .gz if it has that too; empty for a name without one.
 
-    Of standard input the ending that goes with its first bytes, empty for text.
+    For standard input the ending that goes with its first bytes, empty for text.
     """
     if standard_input.is_standard_input(path):
         return standard_input.suffix(standard_input.read(Limit.current().read))

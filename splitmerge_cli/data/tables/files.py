@@ -66,7 +66,7 @@ def csv(
     header : {"auto", True, False}
         Whether the first line of a text file names the columns; see `splitmerge_cli.data.tables.text_tables`.
     columns : sequence of str or int, optional
-        Columns of the data, in this order, each as in `truth`; by default all but those of `truth` and `drop`, and but
+        Columns of the data, in this order, each as in `truth`; by default all except `truth` and `drop`, and except
         pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...;
         and but columns that have neither a name nor a value.
     drop : sequence of str or int, optional
@@ -83,7 +83,7 @@ def csv(
     decimal : {"auto", "point", "comma"}
         What stands before the decimals of the numbers of a text.
     encoding : str
-        Of a text.
+        Encoding of a text.
     sheet : str or int, optional
         Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
 
@@ -129,15 +129,15 @@ def csv(
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
-    require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep beside data.exposure")
-    for key, given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
-        require(given in ("auto", *known), f"data.{key}", given, f"one of auto, {', '.join(known)}")
+    require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
+    for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
+        require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
     wanted = Wanted(of_kind, truth, listed, left_out, types, words, exposure)
     require(wanted.columns != [], "data.columns", columns, "at least one column")
-    require(not (columns and drop), "data.drop", drop, "null beside data.columns, which names all that are read")
+    require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
     path = require_file(path, f"a table ({FORMATS})")
     suffix = suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
@@ -146,8 +146,8 @@ def csv(
         )
     as_text = suffix in BY_SUFFIX
     options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
-    for key, given, default in options:
-        require(as_text or given == default, f"data.{key}", given, f"{default}: {path} is no text")
+    for key, value_given, default in options:
+        require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
     if of_kind.reads_matrices and suffix == ".npz":
@@ -172,5 +172,5 @@ def csv(
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
-    found = read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
-    return reduce_columns(read_scales(found, scale), reduce)
+    dataset = read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
+    return reduce_columns(read_scales(dataset, scale), reduce)

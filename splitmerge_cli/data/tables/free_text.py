@@ -20,10 +20,10 @@ def is_numeric(cell: str | None) -> bool:
 
 
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -> Text | None:
-    """A parsed text file, every cell a string; None where it holds comments alone and may (`empty`).
+    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
 
     The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
-    With `comments`, lines at the top that begin with # or % are none of its rows. Raises a `DataError` where it cannot
+    With `comments`, lines at the top that begin with # or % are none of its rows. Raises a `DataError` if it cannot
     be read, is empty or ragged, holds a comment below the first row, or has another format.
     """
     data = read_text(path)
@@ -61,8 +61,8 @@ def _check_banner(path: Path, comment: bytes) -> None:
         raise DataError(f"{path}: row 1: a file of Matrix Market; expected a list of edges, two names a row")
     if re.match(rb"%\s*bip\b", comment):
         raise DataError(
-            f"{path}: row 1: a two-mode network, in which one number may stand for two nodes; expected a network with "
-            "nodes of one kind, or other names in each column (without this comment)"
+            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected a network with "
+            "nodes of one kind, or different names in each column (without this comment)"
         )
 
 
@@ -78,7 +78,7 @@ def _separator(data: bytes) -> str:
 def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
     """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells.
 
-    Raises a `DataError` where a quote stands within a cell or is not closed; `before`: number of lines before the
+    Raises a `DataError` if a quote stands within a cell or is not closed; `before`: number of lines before the
     rows.
     """
     if b'"' not in data:

@@ -8,7 +8,7 @@ the column                                                   is read as
 no value; one value                                          nothing: it is left out
 dates                                                        nothing: it is left out, unless data.types says date
 text that is free, or of too many words                      nothing: it is left out
-words beside numbers, more than `SOME`, or fewer rows than   nothing: it is rejected
+words with numbers, more than `SOME`, or fewer rows than     nothing: it is rejected
 `REPEATED` of each on average; numbers with units
 categories that the file itself declares                     categorical (two: binary)
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
@@ -73,7 +73,7 @@ LARGEST_COUNT = 1000
 """Upper limits of the median count, and of the largest."""
 LONG = 60
 """Mean number of characters from which on text is free."""
-ROUNDED = "if it held longer whole numbers, their last digits were lost before it was read: codes are kept as text"
+ROUNDED = "if it held longer whole numbers, their last digits were already lost; write codes as text"
 """Warning about numbers beyond those that are all float64."""
 NAMED_AS_ID = re.compile(
     r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial)"
@@ -98,7 +98,7 @@ NAMED_AS_CLASS = re.compile(
 class Reading:
     """A column as it is read, or why it is not read.
 
-    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None where it is not read. `why` it is left
+    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None if it is not read. `why` it is left
     out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
     with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
     than its cells are written.
@@ -156,15 +156,15 @@ def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool
     if not chosen and REPEATED_ID.search(name):
         return _repeated_id(key, *cells.values())
     shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
-    said = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
-    return replace(reading, said=said)
+    note = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
+    return replace(reading, said=note)
 
 
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
     often = f"{words[int(np.argmax(counts))]} stands in {counts.max()} rows"
-    why = f"it is an id that repeats ({often}); each row is an item of its own"
+    why = f"it is an id that repeats ({often}); each row is one item"
     return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
 
 
@@ -186,12 +186,12 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         return _repeated_id(key, *cells.values())
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
-    most = SOME if low > 0 else SOME_FROM_0
-    if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
+    most_values = SOME if low > 0 else SOME_FROM_0
+    if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most_values, len(present) // 2):
         return _as_levels(*cells.values())
     if _are_levels(counts):
-        said = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
-        return replace(_as_levels(*cells.values()), said=f"{said} (data.types={{{key}:real}} reads them as numbers)")
+        note = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
+        return replace(_as_levels(*cells.values()), said=f"{note} (data.types={{{key}:real}} reads them as numbers)")
     if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     return _as_numbers(cells, "real")
@@ -212,7 +212,7 @@ def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) 
     """Describe a column of numbers, none of them NaN, that tells the rows apart and nothing else; None of a column of
     data.
 
-    Its name is empty where it has none; `complete`: no cell is missing.
+    Its name is empty if it has none; `complete`: no cell is missing.
     """
     named = NAMED_AS_ID.fullmatch(name) is not None
     if len(values) < FEW or name.strip().lower() in COORDINATES:
@@ -267,19 +267,19 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     return _as_levels(codes, words, type)
 
 
-def as_written(cells: Cells, decimal: str | None, of: str = "") -> Reading:
+def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
     """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
 
-    `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`of`).
+    `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`).
     """
     assert cells.text is not None
-    found = numbers_written(cells.text, cells.missing, decimal)
-    if found.values is None:
-        return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} {of}".strip())))
+    numbers = numbers_written(cells.text, cells.missing, decimal)
+    if numbers.values is None:
+        return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
     i = cells.first(cells.matches(DECORATED) & ~(cells.is_number if cells.is_number is not None else cells.missing))
     shown = quote(str(cells.text[i].as_py()))
-    reading = _as_numbers(replace(cells, numbers=found.values), "real")
-    return replace(reading, said=f"cells such as {shown} are read as numbers, {found.values[i]:.12g}")
+    reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
+    return replace(reading, said=f"cells such as {shown} are read as numbers, {numbers.values[i]:.12g}")
 
 
 def _as_days(cells: Cells, type: str) -> Reading:
@@ -289,10 +289,10 @@ def _as_days(cells: Cells, type: str) -> Reading:
         if cells.text is None:
             i = cells.first(~cells.missing)
             return Reading(problem=str(cells.table.error(i, cells.j, "a date (data.types)")))
-        found = days_written(cells.text, cells.missing, type)
-        if found.values is None:
-            return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} (data.types)")))
-        days = found.values
+        dates = days_written(cells.text, cells.missing, type)
+        if dates.values is None:
+            return Reading(problem=str(cells.table.error(dates.row, cells.j, f"{dates.expected} (data.types)")))
+        days = dates.values
     days = np.where(cells.missing, np.nan, days)
     return replace(_as_numbers(replace(cells, numbers=days), "real"), said="dates are days since 1970-01-01")
 
@@ -329,8 +329,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     decorated = cells.matches(DECORATED) & ~cells.is_number
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
-        asked = (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
-        return replace(reading, ways=(*asked, as_categories)) if reading.problem else reading
+        further_ways = (
+            (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
+        )
+        return replace(reading, ways=(*further_ways, as_categories)) if reading.problem else reading
     if (unit := cells.unit()) is not None:
         i = cells.first(~cells.missing)
         return Reading(
@@ -339,29 +341,29 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
         few = len(words) <= SOME and REPEATED * len(words) <= present
         if few or _are_levels(np.bincount(codes[codes >= 0])):
-            said = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
-            return replace(_as_levels(codes, words), said=said)
+            note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
+            return replace(_as_levels(codes, words), said=note)
         i = cells.first(~(cells.is_number | cells.missing))
-        found = str(cells.text[i].as_py()) if cells.text is not None else ""
+        word = str(cells.text[i].as_py()) if cells.text is not None else ""
         ways = [as_categories]
-        if re.fullmatch(r"[\w.-]+", found, re.ASCII):
-            ways.insert(0, f"data.missing=[{found}] reads it as missing")
+        if re.fullmatch(r"[\w.-]+", word, re.ASCII):
+            ways.insert(0, f"data.missing=[{word}] reads it as missing")
         expected = f"a number, as in {numeric} of {present} rows"
         return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
         if chosen:
-            what = f"free text, {len(words)} different ones; expected words of a few kinds"
-            return _reject(cells, what, as_documents(cells.table, key))
+            description = f"free text, {len(words)} different ones; expected words of a few kinds"
+            return _reject(cells, description, as_documents(cells.table, key))
         return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
         return Reading(why="every value differs", names=present == len(codes))
-    most = max(SOME, min(MOST, present // 2))
-    if len(words) <= most:
+    most_words = max(SOME, min(MOST, present // 2))
+    if len(words) <= most_words:
         return _as_levels(codes, words)
-    what = f"{len(words)} different words in {present} rows"
+    description = f"{len(words)} different words in {present} rows"
     if chosen:
-        return _reject(cells, f"{what}; expected at most {most}", as_categories)
-    return Reading(why=f"{what}, more than {most}", ways=(as_categories,))
+        return _reject(cells, f"{description}; expected at most {most_words}", as_categories)
+    return Reading(why=f"{description}, more than {most_words}", ways=(as_categories,))
 
 
 def as_documents(table: Table, key: str) -> str:
@@ -369,9 +371,9 @@ def as_documents(table: Table, key: str) -> str:
     return f"smcmc run data=corpus {path_word(table.path)} {shell_word(f'data.columns=[{key}]')} reads it as documents"
 
 
-def _reject(cells: Cells, what: str, *ways: str) -> Reading:
-    """Reject a column for `what`, at its first cell."""
-    return Reading(problem=f"{cells.table.place(cells.first(~cells.missing), cells.j)}: {what}", ways=ways)
+def _reject(cells: Cells, description: str, *ways: str) -> Reading:
+    """Reject a column for `description`, at its first cell."""
+    return Reading(problem=f"{cells.table.place(cells.first(~cells.missing), cells.j)}: {description}", ways=ways)
 
 
 def _foreign(cells: Cells, key: str, chosen: bool) -> Reading:
@@ -383,9 +385,9 @@ def _foreign(cells: Cells, key: str, chosen: bool) -> Reading:
 def _dates(cells: Cells, key: str, chosen: bool, i: int) -> Reading:
     """A column of dates or times of day, row `i` one of them: left out, rejected where it is `chosen`."""
     days = days_of_column(cells.table.cells(cells.j)) is not None or cells.matches(DAY).any()
-    what, ways = "times of day", tuple[str, ...]()
+    description, ways = "times of day", tuple[str, ...]()
     if days:
-        what, ways = "dates", (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
+        description, ways = "dates", (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
     if chosen:
-        return Reading(problem=f"{cells.table.place(i, cells.j)}: no model reads {what}", ways=ways)
-    return Reading(why=f"it holds {what}, as {cells.table.show_cell(i, cells.j)}", ways=ways)
+        return Reading(problem=f"{cells.table.place(i, cells.j)}: no model reads {description}", ways=ways)
+    return Reading(why=f"it holds {description}, as {cells.table.show_cell(i, cells.j)}", ways=ways)

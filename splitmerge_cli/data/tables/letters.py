@@ -9,7 +9,7 @@ from splitmerge_cli.data.tables.inference import LONG, SOME
 from splitmerge_cli.data.tables.table import Table, quote
 
 NO_LETTERS = "no model here compares letters"
-_ADVICE = "write each in one way first, or link the rows by a program for record linkage (splink, dedupe)"
+_ADVICE = "first write each in one way, or link the rows with a record linkage program (splink, dedupe)"
 _NAMED = re.compile(
     r"(?i)((first|last|full|sur|given|family|middle|maiden|street|company|customer|client|author|product|contact|user"
     r"|business|restaurant|patient|person|employee)[_ .-]?)?(names?|address(es)?)|addr|street|surname|authors?|e-?mail"
@@ -20,7 +20,7 @@ _LOOKS = re.compile(
     r"[A-Z][\w.'’-]*,?( (\w\. ?)?[A-Z][\w.'’-]*)+|[\w.+-]+@[\w-]+\.[\w.-]+"
     r"|\d+\w? .*(?i:\b(st|street|ave|avenue|road|rd|lane|ln|drive|dr|blvd|way|square|court|ct|place)\b).*"
 )
-"""Names of several words, addresses of mail, and those of streets that begin with a number."""
+"""Names of several words, mail addresses, and street addresses that begin with a number."""
 _NEAR = 0.85
 """Share of equal letters from which on two words may be one, misspelt."""
 _MOST = 5_000
@@ -39,8 +39,8 @@ def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
     for one, other in pairwise(sorted(words, key=str.casefold)[:_MOST]):
         first, second = (re.sub(r"\d", "", word).casefold() for word in (one, other))
         if min(len(first), len(second)) > 3 and first != second:
-            found = SequenceMatcher(a=first, b=second, autojunk=False)
-            if found.quick_ratio() >= _NEAR and found.ratio() >= _NEAR:
+            matcher = SequenceMatcher(a=first, b=second, autojunk=False)
+            if matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR:
                 return one, other
     return None
 
@@ -60,5 +60,5 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name:
     pair = near_pair(words)
     if pair is None and (by_name or 2 * len(words) <= present):
         return ""
-    such = f", so {quote(pair[0])} and {quote(pair[1])} are two words like any others" if pair else ""
+    such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words" if pair else ""
     return f"it looks like names or addresses: {NO_LETTERS}{such}; {_ADVICE}"

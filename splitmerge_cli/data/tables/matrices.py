@@ -101,8 +101,8 @@ def read_sparse(path: Path) -> csr_array:
         if max(matrix.shape) > LARGEST:
             raise ValueError(f"its shape is {matrix.shape}")
         # rows and columns that hold nothing are in no file
-        for count, what in zip(matrix.shape, ("rows", "columns"), strict=True):
-            check_rows(path, count, EMPTY_BYTES, what)
+        for count, noun in zip(matrix.shape, ("rows", "columns"), strict=True):
+            check_rows(path, count, EMPTY_BYTES, noun)
         # before entries are added up: small types wrap round
         matrix = csr_array(matrix.astype(np.float64))
         matrix.check_format(full_check=True)

@@ -21,7 +21,7 @@ def read_option(missing: object) -> list[str | int | float]:
         return []
     listed = [missing] if isinstance(missing, str | int | float) else missing
     good = isinstance(listed, Sequence) and all(type(v) in (str, int, float) for v in listed)
-    require(good, "data.missing", missing, "what stands in missing cells, such as [-99,unknown]")
+    require(good, "data.missing", missing, "the contents of missing cells, such as [-99,unknown]")
     return list(listed)  # type: ignore[call-overload]
 
 
@@ -31,25 +31,25 @@ def in_text(
     """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`, and
     ``None`` is a level if the column `has_none`."""
     known = pa.array([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
-    found: NDArray[np.bool_] = pc.or_(pc.is_null(cells), pc.is_in(cells, known)).to_numpy()
-    return found
+    is_missing: NDArray[np.bool_] = pc.or_(pc.is_null(cells), pc.is_in(cells, known)).to_numpy()
+    return is_missing
 
 
 def in_numbers(values: NDArray[np.floating], also: Sequence[str | int | float] = ()) -> NDArray[np.bool_]:
-    """Which numbers are missing: NaN, and those of `also`."""
-    found = np.isnan(values)
+    """Which numbers are missing: NaN, and the numbers in `also`."""
+    is_missing = np.isnan(values)
     for value in also:
         try:
-            found |= values == float(value)
+            is_missing |= values == float(value)
         except (ValueError, OverflowError):  # a word
             continue
-    return found
+    return is_missing
 
 
 def mark_missing(x: NDArray[Any], also: Sequence[str | int | float]) -> NDArray[Any]:
     """Put NaN in place of the numbers of `also`; an array without any of them is returned as it is."""
-    found = in_numbers(x, also) & ~np.isnan(x) if also else np.zeros(0, dtype=bool)
-    return np.where(found, np.nan, x) if found.any() else x
+    is_marked = in_numbers(x, also) & ~np.isnan(x) if also else np.zeros(0, dtype=bool)
+    return np.where(is_marked, np.nan, x) if is_marked.any() else x
 
 
 def note(table: Table, read: Sequence[int], values: NDArray[np.floating]) -> None:
@@ -57,9 +57,9 @@ def note(table: Table, read: Sequence[int], values: NDArray[np.floating]) -> Non
     absent = np.isnan(values)
     if not absent.any():
         return
-    at: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
+    columns: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
     names = table.names
-    counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in at]
+    counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in columns]
     nothing = int(absent.all(axis=1).sum())
     empty = f"; rows without any value: {nothing}" if nothing else ""
     table.notes.append(f"{table.path}: missing cells: {list_names(counted)}{empty}")

@@ -45,7 +45,7 @@ class NoMixedTable(DataError):
 
 class RejectedColumns(DataError):
     """Columns that no type fits: the problem of the first, the columns to leave out, those that the user leaves out
-    among them (none where the user chose the columns), and overrides, each of which reads the table.
+    among them (none if the user chose the columns), and overrides, each of which reads the table.
     """
 
     def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
@@ -59,32 +59,32 @@ def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int,
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
-    found: dict[int, str] = {}
+    type_by_column: dict[int, str] = {}
     for column, type in types.items():
         require(type in known, f"data.types.{column}", type, f"one of {', '.join(known)}")
-        found[index(table, "data.types", column)] = type
-    return found
+        type_by_column[index(table, "data.types", column)] = type
+    return type_by_column
 
 
 def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
     """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
 
     Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
-    `NoMixedTable`; any other `DataError` where no column is left, or a type does not fit its column.
+    `NoMixedTable`; any other `DataError` if no column is left, or a type does not fit its column.
     """
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
     types = read_types(table, wanted.types)
     rows = table.rows
     table.take(N)
-    labels, kept = wanted.resolve(table)
-    kept = [j for j in kept if types.get(j) != SKIP]
-    Limit.current().check(table.path, 8 * table.rows * len(kept), " as numbers")
+    labels, columns_read = wanted.resolve(table)
+    columns_read = [j for j in columns_read if types.get(j) != SKIP]
+    Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
     readings: dict[int, Reading] = {}
     names, spelt = table.names_of_items(), list[str]()
     neighbours: list[Numbers | None] = []
-    with_none = find_none_levels(table, kept, wanted.missing)
-    for j in kept:
+    with_none = find_none_levels(table, columns_read, wanted.missing)
+    for j in columns_read:
         cells = cells_of(table, j, wanted.missing, j in with_none)
         key = column_key(table, j)
         chosen = wanted.columns is not None
@@ -99,12 +99,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         by_name = readings[j].names or readings[j].why == "every value differs"
-        if not (said := say_names(table, j, cells.values()[1], cells.present, by_name)):
+        if not (name_note := say_names(table, j, cells.values()[1], cells.present, by_name)):
             continue
         if readings[j].problem:
-            readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
+            readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {name_note}")
         else:
-            spelt.append(f"{table.path}: {table.column(j)}: {said}")
+            spelt.append(f"{table.path}: {table.column(j)}: {name_note}")
     _raise_problems(table, wanted, readings)
 
     def numbers_of(j: int) -> NDArray[np.float64] | None:
@@ -121,13 +121,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
     table.notes += [f"{table.path}: {table.column(j)}: {one.said}" for j, one in readings.items() if one.said]
     table.notes += spelt
-    read = [j for j in kept if readings[j].type is not None]
+    read = [j for j in columns_read if readings[j].type is not None]
     if not read:
-        said = "; ".join(note.partition(": ")[2] for note in table.notes)
-        texts = [j for j in kept if _is_text(table, j)]
+        name_note = "; ".join(note.partition(": ")[2] for note in table.notes)
+        texts = [j for j in columns_read if _is_text(table, j)]
         ways = "".join(f", or of texts: {as_documents(table, column_key(table, j))}" for j in texts[:1])
         raise DataError(
-            f"{table.path}: no column is left for the data{f' ({said})' if said else ''}; expected one{ways}"
+            f"{table.path}: no column is left for the data{f' ({name_note})' if name_note else ''}; expected one{ways}"
         )
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     _note_read(table, readings, read, values)
@@ -175,8 +175,8 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         # as data.drop takes them: names, or numbers
         keys = [column_key(table, j) for j in bad]
         drop = [*wanted.drop, *(int(key) if key.isdecimal() else key for key in keys)]
-        what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
-        leaves_out = f"data.drop={write(drop)} leaves {what} out"
+        columns_text = f"all {len(bad)} unreadable columns" if len(bad) > 1 else "it"
+        leaves_out = f"data.drop={write(drop)} leaves {columns_text} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
     # of several columns the first one's ways read that one alone
     whole = ways[::-1] if len(bad) < 2 else [leaves_out]
@@ -204,20 +204,20 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         held = describe_cells(values[:, d], type)
         by_type[type.type].append(f"{name} ({held})" if held else name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
-    table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
+    table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
     missing.note(table, read, values)
 
 
 def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
-    """Say what a column holds: its levels and how often they come, or its range; empty where all cells are missing."""
+    """Say what a column holds: its levels and how often they come, or its range; empty if all cells are missing."""
     if np.isnan(values).all():
         return ""
     if not type.levels:
         return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
     n = len(type.levels)
     counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=n)
-    most = sorted(range(n), key=lambda k: -counts[k])[:SHOWN] if n > SHOWN else range(n)
-    shown = ", ".join(f"{' '.join(quote(type.levels[k])[1:-1].split())} {counts[k]}" for k in most)
+    shown_levels = sorted(range(n), key=lambda k: -counts[k])[:SHOWN] if n > SHOWN else range(n)
+    shown = ", ".join(f"{' '.join(quote(type.levels[k])[1:-1].split())} {counts[k]}" for k in shown_levels)
     return f"{n} levels: {shown}, ..." if n > SHOWN else shown
 
 
@@ -252,8 +252,8 @@ class MixedReading(KindReading):
         table.names, table.categories = [str(column) for column in data.columns], categories
         check_names(table)
         chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
-        found = read_mixed(table, Wanted(self.kind, None, chosen, [], types), None, name)
-        return replace(found, truth=truth, names=found.names if names is None else names)
+        dataset = read_mixed(table, Wanted(self.kind, None, chosen, [], types), None, name)
+        return replace(dataset, truth=truth, names=dataset.names if names is None else names)
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         """Convert the first N rows of a table."""
@@ -285,7 +285,7 @@ class MixedReading(KindReading):
         return Dataset("new items", self.kind, values, columns=dataset.columns, types=types)
 
     def _numbers(self, cells: Any, type: str) -> Any:
-        """Convert new cells, numbers or dates, as those of the data; raises a `DataError`."""
+        """Convert new cells, numbers or dates, like the cells of the data; raises a `DataError`."""
         try:
             column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
         except (pa.ArrowException, TypeError, ValueError) as error:

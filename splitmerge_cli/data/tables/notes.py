@@ -30,7 +30,7 @@ LOOKED_AT = 100
 
 def check_names(table: Table) -> None:
     """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out. Raises
-    a `DataError` where a row holds the names of the columns again, as files do that were put together of several.
+    a `DataError` if a row holds the names of the columns again, as files do that were put together of several.
     """
     table.tell_names_apart()
     leave_out_copies(table, lambda j, k: _are_same(table.columns[j], table.columns[k]))
@@ -113,7 +113,7 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
     """A column of text with currencies and the like as numbers, null where a cell is missing, with a note; None of any
-    other column. Raises a `DataError` where its cells do not agree on how numbers are written.
+    other column. Raises a `DataError` if its cells do not agree on how numbers are written.
     """
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
@@ -143,7 +143,7 @@ def without_data(
     N, width = x.shape
     if (width < 2 and alone) or N < inference.SOME:
         return {}
-    found = {}
+    reason_by_column = {}
     sparse = isinstance(x, csr_array)
     for d in range(1 if sparse else width):
         if names and names[d].strip().lower() in inference.COORDINATES:
@@ -152,8 +152,8 @@ def without_data(
         why = inference.tells_apart(values, names[d] if names else "") if kind.of_numbers else None
         why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why
         if why is not None:
-            found[d] = why
-    return found
+            reason_by_column[d] = why
+    return reason_by_column
 
 
 def _without_values(values: NDArray[Any]) -> str | None:

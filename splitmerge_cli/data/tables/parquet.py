@@ -17,14 +17,14 @@ MOST_PARQUET = 200_000
 _MORE = "; .csv and .npy hold more"
 
 
-def read_parquet(path: Path, most: int = MOST_PARQUET) -> Table:
-    """The columns of a .parquet file, so many at `most`, in the plain types of their values; a `DataError` if it is no
-    such file, has more columns, or holds more than the limit (data.max_bytes).
+def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
+    """The columns of a .parquet file, so many at `most_columns`, in the plain types of their values; a `DataError` if
+    it is no such file, has more columns, or holds more than the limit (data.max_bytes).
     """
     packed = pa.BufferReader(content(path))
     try:
         source = pyarrow.parquet.ParquetFile(packed)
-        _check_width(path, source.metadata.num_columns, most)
+        _check_width(path, source.metadata.num_columns, most_columns)
         schema = source.schema_arrow
         # words that stand in a dictionary stay there until it is known what they take
         if texts := [field.name for field in schema if _is_text(field.type)]:
@@ -71,9 +71,11 @@ def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def _check_width(path: Path, width: int, most: int) -> None:
-    if width > most:
-        raise DataError(f"{path}: {width} columns; expected at most {most}{_MORE if most == MOST_PARQUET else ''}")
+def _check_width(path: Path, width: int, most_columns: int) -> None:
+    if width > most_columns:
+        raise DataError(
+            f"{path}: {width} columns; expected at most {most_columns}{_MORE if most_columns == MOST_PARQUET else ''}"
+        )
 
 
 def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Table:
@@ -81,15 +83,15 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
     limit = Limit.current()
     coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
-    kept, total = [], 0
+    arrays, total = [], 0
     for batch in batches:
         total += _plain_size(batch, coded)
         limit.check(path, total, " unpacked")
         columns = batch.columns
         for j in coded:
             columns[j] = pc.cast(columns[j], plain.field(j).type)
-        kept.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
-    arrow = pa.Table.from_batches(kept, plain)
+        arrays.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
+    arrow = pa.Table.from_batches(arrays, plain)
     table = Table(path, arrow.columns, arrow.column_names)
     table.categories = _categories(declared)
     return table
@@ -97,13 +99,13 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
 
 def _categories(schema: pa.Schema) -> set[int]:
     """Columns that hold categories: as dictionaries, or as what pandas notes of numbers."""
-    found = {j for j, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)}
+    columns = {j for j, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)}
     try:
         noted = parse_json((schema.metadata or {}).get(b"pandas", b"{}")).get("columns", [])
         names = {column["field_name"] for column in noted if column["pandas_type"] == "categorical"}
     except (ValueError, TypeError, KeyError, AttributeError):  # the note is damaged: the columns are read as they are
-        return found
-    return found | {j for j, name in enumerate(schema.names) if name in names}
+        return columns
+    return columns | {j for j, name in enumerate(schema.names) if name in names}
 
 
 def _is_text(kind: pa.DataType) -> bool:

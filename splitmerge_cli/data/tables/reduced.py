@@ -36,14 +36,14 @@ class Reduction:
         if table.missing and np.isnan(table.values[:, self.real]).any():
             raise DataError(f"{KEY}: {table.first_missing}; expected real columns without missing cells")
         x = np.asarray(table.values, dtype=np.float64)
-        kept = np.delete(np.arange(x.shape[1]), self.real)
+        others = np.delete(np.arange(x.shape[1]), self.real)
         scores, types = self.components.scores(x[:, self.real]), table.kind.types_of(table)
-        names = [f"component {j + 1}" for j in range(scores.shape[1])] + [table.column_names[j] for j in kept]
+        names = [f"component {j + 1}" for j in range(scores.shape[1])] + [table.column_names[j] for j in others]
         return replace(
             table,
-            values=np.ascontiguousarray(np.column_stack([scores, x[:, kept]])),
+            values=np.ascontiguousarray(np.column_stack([scores, x[:, others]])),
             columns=names,
-            types=table.types and (*[ColumnType("real")] * scores.shape[1], *[types[j] for j in kept]),
+            types=table.types and (*[ColumnType("real")] * scores.shape[1], *[types[j] for j in others]),
             positions=None,
             scales=None,
             is_recorded=False,
@@ -94,8 +94,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
             f"{KEY}={reduce}: {place}: {dataset.first_missing}; expected {NONE}, or real columns without missing cells"
         )
     x = np.asarray(dataset.values[:, real], dtype=np.float64)
-    most = min(len(real), dataset.N - 1)
-    require(not is_number or int(str(reduce)) <= most, KEY, reduce, f"at most {most} components")
+    most_components = min(len(real), dataset.N - 1)
+    require(not is_number or int(str(reduce)) <= most_components, KEY, reduce, f"at most {most_components} components")
     components = fit_components(x, int(str(reduce)) if is_number else find_rank(x))
     r = len(components.directions)
     note = (

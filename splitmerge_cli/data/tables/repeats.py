@@ -57,13 +57,13 @@ def _by_appearance(hashes: NDArray[np.uint64], x: NDArray[Any] | None = None) ->
     """Number different hashes by first appearance; with `x`, check that their rows are equal."""
     import pandas as pd
 
-    codes, found = pd.factorize(hashes)
-    if x is not None and len(found) < len(x):
+    codes, first_hashes = pd.factorize(hashes)
+    if x is not None and len(first_hashes) < len(x):
         first = np.unique(codes, return_index=True)[1]
         for d in range(x.shape[1]):
             cells = x[:, d]
             if not np.array_equal(cells, cells[first][codes], equal_nan=cells.dtype.kind == "f"):
-                raise DataError("two rows have one hash of 64 bits; expected data.repeated=keep")
+                raise DataError("two rows share a hash of 64 bits; expected data.repeated=keep")
     return codes.astype(np.int64)
 
 
@@ -120,23 +120,23 @@ def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], coun
     `cells`: the column in each different row; `others`: equal where the other columns are; `counts`: how often a row
     is there.
     """
-    there = ~np.isnan(cells)
-    values, place = np.unique(cells[there], return_inverse=True)
+    is_present = ~np.isnan(cells)
+    values, place = np.unique(cells[is_present], return_inverse=True)
     if len(values) < 2:
         return 0.0
     gaps = np.diff(values)
     # the step is the commonest gap, but for rounding errors
     bins = np.rint(gaps / (SAME * (values[-1] - values[0]))).astype(np.int64)
-    found, often = np.unique(bins, return_counts=True)
-    is_step = np.append(np.abs(bins - found[np.argmax(often)]) <= 1, False)
+    bins_found, often = np.unique(bins, return_counts=True)
+    is_step = np.append(np.abs(bins - bins_found[np.argmax(often)]) <= 1, False)
     with np.errstate(over="ignore"):
-        keys = others[there] + _mix(place.astype(np.uint64), len(cells))
-        above = others[there] + _mix((place + 1).astype(np.uint64), len(cells))
+        keys = others[is_present] + _mix(place.astype(np.uint64), len(cells))
+        above = others[is_present] + _mix((place + 1).astype(np.uint64), len(cells))
     order = np.argsort(keys)
-    at = np.minimum(np.searchsorted(keys, above, sorter=order), len(keys) - 1)
-    paired = is_step[place] & (keys[order[at]] == above)
-    own = counts[there]
-    return float((own[paired] * own[order[at]][paired]).sum())
+    positions = np.minimum(np.searchsorted(keys, above, sorter=order), len(keys) - 1)
+    paired = is_step[place] & (keys[order[positions]] == above)
+    counts_here = counts[is_present]
+    return float((counts_here[paired] * counts_here[order[positions]][paired]).sum())
 
 
 def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
@@ -167,7 +167,7 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
             return dataset
         N, U = dataset.N, int(items.max()) + 1
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
-        note = f"{place}: {_count(N, U)}, more than chance makes: no density describes copies ({way})"
+        note = f"{place}: {_count(N, U)}, more than by chance: no density describes copies ({way})"
         return _with_note(dataset, note, N, U)
     kind = dataset.kind
     tables = kind.has_columns and isinstance(dataset.values, np.ndarray)

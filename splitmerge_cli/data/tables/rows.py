@@ -32,7 +32,7 @@ class RowsReading(KindReading):
     """
 
     def from_object(self, data: Any, truth: Labels, name: str, whole: bool = False) -> Dataset:
-        """Convert an object; `whole`: every column is data, as those of new items are."""
+        """Convert an object; `whole`: every column is data, as in new items."""
         kind = self.kind
         values, columns, names = table_of(data, kind.cells)
         table = object_table(columns, values.shape[1])
@@ -59,13 +59,13 @@ class RowsReading(KindReading):
         width = values.shape[1]
         if not whole and isinstance(values, np.ndarray):
             notes.leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
-        kept = [j for j in range(width) if j not in table.left_out]
-        values = values if len(kept) == width else np.take(values, kept, axis=1)
+        columns_read = [j for j in range(width) if j not in table.left_out]
+        values = values if len(columns_read) == width else np.take(values, columns_read, axis=1)
         if not whole:
-            kept, values = self._leave_out(table, kept, values)
+            columns_read, values = self._leave_out(table, columns_read, values)
             if isinstance(values, np.ndarray):
-                notes.note_classes(table, kept, values)
-        columns = [table.names[j] for j in kept] if table.names else None
+                notes.note_classes(table, columns_read, values)
+        columns = [table.names[j] for j in columns_read] if table.names else None
         return Dataset(
             name,
             self.kind,
@@ -73,31 +73,31 @@ class RowsReading(KindReading):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta=notes_entry(table.notes) | width_entry(kept, width),
+            meta=notes_entry(table.notes) | width_entry(columns_read, width),
             is_recorded=True,
-            positions=positions_in(kept, width),
+            positions=positions_in(columns_read, width),
         )
 
     def _leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
         """The columns of those that are read that are data, and their cells; `table` notes which are not. Raises a
-        `DataError` where none is left.
+        `DataError` if none is left.
         """
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
         without = notes.without_data(x, names, self.kind, not table.left_out)
         if not without:
             return read, x
-        kept = [d for d in range(len(read)) if d not in without]
+        columns_read = [d for d in range(len(read)) if d not in without]
         notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
-        if not kept:
-            said = "; ".join(note.partition(": ")[2] for note in table.notes)
-            raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
-        x = x[:, kept] if not isinstance(x, np.ndarray) else np.take(x, kept, axis=1)
+        if not columns_read:
+            reasons = "; ".join(note.partition(": ")[2] for note in table.notes)
+            raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected at least one")
+        x = x[:, columns_read] if not isinstance(x, np.ndarray) else np.take(x, columns_read, axis=1)
         # without its missing cells a table is held as one that has none
         whole = (
             isinstance(x, np.ndarray) and self.kind.dtype is not np.float64 and not (x.dtype.kind == "f" and has_nan(x))
         )
-        return [read[d] for d in kept], x.astype(self.kind.dtype, copy=False) if whole else x
+        return [read[d] for d in columns_read], x.astype(self.kind.dtype, copy=False) if whole else x
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         """Convert the first N rows of a table."""
@@ -106,34 +106,36 @@ class RowsReading(KindReading):
         if wanted.columns is None:
             for j in wanted.resolve(table)[1]:
                 notes.set_aside(table, j, wanted.missing)
-        t, kept = wanted.resolve(table)
-        for j in kept if wanted.columns is not None else ():
+        t, columns_read = wanted.resolve(table)
+        for j in columns_read if wanted.columns is not None else ():
             notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         e = wanted.find_exposure(table)
         exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
         if e is not None and exposure is not None and not (exposure > 0).all():
             raise table.error(int(np.argmin(exposure > 0)), e, POSITIVE)
-        x: Any = self._read_columns(table, kept, wanted)
-        read = kept
+        x: Any = self._read_columns(table, columns_read, wanted)
+        read = columns_read
         if wanted.columns is None:
-            kept, x = self._leave_out(table, kept, x)
+            columns_read, x = self._leave_out(table, columns_read, x)
         if wanted.truth is None and wanted.columns is None:
-            notes.note_classes(table, kept, x)
+            notes.note_classes(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
-            missing.note(table, kept, x)
-        columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(kept, table.width)
+            missing.note(table, columns_read, x)
+        columns = [table.names[j] for j in columns_read] if table.names else None
+        meta = (
+            {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
+        )
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
-        if len(kept) < len(read) or table.left_out:
-            meta["typed"] = [column_key(table, j) for j in kept]
+        if len(columns_read) < len(read) or table.left_out:
+            meta["typed"] = [column_key(table, j) for j in columns_read]
         names = table.names_of_items()
-        positions = positions_in(kept, table.width)
-        found = Dataset(
+        positions = positions_in(columns_read, table.width)
+        dataset = Dataset(
             table.title, self.kind, x, labels, None, columns, None, names, meta, is_recorded=True, positions=positions
         )
-        return with_exposure(found, TOTAL) if wanted.exposure == TOTAL else replace(found, exposure=exposure)
+        return with_exposure(dataset, TOTAL) if wanted.exposure == TOTAL else replace(dataset, exposure=exposure)
 
     def _read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""
@@ -151,7 +153,7 @@ class RowsReading(KindReading):
         absent = np.isnan(x)
         good = self.kind.fits(x) | absent
         if not good.all():
-            raise fail(*(int(at) for at in np.argwhere(~good)[0]))
+            raise fail(*(int(index) for index in np.argwhere(~good)[0]))
         return np.ascontiguousarray(x, dtype=np.float64 if absent.any() else self.kind.dtype)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:

@@ -47,16 +47,16 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     if is_sparse(dataset.values) or not kind.has_columns:
         raise DataError(f"{KEY}: {place}: expected {NONE}: only columns of a table without a sparse matrix have scales")
     types = kind.types_of(dataset)
-    found: list[Scale | None] = [None] * len(types)
+    scale_by_column: list[Scale | None] = [None] * len(types)
     for column, word in scale.items():
         j = _find_column(dataset, column)
         require(types[j].type == "real", f"{KEY}.{column}", word, f"a real column; this one is read as {types[j].type}")
-        found[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j])
-    if not any(found):
+        scale_by_column[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j])
+    if not any(scale_by_column):
         return dataset
-    named = {dataset.column_names[j]: one.option for j, one in enumerate(found) if one is not None}
+    named = {dataset.column_names[j]: one.option for j, one in enumerate(scale_by_column) if one is not None}
     meta = dataset.meta | {"scales": named}
-    return put_on_scales(replace(dataset, meta=meta), tuple(found))
+    return put_on_scales(replace(dataset, meta=meta), tuple(scale_by_column))
 
 
 def put_on_scales(dataset: Dataset, scales: Scales | None) -> Dataset:

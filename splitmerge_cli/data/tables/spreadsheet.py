@@ -43,8 +43,8 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
     try:
         formulas = _check_members(path, data)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
-        found = _choose_sheet(path, book.worksheets, sheet, ask)
-        before, text, longest = _as_text(path, found)
+        sheet_chosen = _choose_sheet(path, book.worksheets, sheet, ask)
+        before, text, longest = _as_text(path, sheet_chosen)
     except DataError:
         raise
     except Exception as error:  # a damaged file raises all kinds
@@ -54,12 +54,12 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
     if longest >= 10**KEPT_DIGITS:
         table.notes.append(
             f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and there are longer ones, such as "
-            f"'{longest}': codes must stand there as text"
+            f"'{longest}': write codes as text"
         )
     if formulas:
         table.notes.append(
-            f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores the values "
-            "when it saves the file)"
+            f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores values "
+            "when it saves a file)"
         )
     return table
 
@@ -74,19 +74,17 @@ def _check_members(path: Path, data: bytes) -> bool:
 
 
 def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) -> Any:
-    names = [found.title for found in sheets]
-    for found in sheets:
-        found.reset_dimensions()  # what a file says of them may be wrong
+    names = [each.title for each in sheets]
+    for each in sheets:
+        each.reset_dimensions()  # what a file says of them may be wrong
     if sheet is None:
-        filled = [
-            found for found in sheets if any(any(map(_is_there, row)) for row in found.iter_rows(values_only=True))
-        ]
+        filled = [each for each in sheets if any(any(map(_is_there, row)) for row in each.iter_rows(values_only=True))]
         if len(filled) > 1:
             # a name where that needs no quotes
             name = filled[0].title
             key = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else names.index(name) + 1
             raise DataError(
-                f"{path}: sheets that hold cells: {list_names([found.title for found in filled])}; expected "
+                f"{path}: sheets that hold cells: {list_names([each.title for each in filled])}; expected "
                 + (ask or f"data.sheet={key}, or another of them")
             )
         if not filled:

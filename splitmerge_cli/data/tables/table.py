@@ -31,7 +31,7 @@ MOST_COLUMNS = 10_000
 LISTED = 20
 """Names of columns that a message lists at most."""
 NUMBERED = 10
-"""Rows from which on whole numbers in a column without a name are names of rows, as R writes those of a part."""
+"""Rows from which whole numbers in a column without a name are names of rows, as R writes them for a part."""
 NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 
 
 class Table:
-    """Columns of a file, all of one length (empty where they were not asked for), and where their rows are in it.
+    """Columns of a file, all of one length (empty if they were not asked for), and where their rows are in it.
 
     Attributes
     ----------
@@ -130,8 +130,8 @@ class Table:
         if self.names is None or self.written is not None:
             return
         self.written = self.names
-        self.names, said = names_apart(self.names)
-        self.notes += [f"{self.path}: {one}" for one in said]
+        self.names, notes = names_apart(self.names)
+        self.notes += [f"{self.path}: {one}" for one in notes]
 
     def blank(self) -> list[int]:
         """Columns without a name that seem to hold no cell, as a separator at the end of every row makes them."""
@@ -141,7 +141,7 @@ class Table:
         """Note which of the `unnamed` columns are left out, and what `reads` them.
 
         If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
-        Raises a `DataError` where a column without a name neither numbers nor names the rows, so that it may hold
+        Raises a `DataError` if a column without a name neither numbers nor names the rows, so that it may hold
         data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
         """
         for j in unnamed:
@@ -150,10 +150,10 @@ class Table:
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
             elif items and self.item_names is None and (names := row_names(self.cells(j))):
-                self.item_names, why = names, "has no name and another word in every row, the names of the items"
+                self.item_names, why = names, "has no name and a different word in every row, the names of the items"
             elif items and (names := _row_numbers(self.cells(j))):
                 self.item_names = self.item_names or names
-                why = "has no name and another whole number in every row, the names of the items"
+                why = "has no name and a different whole number in every row, the names of the items"
             else:
                 place = self.place(_first_uncounted(self.cells(j)), j)
                 unnamed_data = "the column has no name and does not count the rows"
@@ -190,16 +190,16 @@ class Table:
         value = self.cells(j)[i].as_py()
         return quote("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
-    def place(self, i: int, j: int, found: str | None = None) -> str:
+    def place(self, i: int, j: int, cell: str | None = None) -> str:
         """Place and content of a cell, item `i` in column `j`, as messages begin."""
-        found = self.show_cell(i, j) if found is None else found
-        return f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}"
+        cell = self.show_cell(i, j) if cell is None else cell
+        return f"{self.path}: row {self.row(i)}, {self.column(j)}: {cell}"
 
-    def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
+    def error(self, i: int, j: int, expected: str, cell: str | None = None) -> DataError:
         """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
-        found = self.show_cell(i, j) if found is None else found
-        hint = f" ({self.hint})" if j in self.hinted and is_missing(found.strip("'")) else ""
-        return DataError(f"{self.place(i, j, found)}; expected {expected}{hint}")
+        cell = self.show_cell(i, j) if cell is None else cell
+        hint = f" ({self.hint})" if j in self.hinted and is_missing(cell.strip("'")) else ""
+        return DataError(f"{self.place(i, j, cell)}; expected {expected}{hint}")
 
 
 def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -213,18 +213,20 @@ def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
     plain = [name.strip() for name in names]
     if len(set(plain)) == len(plain):
         return list(names), []
-    found, said, taken = list(names), [], set(plain)
+    unique, notes, used = list(names), [], set(plain)
     for name in dict.fromkeys(plain):
-        at = [j for j, other in enumerate(plain) if other == name]
-        if len(at) < 2 or NAMELESS.fullmatch(name):
+        positions = [j for j, other in enumerate(plain) if other == name]
+        if len(positions) < 2 or NAMELESS.fullmatch(name):
             continue
-        free = (f"{name}.{n}" for n in count(1) if f"{name}.{n}" not in taken)
-        for j in at:
-            found[j] = next(free)
-        taken.update(found[j] for j in at)
-        shown = list_names([repr(found[j]) for j in at])
-        said.append(f"columns {list_names([str(j + 1) for j in at])} are all called {name!r}: they are read as {shown}")
-    return found, said
+        free = (f"{name}.{n}" for n in count(1) if f"{name}.{n}" not in used)
+        for j in positions:
+            unique[j] = next(free)
+        used.update(unique[j] for j in positions)
+        shown = list_names([repr(unique[j]) for j in positions])
+        notes.append(
+            f"columns {list_names([str(j + 1) for j in positions])} are all called {name!r}: they are read as {shown}"
+        )
+    return unique, notes
 
 
 def list_names(names: Sequence[str]) -> str:

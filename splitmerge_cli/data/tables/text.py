@@ -47,12 +47,18 @@ class Text(Table):
     """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
 
     `data` are its rows, from `read_text`, `before` is the number of lines above them, `most` limits the columns, which
-    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` where there is
+    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` if there is
     no row, or the first has too many cells.
     """
 
     def __init__(
-        self, path: Path, data: bytes, delimiter: str, before: int = 0, most: int | None = None, decimal: str = "."
+        self,
+        path: Path,
+        data: bytes,
+        delimiter: str,
+        before: int = 0,
+        most_cells: int | None = None,
+        decimal: str = ".",
     ) -> None:
         super().__init__(path, [], None, 1 + before)
         self.data, self.delimiter, self.before, self.decimal = data, delimiter, before, decimal
@@ -63,8 +69,8 @@ class Text(Table):
         end = self.data.find(b"\n")
         cells = self.data.count(delimiter.encode(), 0, len(self.data) if end < 0 else end) + 1
         check_rows(path, cells, COLUMN_BYTES, "columns")
-        if most is not None and cells > most:
-            raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most}")
+        if most_cells is not None and cells > most_cells:
+            raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most_cells}")
         self._block: tuple[list[int], NDArray[Any]] | None = None
         self.top = [cells for _, cells in islice(self.lines(), 2)]
 
@@ -97,9 +103,9 @@ class Text(Table):
         if self.width > 1:
             return None
         rows = [self.top[0][0], *(cells[0] for cells in self.rows_below())]
-        for end, what in _ENDS.items():
+        for end, noun in _ENDS.items():
             if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
-                return what
+                return noun
         return None
 
     def heads_index(self) -> bool:
@@ -116,7 +122,7 @@ class Text(Table):
         cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
         of its own is neither 0 nor 1.
 
-        Raises a `DataError` where it may be either: it counts them so above other cells; or it holds whole numbers,
+        Raises a `DataError` if it may be either: it counts them so above other cells; or it holds whole numbers,
         each once, above rows that are written with a point in two columns or more (of one column: the number 0); or,
         where `binary`, such numbers that are neither 0 nor 1.
         """
@@ -164,7 +170,7 @@ class Text(Table):
         shown = ", ".join(cell.strip() for cell in self.top[0][:4]) + ", ..." * (self.width > 4)
         return DataError(
             f"{self.path}: row {1 + self.before}: {quote(shown)} may name the columns or be the first row of data; "
-            "expected data.header=true or false, which says which"
+            "expected data.header=true or false"
         )
 
     def take_header(self) -> None:
@@ -192,21 +198,22 @@ class Text(Table):
         usual = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
         whole = min(len(self.data) + 1, 2**31 - 1)
         failure: pa.ArrowInvalid | None = None
-        asked = list(range(self.width) if columns is None else columns)
+        columns_asked = list(range(self.width) if columns is None else columns)
         for kind, block in product(kinds, (usual, whole)):
             if block > usual and "straddling" not in str(failure):
                 continue
-            types = {str(j): kind.get(j, pa.string()) for j in asked}
+            types = {str(j): kind.get(j, pa.string()) for j in columns_asked}
             self._check_cells(types.values())
             try:
-                if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked, missing)):
-                    found, self._block = wide
+                if self.width >= WIDE and (wide := self._cell_by_cell(kind, columns_asked, missing)):
+                    parsed, self._block = wide
                     break
                 table = self._parse(self.data, self.width, types, block, skipped, missing, self.quoted)
-                found = dict(zip(asked, table.columns, strict=True))
+                parsed = dict(zip(columns_asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
-                        f"{self.path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading"
+                        f"{self.path}: {table.num_rows} rows or {rows}, depending on how its quotes are read; "
+                        "expected quotes with one reading"
                     )
                 break
             except pa.ArrowInvalid as error:
@@ -214,7 +221,7 @@ class Text(Table):
         else:
             raise self.diagnosis(list(kinds[-1]), misfit, failure)
         empty = pa.chunked_array([], pa.string())
-        self.columns = [found.get(j, empty) for j in range(self.width)]
+        self.columns = [parsed.get(j, empty) for j in range(self.width)]
 
     def _parse(
         self,
@@ -248,12 +255,12 @@ class Text(Table):
         Limit.current().check(self.path, lines * each, " as cells")
 
     def _cell_by_cell(
-        self, kind: Mapping[int, pa.DataType], asked: list[int], missing: Sequence[str] | None
+        self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
-        """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
+        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading.
         Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
-        numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
+        numeric, words = [j for j in columns_asked if j in kind], [j for j in columns_asked if j not in kind]
         start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
         if (
             not numeric
@@ -285,8 +292,8 @@ class Text(Table):
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
-        found = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
-        return found, (numeric, np.concatenate(blocks))
+        arrays = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
+        return arrays, (numeric, np.concatenate(blocks))
 
     @property
     def rows(self) -> int:
@@ -299,18 +306,18 @@ class Text(Table):
 
     def cells(self, j: int) -> pa.ChunkedArray:
         if self._block is not None and j in self._block[0]:
-            kept, values = self._block
-            return pa.chunked_array([np.ascontiguousarray(values[:, kept.index(j)])])
+            block_columns, values = self._block
+            return pa.chunked_array([np.ascontiguousarray(values[:, block_columns.index(j)])])
         return super().cells(j)
 
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         if self._block is None:
             return None
-        kept, values = self._block
-        if list(columns) == kept:
+        block_columns, values = self._block
+        if list(columns) == block_columns:
             return values
-        at = {j: d for d, j in enumerate(kept)}
-        return values[:, [at[j] for j in columns]]
+        place = {j: d for d, j in enumerate(block_columns)}
+        return values[:, [place[j] for j in columns]]
 
     def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
         if self._block is not None and not self._holds_large and j in self._block[0]:
@@ -366,7 +373,7 @@ class Text(Table):
             yield line, cells or [""]
 
     def diagnosis(
-        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None = None
+        self, columns: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None = None
     ) -> DataError:
         """Describe the first row that does not fit."""
         top = self.before + 1
@@ -377,7 +384,7 @@ class Text(Table):
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
                 )
-            for j in kept if misfit and i >= 0 else []:
+            for j in columns if misfit and i >= 0 else []:
                 if misfit and (expected := misfit(cells[j])):
                     return self.error(i, j, expected, quote(cells[j]))
         return DataError(f"{self.path}: cannot be parsed: {failure}")

@@ -2,7 +2,7 @@
 
 The first row names the columns if it holds a name that is asked for (truth, columns, drop, types), or if its first cell
 is empty above cells that count the rows. Else, of ``binary`` and ``points``, if it holds words and no number; of
-``mixed`` too, where words beside numbers are data unless a word stands above numbers alone, which is asked about; of
+``mixed`` too, where words next to numbers are data unless a word is above numbers only, which is asked about; of
 ``tokens`` if a cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a number.
 Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
 """
@@ -39,7 +39,7 @@ def read_written(
     `splitmerge_cli.data.tables.files.csv`."""
     data = read_text(path, encoding)
     if other := magic_suffix(data):
-        raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
+        raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
     notes: list[str] = []
     before = 0
     if not wanted.kind.one_column:
@@ -57,16 +57,16 @@ def read_written(
             data, before = data[comments:], before + lines
     default = BY_SUFFIX.get(suffix, "comma")
     if not wanted.kind.one_column or wanted.mentioned_columns:
-        found = layout(data, default, separator, decimal)
+        layout_found = layout(data, default, separator, decimal)
     else:
-        found = Layout(default if separator == "auto" else separator, "point" if decimal == "auto" else decimal)
-    notes += _layout_notes(path, found, default, separator, decimal)
-    if found.separator == "space":
+        layout_found = Layout(default if separator == "auto" else separator, "point" if decimal == "auto" else decimal)
+    notes += _layout_notes(path, layout_found, default, separator, decimal)
+    if layout_found.separator == "space":
         data = tabs(path, data, before)
-    data, ends = _without_empty_end(data, found.delimiter)
+    data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
-    table = Text(path, data, found.delimiter, before, decimal=DECIMALS[found.decimal])
+    table = Text(path, data, layout_found.delimiter, before, decimal=DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
 
@@ -84,14 +84,14 @@ def _comments(data: bytes) -> int:
     return 0 if named else start
 
 
-def _layout_notes(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:
+def _layout_notes(path: Path, layout_found: Layout, default: str, separator: str, decimal: str) -> list[str]:
     """Notes on a layout that is neither the usual one nor asked for."""
-    said = []
-    if separator == "auto" and found.separator != default:
-        said.append(f"{WORDS[found.separator]} ends a cell (data.separator)")
-    if decimal == "auto" and found.decimal == "comma":
-        said.append("numbers have a decimal comma (data.decimal)")
-    return [f"{path}: {' and '.join(said)}"] if said else []
+    notes = []
+    if separator == "auto" and layout_found.separator != default:
+        notes.append(f"{WORDS[layout_found.separator]} ends a cell (data.separator)")
+    if decimal == "auto" and layout_found.decimal == "comma":
+        notes.append("numbers have a decimal comma (data.decimal)")
+    return [f"{path}: {' and '.join(notes)}"] if notes else []
 
 
 def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
@@ -110,44 +110,44 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         table.take_header()
         table.tell_names_apart()
         if len(table.top) == 1:
-            raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
-    t, kept = wanted.resolve(table)
+            raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
+    t, columns = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text
-    kinds = [dict.fromkeys(kept, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
+    kinds = [dict.fromkeys(columns, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
     if wanted.kind.one_column:
-        wanted.set_hint(table, kept)
+        wanted.set_hint(table, columns)
     # those without a name are looked at before they are left out
     exposure = wanted.find_exposure(table)
     others = [j for j in (t, exposure) if j is not None]
-    asked = {*kept, *table.unnamed_columns(), *table.blank(), *others}
+    columns_asked = {*columns, *table.unnamed_columns(), *table.blank(), *others}
     text = not wanted.kind.is_numeric
 
     def expected(cell: str) -> str | None:
         return misfit(wanted.kind, cell, table, wanted.missing)
 
     absent = None if text else [*WRITTEN, *map(str, wanted.missing)]
-    table.parse(kinds, None if text else expected, sorted(asked), absent)
+    table.parse(kinds, None if text else expected, sorted(columns_asked), absent)
     if exposure is not None and table.columns[exposure].type == pa.string():
-        found = _as_numbers(table, exposure, wanted)
-        if found is None:
+        numbers = _as_numbers(table, exposure, wanted)
+        if numbers is None:
             cells = [table.number(cell.strip(" \t")) for cell in table.cells(exposure).to_pylist()]
             raise table.error(next(i for i, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), exposure, POSITIVE)
-        table.columns[exposure] = found
-    if wanted.kind.of_numbers and table.block(kept) is None:
-        for j in kept:
+        table.columns[exposure] = numbers
+    if wanted.kind.of_numbers and table.block(columns) is None:
+        for j in columns:
             if table.columns[j].type == pa.string():
-                found = _as_numbers(table, j, wanted)
-                if found is None and wanted.columns is None and set_aside(table, j):
+                numbers = _as_numbers(table, j, wanted)
+                if numbers is None and wanted.columns is None and set_aside(table, j):
                     continue
-                if found is None and (found := written_column(table, j, wanted.missing)) is None:
-                    raise table.diagnosis(kept, expected)
-                table.columns[j] = found
+                if numbers is None and (numbers := written_column(table, j, wanted.missing)) is None:
+                    raise table.diagnosis(columns, expected)
+                table.columns[j] = numbers
     return table
 
 
 def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
-    """A column of text as numbers, null where a cell is missing; None where a cell is neither."""
+    """A column of text as numbers, null where a cell is missing; None if a cell is neither."""
     absent = pa.array(in_text(pc.utf8_trim_whitespace(table.cells(j)), wanted.missing))
     text = pc.utf8_trim(table.cells(j), " \t")
     plain = text if table.decimal == "." else pc.replace_substring(text, table.decimal, ".")
@@ -190,14 +190,14 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             return table.names_by_number(positions)
         if _are_years([head[j] for j in positions if is_data(j)]):
             raise table.header_error()
-        # words above words are data beside numbers, as in a table without names
+        # words above words are data next to numbers, as in a table without names
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
         if not words:
             return False
     if words and numbers:
         raise DataError(
-            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} beside numbers; expected names alone or "
-            "numbers alone (data.header=true or false says which)"
+            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
+            "only numbers (data.header=true or false decides)"
         )
     return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
 
@@ -243,11 +243,11 @@ def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float]
     parts = [part for part in re.split(r"[;\s]", cell) if part]
     if parts and all(NUMBER.fullmatch(part.replace(",", "")) for part in parts):
         if len(parts) > 1:
-            return "a number (cells end with a comma in .csv, with a tab in .tsv and .txt; data.separator says it)"
+            return "a number (cells end with a comma in .csv, with a tab in .tsv and .txt; data.separator changes that)"
         decimal = "; data.decimal=comma reads a comma as a point" if cell.count(",") == 1 else ""
         return f"a number with a decimal point and without commas{decimal}"
     if is_decorated(cell):
         return "a number alone, without percent signs, currencies or signs between thousands"
     if cell.strip() in (table.names or []):
-        return "a number; the cell is the name of a column: are the names there twice?"
+        return "a number; the cell is the name of a column: does the file repeat its header?"
     return "a number (data.columns and data.drop choose the columns; model=mixed reads words, too)"

@@ -32,8 +32,8 @@ class TokensReading(KindReading):
         if (codes < 0).any():
             raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
         words = [str(word) for word in seen]
-        said = say_names(object_table(columns, 1), 0, words, len(codes))
-        meta = notes_entry([f"data: {said}"] if said else [])
+        note = say_names(object_table(columns, 1), 0, words, len(codes))
+        meta = notes_entry([f"data: {note}"] if note else [])
         return Dataset(name, self.kind, codes.astype(np.int32), truth, vocabulary=words, names=names, meta=meta)
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
@@ -45,8 +45,8 @@ class TokensReading(KindReading):
         labels = None if t is None else true_labels(table, t, wanted.missing)
         tokens, vocabulary = codes(table, j, "a token")
         note_distinct(table, j, tokens, len(vocabulary))
-        if said := say_names(table, j, vocabulary, len(tokens)):
-            table.notes.append(f"{table.path}: {table.column(j)}: {said}")
+        if note := say_names(table, j, vocabulary, len(tokens)):
+            table.notes.append(f"{table.path}: {table.column(j)}: {note}")
         if header == "auto":
             note_name(table, j, tokens, len(vocabulary))
         meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
@@ -55,14 +55,14 @@ class TokensReading(KindReading):
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Code new tokens as in the data."""
-        found = from_object(new, self.kind)
+        aligned = from_object(new, self.kind)
         code = {token: k for k, token in enumerate(dataset.vocabulary or ())}
-        of_new = found.vocabulary or []
+        of_new = aligned.vocabulary or []
         for token in of_new:
             if token not in code:
                 raise DataError(f"new items: token '{token}' is none of the data's {len(code)}")
         codes = np.array([code[token] for token in of_new], dtype=np.int32)
-        return replace(found, values=codes[found.values], vocabulary=dataset.vocabulary)
+        return replace(aligned, values=codes[aligned.values], vocabulary=dataset.vocabulary)
 
     def as_given(self, dataset: Dataset) -> Any:
         """The tokens."""

@@ -48,32 +48,34 @@ class Wanted:
         labels = None if self.truth is None else index(table, "data.truth", self.truth)
         exposure = self.find_exposure(table)
         if self.columns is not None:
-            kept = [index(table, "data.columns", column) for column in self.columns]
-            count = Counter(kept)
-            for column, j in zip(self.columns, kept, strict=True):
+            columns = [index(table, "data.columns", column) for column in self.columns]
+            count = Counter(columns)
+            for column, j in zip(self.columns, columns, strict=True):
                 if j in (labels, exposure) or count[j] > 1:
-                    of = "data.exposure" if j == exposure else "data.truth"
-                    raise DataError(f"data.columns={column}: {table.path}: expected each column once, {of} not")
+                    other_key = "data.exposure" if j == exposure else "data.truth"
+                    raise DataError(
+                        f"data.columns={column}: {table.path}: expected each column once, and {other_key} not at all"
+                    )
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
             left_out = {*dropped, labels, exposure, *table.unnamed_columns(), *table.blank(), *table.left_out}
-            kept = [j for j in range(table.width) if j not in left_out]
-        if not kept:
+            columns = [j for j in range(table.width) if j not in left_out]
+        if not columns:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
-        if self.kind.one_column and len(kept) != 1:
+        if self.kind.one_column and len(columns) != 1:
             rest = "" if labels is None else " besides data.truth"
             raise DataError(
-                f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
+                f"{table.path}: {len(columns)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
                 f"several columns of words: {self.as_mixed(table)}"
             )
-        return labels, kept
+        return labels, columns
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
         where = "data.path=-" if str(table.path) == "standard input" else path_word(table.path)
         options = ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
-        said = [f"data.{key}={write(value)}" for key, value in options if value]
-        return " ".join(["smcmc run data=csv", where, *map(shell_word, said), "model=mixed"])
+        overrides = [f"data.{key}={write(value)}" for key, value in options if value]
+        return " ".join(["smcmc run data=csv", where, *map(shell_word, overrides), "model=mixed"])
 
     def set_hint(self, table: Table, columns: Sequence[int]) -> None:
         """Let messages about cells of some columns say what reads missing cells."""
@@ -83,20 +85,20 @@ class Wanted:
         """Let a table note what is left out, or kept, of its columns though nobody asked for that."""
         if self.columns is not None:
             return
-        asked = {index(table, "data.drop", column) for column in self.drop}
+        dropped = {index(table, "data.drop", column) for column in self.drop}
         if self.truth is not None:
-            asked.add(index(table, "data.truth", self.truth))
+            dropped.add(index(table, "data.truth", self.truth))
         if (exposure := self.find_exposure(table)) is not None:
-            asked.add(exposure)
-        ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
-        blank = [j for j in table.blank() if j not in asked]
-        unnamed = [j for j in table.unnamed_columns() if j not in (*asked, *blank)]
+            dropped.add(exposure)
+        ask = "data.drop=[{n}], which leaves it out, or data.columns, which lists what is read"
+        blank = [j for j in table.blank() if j not in dropped]
+        unnamed = [j for j in table.unnamed_columns() if j not in (*dropped, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
         table.leave_out_blank(blank, ask)
-        if self.kind.one_column and isinstance(table, Text) and (found := table.other_delimiter()):
-            separator = next(name for name, words in WORDS.items() if words == found)
+        if self.kind.one_column and isinstance(table, Text) and (delimiter := table.other_delimiter()):
+            separator = next(name for name, words in WORDS.items() if words == delimiter)
             table.notes.append(
-                f"{table.path}: every row holds {found}, which is read as part of the token "
+                f"{table.path}: every row holds {delimiter}, which is read as part of the token "
                 f"(data.separator={separator} lets it end a cell)"
             )
 

@@ -88,35 +88,35 @@ def numbers_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: 
     array([1200.5,   -3. ,   -7. ])
     """
     words, codes, first = _by_word(text, missing)
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     for k, word in enumerate(words):
         parts = _NUMBER.fullmatch(word.strip("'\""))
         if parts is None or bool(parts["open"]) != bool(parts["close"]) or (parts["before"] and parts["after"]):
             return Written(None, int(first[k]), "a number")
-        found.append(parts)
-    marks = [(parts["before"] or parts["after"] or "").lower() for parts in found]
+        matches.append(parts)
+    marks = [(parts["before"] or parts["after"] or "").lower() for parts in matches]
     percent = sum(mark == "%" for mark in marks)
     for k, mark in enumerate(marks):
         if 0 < percent < len(marks) and mark != marks[0]:
             return Written(None, int(first[k]), f"percent signs in all cells or in none, as in {words[0]!r}")
         if mark and (other := next(one for one in marks if one)) != mark:
             return Written(None, int(first[k]), f"one currency, as in {words[marks.index(other)]!r}")
-    digits = [parts["digits"].strip() for parts in found]
+    digits = [parts["digits"].strip() for parts in matches]
     possible = {sign for sign, form in _BY_DECIMAL.items() if all(map(form.fullmatch, digits))}
     if not possible:
-        kept = set(_BY_DECIMAL)
+        decimals = set(_BY_DECIMAL)
         for k, number in enumerate(digits):
-            kept &= {sign for sign, form in _BY_DECIMAL.items() if form.fullmatch(number)}
-            if not kept:
+            decimals &= {sign for sign, form in _BY_DECIMAL.items() if form.fullmatch(number)}
+            if not decimals:
                 return Written(None, int(first[k]), "a number whose decimals begin as in the cells above")
     if len(possible) == 2 and decimal is None:
         pointed = next((k for k, number in enumerate(digits) if "." in number), None)
         if pointed is not None:
-            return Written(None, int(first[pointed]), "a cell that tells whether points stand before decimals")
+            return Written(None, int(first[pointed]), "a cell that shows whether points are before decimals")
         possible = {"."}
     sign = decimal if decimal in possible else min(possible, key="., ".index)
     values = []
-    for parts, number in zip(found, digits, strict=True):
+    for parts, number in zip(matches, digits, strict=True):
         plain = re.sub(rf"[{_THOUSANDS}{',' if sign == '.' else '.'}]", "", number).replace(sign, ".")
         minus = sum(parts[name] in ("-", "−") for name in ("sign", "inner")) + bool(parts["open"])
         values.append(-float(plain) if minus % 2 else float(plain))
@@ -136,23 +136,23 @@ def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = 
     array([1. , 2.5])
     """
     words, codes, first = _by_word(text, missing)
-    found: list[dict[str, str | None]] = []
+    matches: list[dict[str, str | None]] = []
     for k, word in enumerate(words):
         match = next((match for form in _FORMS if (match := form.fullmatch(word))), None)
         if match is None:
             return Written(None, int(first[k]), "a date")
-        found.append(match.groupdict())
-    either = [k for k, parts in enumerate(found) if parts.get("first")]
-    day_first = [k for k in either if int(found[k]["first"] or 0) > 12]
-    month_first = [k for k in either if int(found[k]["second_"] or 0) > 12]
+        matches.append(match.groupdict())
+    either = [k for k, parts in enumerate(matches) if parts.get("first")]
+    day_first = [k for k in either if int(matches[k]["first"] or 0) > 12]
+    month_first = [k for k in either if int(matches[k]["second_"] or 0) > 12]
     if type != "date":
         day_first, month_first = (either[:1], []) if type == "date_dmy" else ([], either[:1])
     if day_first and month_first:
         return Written(None, int(first[month_first[0]]), f"a day before the month, as in {words[day_first[0]]!r}")
     if either and not day_first and not month_first:
-        return Written(None, int(first[either[0]]), "a date that tells day and month apart, or date_dmy or date_mdy")
+        return Written(None, int(first[either[0]]), "a date that distinguishes day and month, or date_dmy or date_mdy")
     values = []
-    for k, parts in enumerate(found):
+    for k, parts in enumerate(matches):
         try:
             values.append(_days(parts, bool(day_first)))
         except ValueError:
@@ -161,7 +161,7 @@ def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = 
 
 
 def _days(parts: dict[str, str | None], day_first: bool) -> float:
-    """Convert the parts of a date to days since 1970-01-01; raises a ValueError where there is no such day."""
+    """Convert the parts of a date to days since 1970-01-01; raises a ValueError if there is no such day."""
     number = {name: int(parts.get(name) or 0) for name in ("year", "day", "first", "second_", "hour", "minute")}
     year, day = number["year"], number["day"]
     if len(parts["year"] or "") < 4:

@@ -1,4 +1,4 @@
-"""Table 5: the share of proposals accepted, for every start, beside the published values."""
+"""Table 5: the share of proposals accepted, for every start, compared with the published values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -123,7 +123,7 @@ def estimate_ratio(above: Any, below: Any) -> Estimate:
 
 
 def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], of: Sequence[str]) -> None:
-    """Acceptance of ARM over sARM, beside the rows of the table."""
+    """Acceptance of ARM over sARM, next to the rows of the table."""
     y = 1.6
     for block, start in zip(blocks, of, strict=True):
         y += LINK

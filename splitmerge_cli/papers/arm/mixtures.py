@@ -46,7 +46,7 @@ ITERATIONS, SETS = 2000, 20
 def times(runs: Sequence[Run]) -> pd.DataFrame:
     """Autocorrelation times of every data set and sampler, warm-up left out.
 
-    The indicators are those of 105 pairs of 15 items, three of every planted component, drawn once for each data set;
+    The indicators describe 105 pairs of 15 items, three of every planted component, drawn once for each data set;
     of every chain the largest time counts. Columns example, sampler, set, chains, `METRICS` (means over the chains that
     have one), undefined_trace and undefined_indicator (series that never change), series_indicator.
     """
@@ -193,7 +193,7 @@ NEAR = 1.1
 
 
 def _judge_spreads(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
-    """Log of the standard deviation of SM's times over that of ARM's, one set left out at a time."""
+    """Log of the standard deviation of SM's times over ARM's, one set left out at a time."""
     metric = f"autocorrelation_time_{claim.metric.rpartition('_')[2]}"
     examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
     wide = {s: np.stack([rows_of(found, e, s)[metric].to_numpy(float) for e in examples]) for s in ("sm", "arm")}
@@ -227,7 +227,7 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def fig6b(runs: Sequence[Run]) -> Drawing:
-    """Autocorrelation times of SM and Gibbs against those of ARM."""
+    """Autocorrelation times of SM and Gibbs against ARM's."""
     found = times(runs)
     notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
     claims = published_claims("arm-fig6b")

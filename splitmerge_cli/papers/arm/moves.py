@@ -306,7 +306,7 @@ def _arrow(
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     side = -1 if x < 12 else 1
     ax.text(
-        # beside the cross
+        # next to the cross
         x + (0.25 if allowed else 1.0) * side,
         y + (0.45 if above else -0.45),
         text,

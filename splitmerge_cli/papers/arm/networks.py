@@ -249,7 +249,7 @@ def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run
 
 
 def fig6a(runs: Sequence[Run]) -> Drawing:
-    """R-hat of ARM against the number of chains, and that of SM."""
+    """R-hat of ARM against the number of chains, and R-hat of SM."""
     cells = Cells(runs)
     each: dict[tuple[str, int], NDArray[np.float64]] = {}
     plotted, verdicts = [], []
@@ -296,7 +296,7 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
 
 
 def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
-    """R-hat of ARM with the fewest chains beside that of SM: "sometimes" cannot be told from chance."""
+    """R-hat of ARM with the fewest chains compared with SM: "sometimes" cannot be distinguished from chance."""
     gaps = {}
     for level, here in table.groupby("level", sort=False):
         arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))

@@ -1,4 +1,4 @@
-"""Tables 3 and 4: R-hat between restarts, for every start, beside the published values."""
+"""Tables 3 and 4: R-hat between restarts, for every start, compared with the published values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

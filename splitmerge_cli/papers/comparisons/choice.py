@@ -63,7 +63,7 @@ def rule(chains: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(runs: Sequence[Run]) -> Drawing:
-    """Losses of ``sampler=auto`` on data sets left out, beside those of each fixed sampler."""
+    """Losses of ``sampler=auto`` on data sets left out, compared with each fixed sampler."""
     chains = table(runs)
     behind = losses(chains)
     fixed = {AUTO: heldout_losses(behind)} | {name: behind[name] for name in behind.columns}
@@ -90,7 +90,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
 
 
 def picture_draw(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
-    """A panel for each model and a row for each schedule, in this order; without one in that of the numbers."""
+    """A panel for each model and a row for each schedule, in this order; by default in the order of the numbers."""
     columns, order = list(dict.fromkeys(numbers["model"])), list(order or dict.fromkeys(numbers["schedule"]))
     figure, axes = plt.subplots(
         1, len(columns), figsize=(FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
@@ -104,7 +104,7 @@ def picture_draw(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
         entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
         entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
     ]
-    legend(figure, [entry(linestyle="", label="Time to the target, in times of the best in hindsight:"), *marks])
+    legend(figure, [entry(linestyle="", label="Time to the target, as a multiple of the best in hindsight:"), *marks])
     return figure
 
 

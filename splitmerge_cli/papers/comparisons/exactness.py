@@ -19,10 +19,10 @@ ROUNDING = 1e-17
 """Where deviations end that are rounding alone."""
 MARKS: dict[tuple[str, str], dict[str, Any]] = {
     ("exact", "defect"): {"label": "exact, alone", "color": "#0072b2", "marker": "o"},
-    ("exact", "gibbs_defect"): {"label": "beside a Gibbs scan", "color": "#0072b2", "marker": "o", "hollow": True},
+    ("exact", "gibbs_defect"): {"label": "with a Gibbs scan", "color": "#0072b2", "marker": "o", "hollow": True},
     ("as_printed", "defect"): {"label": "as printed, alone", "color": "#d55e00", "marker": "D"},
     ("as_printed", "gibbs_defect"): {
-        "label": "beside a Gibbs scan",
+        "label": "with a Gibbs scan",
         "color": "#d55e00",
         "marker": "D",
         "hollow": True,
@@ -54,7 +54,7 @@ def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Drawing:
-    """Deviation of the kernels, and of sampled chains beside what chance makes of an exact one."""
+    """Deviation of the kernels, and of sampled chains compared with chance for an exact one."""
     # a stored table has empty cells where there is no number
     table = table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
     rows = sorted(table["sampler"].unique())
@@ -68,7 +68,7 @@ def draw(table: pd.DataFrame) -> Drawing:
         mark = {**MARKS[mode, "defect"], "label": None}
         _marks(right, of_mode, "ratio", rows, (step - 0.5) / 3, mark)
     left.set(xscale="log", xlabel="max |πP − π| of the kernel", xlim=(ROUNDING / 3, 1))
-    right.set(xscale="log", xlabel="TV of a chain, in times of chance")
+    right.set(xscale="log", xlabel="TV of a chain, as a multiple of chance")
     for ax in (left, right):
         powers(ax.xaxis)
         ax.grid(axis="y", linewidth=0.3)
@@ -81,9 +81,9 @@ def draw(table: pd.DataFrame) -> Drawing:
     notes = (
         f"{len(table)} forms of {len(rows)} samplers on {table['case'].nunique()} small data sets of "
         f"{table['model'].nunique()} models. Exact: max |πP − π| is at most {exact['defect'].max():.1g} alone and "
-        f"{exact['gibbs_defect'].max():.1g} beside a scan, which is rounding. As printed: {len(biased)} of "
+        f"{exact['gibbs_defect'].max():.1g} with a scan, which is rounding. As printed: {len(biased)} of "
         f"{len(printed)} forms have another stationary distribution, at a total variation distance of up to "
-        f"{biased['tv'].max():.2g} alone and {biased['gibbs_tv'].max():.2g} beside a Gibbs scan. Right: total "
+        f"{biased['tv'].max():.2g} alone and {biased['gibbs_tv'].max():.2g} with a Gibbs scan. Right: total "
         "variation between the frequencies of a chain and the posterior, over what an exact sampler shows by chance."
     )
     return Drawing(figure, table, (), notes)

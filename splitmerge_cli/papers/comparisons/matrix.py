@@ -1,4 +1,4 @@
-"""Every sampler on every model but those of counts: how long to the target, and how many effective draws a second."""
+"""Every sampler on every model except counts: time to the target, and effective draws per second."""
 
 from collections.abc import Sequence
 
@@ -32,10 +32,10 @@ def draw(runs: Sequence[Run]) -> Drawing:
         f"{chains['items'].min():,} to {chains['items'].max():,}. Of each data set one chain of every sampler from one "
         "cluster, and from as many clusters as items (300 random ones, or 100 under EMM, of many items); none from "
         "many at the largest size. A full Gibbs scan follows each move, or five moves where a 5 stands before the "
-        "name. Left: geometric means over data sets and starts of the time, in times of the fastest sampler on the "
-        "same data; a chain that never gets there counts with all its time. Right: means of the effective sample size "
-        "of the log joint density a second, over the most of any sampler on the same data; 0 of chains that have not "
-        "reached the target."
+        "name. Left: geometric means over data sets and starts of the time, as a multiple of the fastest sampler on "
+        "the same data; a chain that never gets there counts with all its time. Right: means of the effective sample "
+        "size of the log joint density a second, over the most of any sampler on the same data; 0 of chains that have "
+        "not reached the target."
     )
     return Drawing(picture_draw(chains), chains, (), notes)
 
@@ -55,14 +55,14 @@ def picture_draw(numbers: pd.DataFrame) -> Figure:
     _cells(left, times.loc[rows, columns], LogNorm(1, SLOWEST), "viridis_r", "{:.1f}")
     _cells(right, draws.reindex(index=rows, columns=columns), LogNorm(LEAST, 1), "viridis", "{:.2f}")
     left.invert_yaxis()  # the other has the same rows
-    left.set_title("Time to the target, in times of the fastest", loc="left", fontsize=7.5)
+    left.set_title("Time to the target, as a multiple of the fastest", loc="left", fontsize=7.5)
     right.set_title("Effective draws a second, share of the most", loc="left", fontsize=7.5)
     left.set_yticks(np.arange(len(rows)) + 0.5, [schedule_title(name) for name in rows], fontsize=6.5)
     return figure
 
 
 def relative_times(chains: pd.DataFrame) -> pd.DataFrame:
-    """Geometric mean over data sets of the time to the target over that of the fastest; schedules x models."""
+    """Geometric mean over data sets of the time to the target over the fastest one; schedules x models."""
     return np.exp(losses(chains).groupby(level="model").mean()).T
 
 

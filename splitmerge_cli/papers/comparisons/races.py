@@ -78,7 +78,7 @@ def _table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
-    """For each data set the options that differ between those of its model."""
+    """For each data set the options that differ among the data sets of its model."""
     for _, of_model in whole.groupby("model"):
         sets = [int(number) for number in of_model["set"].unique()]
         keys = [key for key in options[sets[0]] if len({json.dumps(options[one].get(key)) for one in sets}) > 1]
@@ -97,7 +97,7 @@ def log_times(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def losses(chains: pd.DataFrame) -> pd.DataFrame:
-    """Logarithm of the time to the target over that of the best in hindsight, of chains as in `table`: a row for each
+    """Logarithm of the time to the target over the best one in hindsight, of chains as in `table`: a row for each
     data set, a column for each schedule; 0 of the best."""
     logs = log_times(chains)
     return logs.sub(logs.min(axis=1), axis=0)

@@ -16,7 +16,7 @@ from splitmerge_cli.runs.store.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
 DASHES = (0, (3, 1.5))
-"""Dashes of samplers that make several moves before a scan; their marks are those of the sampler."""
+"""Dashes of samplers that make several moves before a scan; their marks belong to the sampler."""
 
 
 def draw(runs: Sequence[Run]) -> Drawing:

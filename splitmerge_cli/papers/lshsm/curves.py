@@ -104,7 +104,7 @@ def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
 
 def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     """The numbers of one panel: medians and ranges of every method at points `x` of an axis, as far as all chains go;
-    log likelihoods less that of the best state on the same data."""
+    log likelihoods less the best state's on the same data."""
     frames = []
     for method, chains in climbs.chains_of(data, start).items():
         along = [climb.axis_values(axis) for climb in chains.values()]
@@ -290,7 +290,7 @@ def _standing(runs: Sequence[Run], data: str) -> str:
 
 
 def _describe_data(runs: Sequence[Run]) -> str:
-    """Describe the data that stand in for those of the paper."""
+    """Describe the data that stand in for the paper's."""
     said = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
     if any(is_stand_in(run) for run in runs):
         return said + " In place of ohsumed23, which is absent, another such set."

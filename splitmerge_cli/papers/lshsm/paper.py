@@ -5,7 +5,7 @@ from splitmerge_cli.papers.declaration import Paper, PaperFigure
 FIGURES = (
     PaperFigure(
         "lshsm-fig1",
-        "S1 to S3 are generated anew for every chain: ten normal distributions in 25 dimensions that differ in mean "
+        "S1 to S3 are generated again for every chain: ten normal distributions in 25 dimensions that differ in mean "
         "and variance. The paper gives neither the start nor whether Gibbs scans follow a move. Here they do not, "
         "because with scans every split-merge sampler finds them all (Table 1); and both extreme starts are shown, "
         "because the start decides who leads.",
@@ -39,7 +39,7 @@ FIGURES = (
     ),
     PaperFigure(
         "lshsm-table1",
-        "Of the paper's data sets only S1 to S3 can be scored, generated anew with separations of our choice; for the "
+        "Only S1 to S3 of the paper's data sets can be scored, generated again with separations of our choice; for the "
         "two others no labels are public. The columns of what stands for them are named as what they are.",
         "table.table1",
         shows="Table: NMI and accuracy of each sampler, in three blocks by schedule and start, on the paper's data "

@@ -99,7 +99,7 @@ class Climb:
         return float(self.axis_values(axis)[there[0]]) if len(there) else np.inf
 
     def column_at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column at points of an axis: that of the last row before each."""
+        """A column at points of an axis: the value of the last row before each."""
         return column[np.searchsorted(self.axis_values(axis), where, side="right") - 1]
 
 
@@ -116,7 +116,7 @@ class Lead:
     Attributes
     ----------
     ratio : float
-        Iterations or seconds that the second needs to the level over those of the first; one that has not reached it
+        Ratio of the second's to the first's iterations or seconds to the level; one that has not reached it
         counts with all that it made, which makes the ratio a bound. NaN where neither has left its start.
     ahead : bool
         The first reaches it first.

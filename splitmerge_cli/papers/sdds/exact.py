@@ -109,7 +109,7 @@ def proposals(spec: RunSpecification) -> pd.DataFrame:
     pandas.DataFrame
         Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
         which mentions of a token they place, or in empty entities, only are summed. Moves that end in `EQUATION_3` are
-        those of section 4: all merges or splits, in proportion to the posterior of the states that they lead to.
+        the ones of section 4: all merges or splits, in proportion to the posterior of the states that they lead to.
     """
     model = _model(spec, MENTIONS)
     tables = []

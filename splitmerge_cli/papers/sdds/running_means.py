@@ -88,7 +88,7 @@ def counted_step(figure: str, sampler: str) -> str:
 
 
 def select_counted(figure: str, numbers: pd.DataFrame) -> pd.DataFrame:
-    """The rows of each sampler under the reading that counts, and those of the model as defined, which has one.
+    """The rows of each sampler under the reading that counts, and the rows of the model as defined, which has one.
 
     Edition 1 was judged with full scans, and has no other rows.
     """

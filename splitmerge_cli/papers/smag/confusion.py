@@ -128,7 +128,7 @@ def _last_states(run: Run) -> dict[tuple[int, int], Found]:
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
-    """Confusion of the topics' tokens, and the groups' mixtures, by sampler; beside what can be told at best."""
+    """Confusion of the topics' tokens, and the groups' mixtures, by sampler, compared with the best possible."""
     states = States(runs)
     settings = [s for s in SETTINGS if any(setting_of(run) == s for run in runs)]
     frames = []

@@ -91,7 +91,7 @@ def fig2(table: pd.DataFrame) -> Drawing:
 
 
 def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:
-    """A map of shares, rows and columns named; its scale is that of the root, for many shares are small."""
+    """A map of shares, rows and columns named, on a square-root scale, because many shares are small."""
     image = ax.imshow(values, aspect="auto", cmap=MAP, norm=PowerNorm(0.5, 0, 1), interpolation="nearest")
     ax.set_xticks(range(len(columns)), columns, fontsize=6.5)
     ax.set_yticks(range(len(rows)), rows, fontsize=6.5)

@@ -269,7 +269,7 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
 
 
 def middle(samples: ArrayLike) -> tuple[float, float, float]:
-    """Median and distribution-free interval of times, those of chains that never reach it infinite."""
+    """Median and distribution-free interval of times; infinite for chains that never reach it."""
     x = np.asarray(samples, dtype=float)
     large = 10 * float(np.max(x, initial=1, where=np.isfinite(x)))
     centre, low, high = median_interval(np.where(np.isfinite(x), x, large))

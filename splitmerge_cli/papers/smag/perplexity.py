@@ -33,7 +33,7 @@ from splitmerge_cli.runs.store.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
 COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}
-"""Evaluations drawn: the perplexity of each state, as in the paper; or that of probabilities averaged over states."""
+"""Evaluations drawn: the perplexity of each state, as in the paper; or of probabilities averaged over states."""
 AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
 STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}

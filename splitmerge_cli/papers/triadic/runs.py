@@ -33,7 +33,7 @@ SETTINGS = {
     "narrow": Setting(sigma1=0.1),
     "unknown": Setting(noise="nig"),
 }
-"""The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
+"""The settings of ``conf/experiment/triadic-table1.yaml``; as_printed runs have `main` and `kept`."""
 WORDS = {
     "main": "sigma1 = 1, lines integrated out",
     "main_scan": "sigma1 = 1, lines integrated out, full Gibbs scan after each move",
@@ -61,7 +61,7 @@ METRICS = {"purity": "purity", "rand": "Rand index", "ari": "adjusted Rand index
 CLAIMED = {"purity": "purity", "rand": "rand_index", "ari": "adjusted_rand_index"}
 """Their names in claims."""
 STATES = {"last": "last state", "best_lik": "likeliest state"}
-"""The states that are scored: the last one, and that of the highest likelihood, as the authors' scripts do."""
+"""The scored states: the last one, and the likeliest, as in the authors' scripts."""
 
 
 def setting_of(run: Run) -> str:

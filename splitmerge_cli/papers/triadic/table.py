@@ -189,7 +189,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
 def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """Adjusted Rand index at points of the trace's `column` (iteration or seconds), mean over seeds, ``[sets, grid]``.
 
-    The state at a point is that of the last row before it.
+    The state at a point is taken from the last row before it.
     """
     rows = []
     for run in runs:

@@ -124,7 +124,7 @@ class Recorder:
         fields : dict
             The entries of the summary that not all runs have.
         rows : list of Row
-            Of the diagnosis.
+            Rows of the diagnosis.
         """
         return {}, []
 

@@ -58,7 +58,7 @@ class TopicRecorder(Recorder):
 
     @property
     def spacing(self) -> Spacing:
-        """Which partitions are recorded: fewer where none is estimated of them, none where one from each chain would be
+        """Which partitions are recorded: fewer where none is estimated of them, none if one from each chain would be
         more than may be recorded."""
         if self.spec.trace.partitions is None and self.not_estimated:
             rows = min(RECORDED, MOST_LABELS // (self.dataset.N * self.spec.chains))
@@ -165,7 +165,7 @@ class TopicRecorder(Recorder):
         return Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=len(corpus.topics)) / len(truth))
 
     def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
-        """Write how well held-out documents were predicted; what the summary says of it, None where nothing was
+        """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
         evaluated (a budget may end before)."""
         import pandas as pd
 

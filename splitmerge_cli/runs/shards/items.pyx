@@ -37,7 +37,7 @@ cdef class ShardItems(Items):
     Parameters
     ----------
     model : Model
-        Of these items, as ``Shards.build_shard`` makes it.
+        Model of these items, as ``Shards.build_shard`` makes it.
     offset : int
         Items in the shards before.
     total : int
@@ -286,7 +286,7 @@ cdef class RemoteItems(Items):
     Parameters
     ----------
     model : Model
-        Of the clusters, as ``Shards.build_whole`` makes it.
+        Model of the clusters, as ``Shards.build_whole`` makes it.
     rng : Rng
     near : int
     shards : Shards
@@ -481,7 +481,7 @@ def sharded_subcluster(Model model not None, Rng rng not None, shards, sizes, **
     Parameters
     ----------
     model : Model
-        Of the clusters, as ``Shards.build_whole`` makes it.
+        Model of the clusters, as ``Shards.build_whole`` makes it.
     rng : Rng
     shards : Shards
     sizes : sequence of int

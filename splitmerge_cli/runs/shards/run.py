@@ -251,7 +251,7 @@ class ShardedRun:
         return self.path
 
     def check(self) -> None:
-        """Raise `DamagedRun` where a file of the finished run is not what was written, or is of another run."""
+        """Raise `DamagedRun` if a file of the finished run is not what was written, or is of another run."""
         remedy = _remedy(self.path)
         Manifest(self.path / MANIFEST, remedy).check_all()
         if not self.identity.items() <= read_sealed(self.path / RUN, remedy).items():
@@ -414,7 +414,7 @@ def run_on_shards(
     source : Source
         Which every worker sees under the same path, and the folder `out` too.
     address : str, optional
-        Of a scheduler; by default a cluster of this machine, a process for each processor.
+        Address of a scheduler; by default a cluster of this machine, a process for each processor.
     shards : int, optional
         By default one for each worker.
     every : float

@@ -114,7 +114,7 @@ def open_source(
     Parameters
     ----------
     path : str
-        Of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
+        Path of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
     columns : sequence of str, optional
         Columns of parquet in their order; by default all except `drop`.
     drop : sequence of str, optional

@@ -91,7 +91,7 @@ def replace_file(path: Path) -> Iterator[Path]:
 def require_writable(path: Path) -> None:
     """Raise an `OSError`, which names the folder, where no file can be made in the folder `path`; none is left there.
 
-    Of a folder that is not there its nearest parent counts.
+    For a folder that does not exist its nearest parent counts.
     """
     folder = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     try:
@@ -162,7 +162,7 @@ def lock_file(path: Path, patience: float = 1.0) -> Iterator[None]:
 
 
 def _acquire(path: Path) -> IO[str] | None:
-    """The file `path`, locked; None where another process holds it, or has just removed it with its folder."""
+    """The file `path`, locked; None if another process holds it, or has just removed it with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack, suppress(FileNotFoundError):
         file = stack.enter_context(open(path, "a", opener=_open_regular))

@@ -109,7 +109,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run was finished and its files are there; raises `DamagedRun` where one is not what was written.
+        """Whether the run was finished and its files are there; raises `DamagedRun` if one is not what was written.
 
         Reads every file of a finished run, the first time.
         """
@@ -122,7 +122,7 @@ class Run:
         return bool(self.summary)
 
     def check(self) -> None:
-        """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
+        """Raise `DamagedRun` if a file of a finished run is gone or not what was written; reads all of them."""
         if self.is_done:
             self.manifest.check_all()
 
@@ -243,7 +243,7 @@ class Run:
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, certainty, second,
         second_probability.
 
-        The last three are missing where they are not known. Of rows that repeat others, where each is read once, the
+        The last three are missing if they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
         file = self._file(names.CLUSTERS)

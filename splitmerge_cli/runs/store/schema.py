@@ -66,7 +66,7 @@ for _table, _text in _TABLES.items():
     _MARKS |= {(_table, name): marks for name, _, marks in _columns}
 
 SCORES = ("nmi", "ari")
-"""Columns of the trace where the truth is known."""
+"""Columns of the trace if the truth is known."""
 OPTIONAL = SCORES
 """Columns of the trace that only some runs have. A new one is named here, and nowhere else but where it is recorded.
 Before them stand hyper-parameters that are resampled, which models and priors name (`hyperparameters`)."""
@@ -148,7 +148,7 @@ def full(table: str, optional: Collection[str] = (), metadata: bytes | None = No
 
 
 def find_difference(columns: pa.Schema, expected: pa.Schema) -> str:
-    """Describe the first column that is not as expected, for messages; empty where all are."""
+    """Describe the first column that is not as expected, for messages; empty if all are."""
     for field in expected:
         if field.name not in columns.names:
             return f"no column '{field.name}'"

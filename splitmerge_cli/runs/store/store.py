@@ -75,7 +75,7 @@ class ChainStore:
         self._streams: dict[str, streams.Stream] = {}
 
     def find_other_columns(self) -> str:
-        """Describe how the streams of an interrupted chain differ from what it records; empty where it can go on.
+        """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on.
 
         Raises
         ------

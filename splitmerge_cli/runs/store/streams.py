@@ -83,7 +83,7 @@ class Stream:
 
 
 def schema_of(path: Path, mark: Mark) -> pa.Schema:
-    """Columns of a stream that was written up to a mark; a `DamagedRun` where it does not hold what was marked."""
+    """Columns of a stream that was written up to a mark; a `DamagedRun` if it does not hold what was marked."""
     stored = _read_before(path, mark)
     with report_damage(path):
         return pa.ipc.open_stream(stored).schema

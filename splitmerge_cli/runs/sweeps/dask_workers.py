@@ -28,8 +28,8 @@ class DaskWorkers:
     Parameters
     ----------
     address : str, optional
-        Of a scheduler, such as ``tcp://127.0.0.1:8786``; messages call it `called`. By default a cluster of this
-        machine is started, of `n_workers` processes (as many as there are processors, or jobs if these are fewer).
+        Address of a scheduler, such as ``tcp://127.0.0.1:8786``; messages call it `called`. By default a cluster of
+        this machine is started, of `n_workers` processes (as many as there are processors, or jobs if these are fewer).
     patience : float
         Seconds to wait for the first worker.
 

@@ -37,7 +37,7 @@ class Launch:
     detach: bool = False
 
     def maker(self, search_path: Sequence[str]) -> Maker:
-        """Return the function that makes jobs whose choices are on this search path; a `ConfigError` where there is no
+        """Return the function that makes jobs whose choices are on this search path; a `ConfigError` if there is no
         such launcher, or it has no such options."""
         launcher_overrides = list(self.overrides)
         if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in launcher_overrides):

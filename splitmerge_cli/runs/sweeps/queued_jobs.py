@@ -78,7 +78,7 @@ class Call:
 
 
 class QueuedJobs:
-    """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` where
+    """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` if
     it is not there.
 
     `options` belong to Hydra's plugin; the user `named` some of them. `detach`: submit, and do not wait.
@@ -144,7 +144,7 @@ class QueuedJobs:
 
     def _waiting(self, note: Path) -> tuple[Any, Path] | None:
         """The job of an earlier command that is still in the queue, and where its result will be, or None; a
-        `DamagedRun` where the note is not what was written."""
+        `DamagedRun` if the note is not what was written."""
         from submitit import SlurmJob
 
         if self.cluster != "slurm" or not note.is_file():

@@ -46,7 +46,7 @@ class JobOutcome:
         the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or submitted
         (to a queue, which goes on without the sweep).
     path : Path or None
-        Folder of the run; None where it was rejected.
+        Folder of the run; None if it was rejected.
     error : str or None
         Why it was rejected or failed.
     notes : list of str
@@ -74,7 +74,7 @@ class JobOutcome:
 
 
 def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
-    """One line on what an interrupted sweep has done and left to do; None where it was not interrupted."""
+    """One line on what an interrupted sweep has done and left to do; None if it was not interrupted."""
     counts = Counter(o.status for o in outcomes)
     if not counts.keys() & {"interrupted", "running elsewhere"}:
         return None
@@ -140,7 +140,7 @@ def read_jobs(
 
 
 def find_run(spec: RunSpecification) -> Run | None:
-    """The finished run of a job, None where it is not finished. Cheap: neither data nor model is built."""
+    """The finished run of a job, None if it is not finished. Cheap: neither data nor model is built."""
     return complete(run_dir(spec))
 
 
@@ -150,7 +150,7 @@ def check_jobs(
     """Check every job, down to its data and the parameters of model and samplers; run none.
 
     Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``. A
-    `ConfigError` where there is no such launcher, or it has no such options.
+    `ConfigError` if there is no such launcher, or it has no such options.
     """
     with hydra_adapter.hydra_session():
         if jobs and (launcher or detach):
@@ -160,7 +160,7 @@ def check_jobs(
 
 
 def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
-    """Check a job before it is made. Of jobs that differ in the seed of their chains alone the first is
+    """Check a job before it is made. Among jobs that differ only in the seed of their chains, the first is
     planned, and stands in `alike`."""
     path, key = None, _but_seed(job)
     try:
@@ -363,7 +363,7 @@ class _Poll:
 
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
-    """Raise a `ConfigError` where the number of jobs at the same time is given, and a launcher says it in another way.
+    """Raise a `ConfigError` if the number of jobs at the same time is given, and a launcher says it in another way.
 
     Parameters
     ----------

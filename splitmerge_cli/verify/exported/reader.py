@@ -36,15 +36,15 @@ def read_index() -> list[dict[str, Any]]:
 def read_posterior(id: str) -> dict[str, Any]:
     """A posterior: model, prior, hyperparameters, data (arrays, NaN for missing cells), and its reference: of an
     enumerated one arrays labels (states, N), K and probability, of a certified one (mean, standard error) by name."""
-    found = json.loads(read_file(f"posteriors/{id}.json"))
-    found["data"] = {key: np.array(value, dtype=float if key == "x" else int) if key in ARRAYS else value
-                     for key, value in json.loads(read_file(found["data"]["file"])).items()}  # fmt: skip
-    rows = list(csv.DictReader(read_file(found["reference"]["file"]).splitlines()))
-    if found["kind"] == "certified":
-        return found | {"reference": {r["quantity"]: (float(r["mean"]), float(r["standard_error"])) for r in rows}}
+    contents = json.loads(read_file(f"posteriors/{id}.json"))
+    contents["data"] = {key: np.array(value, dtype=float if key == "x" else int) if key in ARRAYS else value
+                     for key, value in json.loads(read_file(contents["data"]["file"])).items()}  # fmt: skip
+    rows = list(csv.DictReader(read_file(contents["reference"]["file"]).splitlines()))
+    if contents["kind"] == "certified":
+        return contents | {"reference": {r["quantity"]: (float(r["mean"]), float(r["standard_error"])) for r in rows}}
     labels = np.array([[int(label) for label in row["labels"]] for row in rows])
     K, probability = (np.array([float(row[name]) for row in rows]) for name in ("K", "probability"))
-    return found | {"reference": {"labels": labels, "K": K.astype(int), "probability": probability}}
+    return contents | {"reference": {"labels": labels, "K": K.astype(int), "probability": probability}}
 
 
 if __name__ == "__main__":
