@@ -117,7 +117,7 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    of = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], index=open_ones.index, dtype=object)
+    of = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)
     text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
         ["class", "claims", "when"], [[name, int((of == name).sum()), words] for name, words in OPEN.items()]
     )
