@@ -78,5 +78,8 @@ def table_lines(dataset: Dataset) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
     for name, read_as, held, gaps in rows:
-        cells = name.ljust(widths[0]), read_as.ljust(widths[1]), shorten(held, widths[2]).ljust(widths[2])
+        if len(held) > widths[2]:  # the last levels that find no room are left out
+            whole = held[: widths[2] - 5].rpartition(", ")[0]
+            held = f"{whole}, ..." if whole else shorten(held, widths[2])
+        cells = name.ljust(widths[0]), read_as.ljust(widths[1]), held.ljust(widths[2])
         yield f"  {'  '.join(cells)}  {gaps.rjust(widths[3])}".rstrip()
