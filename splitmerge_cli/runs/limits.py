@@ -31,12 +31,14 @@ def count_ordinal(dataset: Dataset) -> int:
 def count_values(spec: RunSpecification, dataset: Dataset) -> int:
     """Count the values that an iteration visits.
 
-    A value of a jointly normal row counts as a quarter of its columns, and one more, and an ordinal one as `ANSWER`.
+    A value of a jointly normal row counts as a quarter of its columns, and one more, a value of a row with a weight
+    (``model.tails=t``) twice, and an ordinal one as `ANSWER`.
     """
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
     if spec.model.options.get("covariance") == "full":
         size += size * values.shape[1] // 4
+    size *= 1 + (spec.model.options.get("tails") == "t")
     return int(size + (ANSWER - 1) * dataset.N * count_ordinal(dataset))
 
 
