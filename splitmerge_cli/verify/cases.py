@@ -226,9 +226,9 @@ def _case_with_tails(
     and a concentration; of no weights, with these and the degrees of freedom integrated out."""
 
     def weigh_scales(scales: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
-        if isinstance(scales[0], tuple) or isinstance(scales[1], tuple):
-            raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
         b0, kappa0 = scales
+        if isinstance(b0, tuple) or isinstance(kappa0, tuple):
+            raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
         return weigh(b0, kappa0, weights, concentration)
 
     held, integrable = _hold_scales(reals, options)

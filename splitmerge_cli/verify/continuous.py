@@ -221,8 +221,8 @@ def weighted_log_lik(
     (n, D), mass = y.shape, w.sum(axis=-1)
     if (absent := np.isnan(y)).any():
         by_column = (np.broadcast_to(np.asarray(value, dtype=float), D) for value in (b0, grain))
-        each_column = zip(y.T, ~absent.T, *by_column, strict=True)
-        cells = [(column[there, None], b, w[..., there], step) for column, there, b, step in each_column if there.any()]
+        every = zip(y.T, ~absent.T, *by_column, strict=True)
+        cells = [(column[there, None], b, w[..., there], step) for column, there, b, step in every if there.any()]
         total = sum(weighted_log_lik(column, covariance, kappa0, a0, *rest) for column, *rest in cells)
         return np.broadcast_to(np.asarray(total), mass.shape)
     scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
