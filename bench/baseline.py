@@ -21,7 +21,7 @@ from splitmerge_cli.models.gamma_poisson import GammaPoisson, find_rates
 from splitmerge_cli.models.mixed_cells import cuts_of
 from splitmerge_cli.models.ordered_levels import tables_of_levels
 from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
-from splitmerge_cli.models.selected_columns import SelectedGaussian
+from splitmerge_cli.models.selected_columns import SelectedColumns
 
 HERE = Path(__file__).parent
 NUMPY = Path(np.__file__).parent
@@ -214,7 +214,7 @@ class OfGaussian(Baseline):
 
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         x = np.asarray(data.values, dtype=float)
-        if isinstance(model, SelectedGaussian):
+        if isinstance(model, SelectedColumns):
             x = x[:, model.parameters[:, 0] == 1.0]
         N, D = x.shape
         full, weights = model.covariance == "full", model.row_weights
@@ -236,7 +236,7 @@ class OfGaussian(Baseline):
 
 
 class OfMixed(Baseline):
-    """Plain C for ``Mixed`` with the default rates, m0 and b0."""
+    """Plain C for ``Mixed`` with the default rates, m0 and b0; weights of rows with independent real columns."""
 
     source = "mixed"
 
@@ -260,12 +260,14 @@ class OfMixed(Baseline):
         ]
         first = np.cumsum([0, *map(len, pseudo)])
         a = model.a0 + 0.5 * np.arange(N + 2)
-        kappa = model.kappa0 + np.arange(N + 2)
+        kappa, has_weights = model.kappa0 + np.arange(N + 2), bool((model.row_weights != 1.0).any())
+        shrunk = np.ones(N + 2) if has_weights else kappa / (kappa + 1)
         largest = int(np.nansum(x[:, counts], axis=0).max(initial=0.0) + np.nanmax(x[:, counts], initial=0.0))
         code = np.where(missing[:, discrete], -1, np.nan_to_num(x[:, discrete]) + first[:-1])
         return {
             **{"N": N, "K": model.K, "cap": 256, "C": len(discrete), "P": len(counts), "R": len(reals)},
-            **{"complete": int((~missing[:, reals].any(axis=0)).sum()), "levels": int(first[-1])},
+            **{"complete": 0 if has_weights else int((~missing[:, reals].any(axis=0)).sum())},
+            "levels": int(first[-1]),
             **{"joint": len(together), "ordinal": len(ordinal), "points": len(grid.get("log_prior", ()))},
             **{"concentration": float(model.prior.concentration), "shape": float(model.shape)},
             **{"kappa0": float(model.kappa0), "a0": float(model.a0)},
@@ -278,10 +280,11 @@ class OfMixed(Baseline):
             "rate": model.shape / np.nanmean(x[:, counts], axis=0),
             "m0": np.nanmean(x[:, reals], axis=0),
             "b0": 0.1 * np.nanvar(x[:, reals], axis=0),
+            "weight": model.row_weights if has_weights else None,
             **{key: grid.get(key) for key in ("log_prior", "log_q", "q")},
             "inverse": 1.0 / grid["q"] if ordinal else None,
             "log_gamma": gammaln(model.shape + np.arange(largest + 1)),
-            "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(kappa / (kappa + 1)),
+            "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(shrunk),
             **{f"joint_{key}": joint.get(key) for key in ("x", "m0", "b0", "log_c")},
             **{key: joint.get(key) for key in ("gap", "column")},
             "z": model.labels,

@@ -8,7 +8,9 @@
 
    A cluster that has changed is settled anew: log shares of all levels, constants of the counts, mean and gain of the
    reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
-   closed form in the same statistics (splitmerge_cli/models/mixed.pyx). */
+   closed form in the same statistics (splitmerge_cli/models/mixed.pyx).
+
+   Rows may have weights for their real columns: Student's t given these (splitmerge_cli/models/gaussian_gaps.pyx). */
 #include <stdlib.h>
 #include <string.h>
 #include "full.h"
@@ -27,6 +29,7 @@ typedef struct {
     const double *total;          /* [C] sum of a column's pseudo-counts */
     const double *rate;           /* [P] */
     const double *m0, *b0;        /* [R] */
+    const double *weight;         /* [N] of rows; NULL: 1; then no column counts as complete */
     const double *log_prior, *log_q, *level_q, *inverse; /* [points], [levels of ordinal columns, points]: log q, q, 1 / q */
     const double *log_gamma;      /* log Gamma(shape + s), s = 0 .. the largest sum */
     const double *log_c;          /* [N + 2] the part of a real cell's predictive that depends on n alone */
@@ -41,7 +44,7 @@ typedef struct {
     normals normals;
     int32_t *size, *count, *seen; /* seen: C + P + R rows */
     int64_t *sum;                 /* P rows */
-    double *sx, *sxx;             /* R rows, about m0 */
+    double *sx, *sxx, *mass;      /* R rows, about m0; sums of the weights of cells */
     double *share, *base, *slope, *mean, *gain, *level, *degree;
     double *own;                  /* log share of an item that the cluster counts, of ordinal columns */
     int8_t *own_is_stale;         /* [cap] */
@@ -108,10 +111,10 @@ static inline void settle(S *s, I k)
     }
     for (I d = 0; d < s->R; d++) {
         const I at = d * cap + k;
-        const double n = s->seen[(s->C + s->P + d) * cap + k], kappa = s->kappa0 + n;
-        const double b = scale(s, d, n, s->sx[at], s->sxx[at]);
+        const double n = s->seen[(s->C + s->P + d) * cap + k], mass = s->weight ? s->mass[at] : n;
+        const double kappa = s->kappa0 + mass, b = scale(s, d, mass, s->sx[at], s->sxx[at]);
         s->mean[at] = s->m0[d] + s->sx[at] / kappa;
-        s->gain[at] = .5 * kappa / (kappa + 1) / b;
+        s->gain[at] = .5 * (s->weight ? 1 : kappa / (kappa + 1)) / b;
         s->degree[at] = -(s->a0 + .5 * n + .5);
         if (d >= s->complete) {
             s->level[at] = s->log_c[(I)n] - .5 * log(b);
@@ -141,10 +144,11 @@ static inline void tell(S *s, I k, I i, int one)
         s->seen[(s->C + p) * cap + k] += one;
     }
     for (I d = 0; d < s->R; d++) {
-        const double v = s->x[i * s->R + d] - s->m0[d];
+        const double v = s->x[i * s->R + d] - s->m0[d], w = one * (s->weight ? s->weight[i] : 1);
         if (v != v) continue;
-        s->sx[d * cap + k] += one * v;
-        s->sxx[d * cap + k] += one * v * v;
+        s->sx[d * cap + k] += w * v;
+        s->sxx[d * cap + k] += w * v * v;
+        s->mass[d * cap + k] += w;
         s->seen[(s->C + s->P + d) * cap + k] += one;
     }
     settle(s, k);
@@ -154,7 +158,7 @@ static inline void tell(S *s, I k, I i, int one)
 static inline double log_own(S *s, I k, I i)
 {
     const I cap = s->cap;
-    double product = 1, total = 0, q = 1, degree = 0, joint_left;
+    double product = 1, total = 0, q = 1, degree = 0, s_all = 1, joint_left;
     if (s->joint) {
         total = log_full(&s->normals, k, s->size[k], s->size[k], s->joint_x + i * s->joint, 1, 1, &joint_left);
         if (!(joint_left > 1e-4)) return NAN;
@@ -182,8 +186,11 @@ static inline double log_own(S *s, I k, I i)
     for (I d = 0; d < s->R; d++) {
         const I at = d * cap + k;
         const double v = s->x[i * s->R + d] - s->mean[at], n = s->seen[(s->C + s->P + d) * cap + k];
-        const double kappa = s->kappa0 + n, left = 1 - (kappa + 1) / (kappa - 1) * s->gain[at] * v * v;
+        const double w = s->weight ? s->weight[i] : 1, rest = s->kappa0 + s->mass[at] - w, kappa = s->kappa0 + n;
+        const double turn = s->weight ? w * (rest + w) / rest : (kappa + 1) / (kappa - 1);
+        const double left = 1 - turn * s->gain[at] * v * v;
         if (v != v) continue;
+        if (s->weight) s_all *= w * rest / (rest + w);
         if (!(left > 1e-4)) return NAN;
         if (d >= s->complete) {
             /* level counts the item's cell: of its own constants only the determinant stays */
@@ -194,7 +201,7 @@ static inline double log_own(S *s, I k, I i)
         degree = s->a0 + .5 * n - .5;
         if (d == 0) total += s->level[k] - s->complete * (s->log_c[(I)n] - s->log_c[(I)n - 1]);
     }
-    return total + log(product) + degree * log(q);
+    return total + log(product) + degree * log(q) + .5 * log(s_all);
 }
 
 static inline void scores(S *s, I i)
@@ -222,11 +229,20 @@ static inline void scores(S *s, I i)
         const double *restrict mean = s->mean + d * cap, *restrict gain = s->gain + d * cap;
         const double *restrict level = s->level + d * cap, *restrict degree = s->degree + d * cap;
         if (v != v) continue;
-        if (d >= s->complete)
+        if (s->weight) {
+            const double w = s->weight[i], *restrict mass = s->mass + d * cap;
+            for (I k = 0; k < m; k++) {
+                const double kappa = s->kappa0 + mass[k], turn = w * kappa / (kappa + w);
+                q[k] *= turn;
+                e[k] += level[k] + degree[k] * log(1 + turn * gain[k] * (v - mean[k]) * (v - mean[k]));
+            }
+        } else if (d >= s->complete)
             for (I k = 0; k < m; k++) e[k] += level[k] + degree[k] * log(1 + gain[k] * (v - mean[k]) * (v - mean[k]));
         else
             for (I k = 0; k < m; k++) q[k] *= 1 + gain[k] * (v - mean[k]) * (v - mean[k]);
     }
+    if (s->weight)
+        for (I k = 0; k < m; k++) e[k] += .5 * log(q[k]);
     if (s->complete)
         for (I k = 0; k < m; k++) e[k] += s->level[k] + s->degree[k] * log(q[k]);
 }
@@ -268,6 +284,7 @@ static inline void copy(S *s, I from, I to)
     COLUMN(s->P, sum, from, to)
     COLUMN(s->R, sx, from, to)
     COLUMN(s->R, sxx, from, to)
+    COLUMN(s->R, mass, from, to)
     if (s->joint && from < 0) clear_full(&s->normals, to);
     else if (s->joint) copy_full(&s->normals, from, to);
     settle(s, to);
@@ -289,7 +306,7 @@ void gibbs_gaps(S *s, I scans)
 /* Count everything afresh from z; called once. */
 void prepare(S *s)
 {
-    double **rows[] = {&s->sx, &s->sxx, &s->mean, &s->gain, &s->level, &s->degree};
+    double **rows[] = {&s->sx, &s->sxx, &s->mass, &s->mean, &s->gain, &s->level, &s->degree};
     s->stream = stream_at(s->rng);
     s->size = calloc(s->cap, 4);
     s->count = calloc(s->cap * s->levels + 1, 4);
@@ -298,7 +315,7 @@ void prepare(S *s)
     s->share = calloc(s->cap * s->levels + 1, 8);
     s->base = calloc(s->cap * s->P + 1, 8);
     s->slope = calloc(s->cap * s->P + 1, 8);
-    for (int t = 0; t < 6; t++) *rows[t] = calloc(s->cap * s->R + 1, 8);
+    for (int t = 0; t < 7; t++) *rows[t] = calloc(s->cap * s->R + 1, 8);
     s->own = calloc(s->cap * s->levels + 1, 8);
     s->own_is_stale = calloc(s->cap, 1);
     s->point = aligned_alloc(64, (s->points + 8) * 8);

@@ -326,30 +326,34 @@ def jointly_normal_rows() -> list[Row]:
         absent = np.random.default_rng(1).random(whole.values.shape) < 0.05
         return replace(whole, values=np.where(absent, np.nan, whole.values))
 
-    def table(separation: float, missing: float) -> Dataset:
-        types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
-        return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
-
     cases: list[tuple[str, str, Samplers, str, Callable[[], Dataset]]] = [
         ("Gaussian full, 5% missing, apart", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(5.0)),
         ("Gaussian full, 5% missing, overlap", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(0.5)),
-        ("mixed full, complete, apart", "mixed full", gibbs, "gibbs", lambda: table(4.0, 0.0)),
-        ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: table(4.0, 0.05)),
-        ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: table(1.0, 0.05)),
+        ("mixed full, complete, apart", "mixed full", gibbs, "gibbs", lambda: mixed_table(4.0, 0.0)),
+        ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(4.0, 0.05)),
+        ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: mixed_table(1.0, 0.05)),
     ]
     return [Row("h", title, "sweep", model, how, c, (), 2, data=data) for title, model, how, c, data in cases]
 
 
+def mixed_table(separation: float, missing: float) -> Dataset:
+    """A table of twelve columns, six of them real."""
+    types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
+    return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
+
+
 def refreshed_rows() -> list[Row]:
     """The rows i: a Gibbs sweep given what ``refresh`` has drawn, 10,000 rows, 10 true clusters: 20 counts whose rows
-    have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, and 25
-    columns of which ten tell the clusters apart."""
+    have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, tables of
+    12 columns, six of them real with these tails and 5% of all cells missing, and 25 columns of which ten tell the
+    clusters apart."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, str, str, Callable[[float], Dataset], float, float]] = [
         ("overdispersed counts", "overdispersed", "gibbs", generated.scattered_counts, 0.5, 5.0),
         ("ordinal columns", "mixed", "gibbs", generated.answers, 2.0, 0.5),
         ("Gaussian diag, tails=t", "gaussian diag t", "gibbs_diag", generated.points, 5.0, 0.5),
         ("Gaussian full, tails=t", "gaussian full t", "gibbs_full", generated.points, 5.0, 0.5),
+        ("mixed diag, tails=t, 5% missing", "mixed diag t", "gibbs", lambda far: mixed_table(far, 0.05), 4.0, 1.0),
         ("Gaussian, select", "gaussian diag select", "gibbs_diag", lambda far: generated.points(far, 10), 5.0, 0.8),
     ]
     return [
@@ -382,7 +386,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         kind = OfGaussian
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
-        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag")
+        tails = {"tails": "t"} if row.model.endswith(" t") else {}
+        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **tails)
         kind = OfMixed
     elif row.model in VECTOR_MODELS and row.data is not None:
         data = row.data()

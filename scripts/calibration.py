@@ -28,7 +28,7 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, simulate_scattered_shares
+from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, draw_tails, simulate_scattered_shares
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
@@ -151,6 +151,8 @@ class Drawn:
         Those that have a prior; b0 of each column.
     hidden : ndarray of float
         The missing cells, row after row; exposures, terms and tables of overdispersed rows.
+    tails : ndarray of float
+        With heavy tails the degrees of freedom and the weights of the rows, else empty.
     """
 
     dataset: Dataset
@@ -158,6 +160,7 @@ class Drawn:
     K: int
     hyperparameters: dict[str, Any]
     hidden: NDArray[np.float64]
+    tails: NDArray[np.float64]
 
 
 def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> Drawn:
@@ -178,7 +181,10 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) 
         model.set_prior_values({"components": drawn["components"]})
     labels, K = model.prior_labels(rng)
     before = deepcopy(rng)
-    dataset, hidden = _draw(rng, outline, fixed, labels), np.empty(0)
+    # at least the least weight that a chain visits
+    tails = np.maximum(draw_tails(rng, N + new), 2.0**-22) if options.get("tails") == "t" else np.empty(0)
+    dataset, hidden = _draw(rng, outline, fixed, labels, tails), np.empty(0)
+    drawn |= {"nu": tails[0]} if tails.size else {}
     if fixed.target.simulate is simulate_scattered_shares:
         # the first that was drawn of the data
         a = draw_pseudo_counts(before, np.zeros((K, setting.D)), np.zeros(K), fixed.options)
@@ -193,7 +199,7 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) 
         dataset = replace(dataset, values=values)
     if setting.is_sparse:
         dataset = replace(dataset, values=csr_array(dataset.values))
-    return Drawn(dataset, labels, K, drawn, hidden)
+    return Drawn(dataset, labels, K, drawn, hidden, tails[: 1 + N])
 
 
 def _draw_gamma(rng: Rng, name: str, prior: Gamma, options: Mapping[str, Any]) -> Any:
@@ -205,10 +211,12 @@ def _draw_gamma(rng: Rng, name: str, prior: Gamma, options: Mapping[str, Any]) -
     return (rng.gamma(prior.shape, 1.0 / prior.rate, n) * unit).tolist()
 
 
-def _draw(rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32]) -> Dataset:
+def _draw(
+    rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32], tails: Array | None = None
+) -> Dataset:
     """Parameters of clusters from their prior, then data of this form."""
-    dense = np.unique(labels, return_inverse=True)[1]
-    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, known=0)))
+    dense, held = np.unique(labels, return_inverse=True)[1], None if tails is None or not tails.size else tails
+    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, held, known=0)))
 
 
 def _seat_customers(rng: Rng, x: NDArray[Any], a: Array) -> Array:
@@ -266,9 +274,9 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
     scales = [value for name in ("b0", "kappa0") if name in drawn for value in np.atleast_1d(drawn[name])]
-    if scales or cells.size:
+    if scales or cells.size or drawn_data.tails.size:
         # the state holds them in addition to the partition
-        model.set_parameters([*scales, *cells])
+        model.set_parameters([*scales, *drawn_data.tails, *cells])
     draws: dict[str, NDArray[Any]] = {
         "K": rows["n_clusters"][first:],
         "largest": rows["largest"][first:, 0],

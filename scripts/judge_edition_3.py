@@ -3,13 +3,14 @@
 docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and the runs, from other seeds, that judge
 them again. Runs that are stored are not made again; none of them counts seconds.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only] [--runs-only]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
 """
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,13 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_o
 from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm import acceptance, networks, tables
 from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
-from splitmerge_cli.papers.claims import Claim, added, added_claims, published_claims
+from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
+from splitmerge_cli.papers.smag.confusion import States
 from splitmerge_cli.papers.supplement import keep_supplement
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
@@ -46,12 +48,20 @@ from splitmerge_cli.papers.verdicts import (
 )
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of, open_run
-from splitmerge_cli.runs.sweeps.sweep import expand, read_jobs, run_jobs
+from splitmerge_cli.runs.sweeps.sweep import expand, find_run, read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RULES = DOCS / "reproduction-edition-3.yaml"
 KEPT = DOCS / "reproduction"
 EDITION_2 = KEPT / "edition-2"
+
+
+Key = tuple[str, ...]
+
+
+def key_of(claim: Claim) -> Key:
+    """Figure, data, sampler and metric of a claim."""
+    return claim.id, claim.data, claim.sampler, claim.metric
 
 
 def judge_table3(runs: Sequence[Run]) -> list[Verdict]:
@@ -90,12 +100,23 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 
 
 def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
-    """Return the overrides of every run of the grids, each once."""
+    """Return the overrides for the runs of the grids, each once."""
     jobs = []
     for grid in grids:
         named = [f"{key}={value}" for key, value in grid.items() if key != "of"]
         jobs += [(f"experiment={grid['of']}", *job, out_override(out)) for job in expand(named)]
     return list(dict.fromkeys(jobs))
+
+
+def stored_runs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[Run]:
+    """Return the stored runs of the grids, without settings that lack a seed."""
+    jobs = list_jobs(grids, out)
+    specifications, _ = read_jobs(jobs)
+    by_setting: dict[tuple[str, ...], list[Run | None]] = {}
+    for job, specification in zip(jobs, specifications, strict=True):
+        setting = tuple(override for override in job if not override.startswith("seed="))
+        by_setting.setdefault(setting, []).append(find_run(specification))
+    return [run for runs in by_setting.values() if all(runs) for run in runs if run]
 
 
 def make_runs(grids: Sequence[Mapping[str, Any]], out: Path, workers: int) -> list[Run]:
@@ -107,7 +128,7 @@ def make_runs(grids: Sequence[Mapping[str, Any]], out: Path, workers: int) -> li
     return [open_run(outcome.path) for outcome in outcomes if outcome.path]
 
 
-def undecided(figure: str, patterns: Sequence[Mapping[str, str]], edition: int) -> pd.DataFrame:
+def list_undecided(figure: str, patterns: Sequence[Mapping[str, str]], edition: int) -> pd.DataFrame:
     """Return the counted verdicts of an edition that are undecided and match one of the patterns."""
     rows = read_claims(KEPT / f"edition-{edition}" / f"{figure}-claims.csv", "")
     rows = rows[rows["counted"] & (rows["verdict"] == UNDECIDED)]
@@ -122,7 +143,7 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     """Return the verdicts that replace those of an edition."""
     figure = entry["figure"]
     wanted = {
-        tuple(row) for row in undecided(figure, entry["claims"], edition)[["data", "sampler", "metric"]].to_numpy()
+        tuple(row) for row in list_undecided(figure, entry["claims"], edition)[["data", "sampler", "metric"]].to_numpy()
     }
     with replace_names(entry.get("patch", {})), use_style():
         verdicts = JUDGES[figure](runs)
@@ -130,6 +151,18 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     chosen = [v for v in verdicts if v.is_counted and (v.claim.data, v.claim.sampler, v.claim.metric) in wanted]
     # without a run the verdict of the edition stays
     return [v for v in chosen if v.n]
+
+
+def share_verdicts(figure: str, verdicts: Sequence[Verdict], known: Mapping[Key, Verdict]) -> list[Verdict]:
+    """Return a figure's verdicts; a claim that repeats a judged one (shared.csv), metric included, has its verdict."""
+    first_of = shared_numbers([figure])
+    shared = [
+        replace(known[first], claim=claim)
+        for claim in published_claims(figure)
+        if (first := first_of.get(key_of(claim), ())) in known and first[-1] == claim.metric
+    ]
+    keys = {key_of(v.claim) for v in shared}
+    return [*(v for v in verdicts if key_of(v.claim) not in keys), *shared]
 
 
 # claims of added.csv
@@ -196,7 +229,7 @@ def judge_variance(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 
 def compare_variances(x: np.ndarray, truth: np.ndarray, seed: int, bits: int = 10, tables: int = 10) -> float:
-    """Return the log of the variance of an estimated log likelihood from a random sample over that of equation 11.
+    """Return how much larger the log variance of an estimate is from a random sample than by equation 11.
 
     Each cluster's mean is a query; an item of the cluster is found if all bits of one table agree.
     """
@@ -250,6 +283,14 @@ def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
     return by_majority(claim, x, x > 0.5, "more than half of the proposals are merges", claim.reading, units=sets)
 
 
+def judge_mixtures(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Overlap of true and found mixtures of the groups, of split-merge and of Gibbs alone."""
+    states = States(runs)
+    ours, gibbs = (states.states_of("groups4", "one_cluster", method) for method in ("coin", "gibbs"))
+    gain = [ours[key].overlap - gibbs[key].overlap for key in ours]
+    return by_sign(claim, {"split-merge - Gibbs": gain}, claim.reading, units=[seed for seed, _ in ours])
+
+
 def judge_overlap(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     """Overlap of the first three topics, and of the last three."""
     table = pd.read_csv(EDITION_2 / "smag-fig2.csv")
@@ -284,6 +325,7 @@ ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
     "splits_first": judge_phases,
     "merges_later": judge_phases,
     "more_merges_than_splits_by_pair": judge_merges,
+    "groups_overlap_minus_gibbs": judge_mixtures,
     "first_topics_overlap_most": judge_overlap,
     "line_not_through_points": judge_residual,
 }
@@ -293,14 +335,14 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     """Return verdicts on the claims of a figure that were added after edition 2."""
     paper = paper_of(figure)
     assert paper is not None
-    sources = {tuple(row[:4]): row[-1] for row in added(paper).itertuples(index=False, name=None)}
+    sources = {tuple(row[:4]): row[-1] for row in added_rows(paper).itertuples(index=False, name=None)}
     verdicts = []
     for claim in added_claims(figure):
         source = sources[claim.id, claim.data, claim.sampler, claim.metric]
         if source.startswith("needs runs"):
-            verdicts.append(no_run(claim, source))
+            verdicts.append(no_run(claim, f"{source}; added after edition 2"))
         elif source.startswith("runs") and not runs:
-            verdicts.append(no_run(claim, "needs runs: those of edition 3"))
+            verdicts.append(no_run(claim, "needs runs: edition 3 names them; added after edition 2"))
         else:
             verdict = ADDED[claim.metric](claim, runs)
             verdicts.append(replace(verdict, reason=f"{verdict.reason}; added after edition 2, from {source}"))
@@ -312,7 +354,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
     parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--figure", action="append", help="these figures alone")
-    parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs say so")
+    parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
+    parser.add_argument("--stored", action="store_true", help="make no run; judge settings whose seeds are all stored")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
@@ -321,14 +364,18 @@ def main() -> None:
     with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
     if options.kept_only:
         again, more = {}, {}
+    known: dict[Key, Verdict] = {}
     for figure in options.figure or dict.fromkeys([*again, *with_added]):
-        runs = make_runs(again[figure]["runs"], options.out, options.workers) if figure in again else []
-        others = make_runs(more[figure], options.out, options.workers) if figure in more else []
+        get = stored_runs if options.stored else partial(make_runs, workers=options.workers)
+        runs = get(again[figure]["runs"], options.out) if figure in again else []
+        others = get(more[figure], options.out) if figure in more else []
         print(f"{figure}: {len(runs) + len(others)} runs", flush=True)
         if options.runs_only:
             continue
-        verdicts = judge_again(again[figure], listed["supplements"], runs) if figure in again else []
+        verdicts = judge_again(again[figure], listed["supplements"], runs) if runs else []
         verdicts = [replace(v, reason=f"{v.reason}; seeds of edition 3") for v in verdicts]
+        verdicts = share_verdicts(figure, verdicts, known)
+        known |= {key_of(v.claim): v for v in verdicts}
         verdicts += judge_added(figure, others or runs)
         keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES)
         for verdict in verdicts:

@@ -90,14 +90,13 @@ def _class(
 
 
 def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
-    """Write the page of claims that are not reproduced, by class, and of those that no number of units decides."""
+    """Write the page of claims that are not reproduced, and that are undecided, by class."""
     rows = classify(kept.values(), source)
     sizes = rows["class"].value_counts()
     text = (
         "# Claims that are not reproduced\n\nDoes another setting reproduce a claim that is not reproduced? The "
-        "verdict is that of the reading that\ncounts; the classes say what other readings, and other values of the "
-        "settings that a paper leaves\nopen, make of it. Other values were run on smaller designs than the kept "
-        "figures.\n\n"
+        "classes show verdicts under\nother readings, and under other values of the settings that a paper leaves open. "
+        "Other values were run\non smaller designs than the kept figures.\n\n"
     )
     text += parts.table(
         ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
@@ -118,7 +117,7 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    of = open_ones.apply(why_undecided, axis=1)
+    of = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], index=open_ones.index, dtype=object)
     text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
         ["class", "claims", "when"], [[name, int((of == name).sum()), words] for name, words in OPEN.items()]
     )

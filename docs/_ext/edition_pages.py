@@ -49,7 +49,7 @@ def page(
 
 
 def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
-    """What a supplement judges, under which rules, and from how many runs."""
+    """Describe a supplement: its claims, rules and runs."""
     figures = index["figures"]
     n_claims = sum(len(figure["judged"]) for figure in figures.values())
     commits = sorted({str(rules["commit"] or "edited")[:DIGITS] for rules in index["rules"].values()})

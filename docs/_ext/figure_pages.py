@@ -81,9 +81,15 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         ".csv.gz": "numbers, packed",
     }
     links = []
-    for name in said["files"]:
+    files = dict.fromkeys(said["files"], folder)
+    if kept.claims_folder != kept.folder:
+        # a supplement has claims and units alone
+        again = sorted(file.name for file in kept.claims_folder.glob(f"{figure.id}-*"))
+        files = {name: folder for name in files if not name.startswith(f"{figure.id}-")}
+        files |= dict.fromkeys(again, f"{parts.FOLDER}/{kept.claims_folder.name}")
+    for name, place in files.items():
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
-        links.append(f"[{label}](../{folder}/{name})")
+        links.append(f"[{label}](../{place}/{name})")
     rows = said["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
@@ -114,12 +120,11 @@ def _command_section(said: Mapping[str, Any]) -> str:
 
 
 def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
-    """The experiment's file, folded."""
+    """The experiment's file, to download."""
     name = f"experiment/{figure.id}.yaml"
     for file in (of.folder / name, source.parent / "conf" / name):
         if file.is_file():
-            content = file.read_text(encoding="utf-8").rstrip()
-            return f"\n<details>\n<summary>Configuration: {name}</summary>\n{parts.code(content, 'yaml')}\n</details>\n"
+            return f"\nConfiguration: {parts.download(file, name)}\n"
     return ""
 
 

@@ -1,7 +1,10 @@
 """Parts that pages of the reproduction share: cells, tables, bars of verdicts, in Markdown with some HTML."""
 
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,6 +15,8 @@ from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 FOLDER = "reproduction"
+PAGES = Path(__file__).resolve().parents[1] / "_generated"
+"""Folder of the generated pages."""
 CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "untestable"}
 """Classes of site.css, by verdict."""
 NOT_KEPT = "not kept yet"
@@ -21,6 +26,8 @@ html_theme.sidebar_secondary.remove: true
 """
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
+DIFFERENCE = re.compile(r"^ours - published = [^;]*; ")
+"""Beginning of a reason that repeats two columns of the table."""
 
 
 def place_of(figure: LatestFigure) -> str:
@@ -54,6 +61,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: Iterable[i
 def label_cell(name: str, text: str) -> str:
     """A cell with the name of its column, which a phone shows: there a row is a block."""
     return f'<span class="label">{name}</span> {text}' if text else ""
+
+
+def download(file: Path, name: str) -> str:
+    """Link to a copied file of the repository, from a generated page."""
+    return f"{{download}}`{name} <{os.path.relpath(file, PAGES)}>`"
 
 
 def code(text: str, language: str = "sh") -> str:
@@ -147,7 +159,7 @@ def _claim(r: Any, reading: str, link: bool) -> str:
     if reading:
         lines.append(f'<span class="soft">read as: {cell(reading)}</span>')
     if r.reason and not link:
-        lines.append(f'<span class="soft">{cell(r.reason)}</span>')
+        lines.append(f'<span class="soft">{cell(DIFFERENCE.sub("", str(r.reason)))}</span>')
     return "<br>".join(lines)
 
 

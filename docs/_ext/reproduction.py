@@ -129,7 +129,10 @@ def _figure_list(comparison: Comparison, titles: Mapping[str, str]) -> str:
 
 def _count_text(counts: Counts, papers: str = "It") -> str:
     """How many claims and figures there are, and how many of the figures are kept, in words."""
-    said = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims with {counts.figures}"
+    said = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims"
+    if counts.rows != counts.claims:
+        said += f" ({counts.rows_text})"
+    said += f" with {counts.figures}"
     if counts.kept == counts.figures:
         return f"{said} figures and tables, all of which\nare kept here."
     return f"{said} figures and tables, of which\n{counts.kept} are kept here."

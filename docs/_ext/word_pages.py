@@ -95,16 +95,11 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
         if values := sensitivity.table(paper.key, measured):
             text += f"\n### {paper.name}: verdicts under other settings\n\n{SENSITIVITY}{values}"
-        readings = []
-        for row in tables.readings(paper).to_dict("records"):
-            where = ", ".join(row[key] for key in tables.PATTERNS if row[key])
-            rule = " ".join(filter(None, (row["rule"], row["tolerance"])))
-            readings.append([where, row["statistic"], row["reading"], rule, row["because"]])
         text += (
-            f"\n### {paper.name}: readings of the claims\n\n`*` stands for any name. The first row that fits a claim "
-            "is the claim's own; the\n[rules](../figures.md#how-a-claim-is-judged) are explained with the figures.\n"
+            f"\n### {paper.name}: readings of the claims\n\nHow each claim is measured and judged, and why: "
+            f"{parts.download(paper.folder / 'readings.csv', 'readings.csv')}. `*` stands for any name. The first\n"
+            "row that fits a claim is the claim's own. [Figures](../figures.md#how-a-claim-is-judged) has the rules.\n"
         )
-        text += _table(["claims", "measured", "reading", "rule, tolerance", "because"], readings)
     return text
 
 

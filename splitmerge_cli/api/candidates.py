@@ -46,6 +46,8 @@ BEHIND = 4.0
 """A candidate so many standard errors behind the best is dropped after the first fit."""
 CHANGE = 3.0
 """Standard errors by which a longer fit changes a difference at most: what needs more is not fitted again."""
+ALIKE = 0.003
+"""A harder candidate behind by less, in nats a row, is not fitted again: it does not matter which one is taken."""
 FEW_DRAWS = 0.1
 """Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
 DOUBTED = 1.5
@@ -194,7 +196,7 @@ def compare(
         for name in list(remaining):
             if _is_behind(density_by_name[ahead] - density_by_name[name], far):
                 fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
-            elif name in harder and _is_behind(density_by_name[taken] - density_by_name[name], CHANGE - errors):
+            elif name in harder and _is_settled(density_by_name[taken] - density_by_name[name], errors):
                 fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}, which is simpler")
             else:
                 continue
@@ -223,6 +225,11 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
     """Whether the mean difference from the best exceeds so many standard errors."""
     mean, error = _difference(by_row)
     return mean > errors * error
+
+
+def _is_settled(by_row: NDArray[np.float64], errors: float) -> bool:
+    """Check that a longer fit can hardly put a harder candidate so many standard errors ahead, or by little only."""
+    return _is_behind(by_row, CHANGE - errors) or 0.0 <= by_row.mean() < ALIKE
 
 
 def rank(
@@ -369,7 +376,7 @@ def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> i
 
 
 def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
-    """Count the operations, roughly, of a scan of the rows of a fit."""
+    """Estimate the operations of one scan."""
     D, columns = count_reals(dataset), dataset.values.shape[1]
     each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
     is_overdispersed = options["name"] in of_given_totals()[1:]

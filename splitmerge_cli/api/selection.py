@@ -97,7 +97,7 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     scales = {} if issparse(dataset.values) else SCALES
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    tails = {"tails": AUTO} if scales and not has_steps(dataset) else {}
+    tails = {"tails": AUTO} if scales and (model == MIXED or not has_steps(dataset)) else {}
     return {"covariance": AUTO} | tails | scales
 
 

@@ -74,6 +74,7 @@ def sample_by(sampler: Any, seed: int) -> Sample:
 
         def sample(dataset: Dataset) -> ShortFit:
             held, of_data = held_keys(dataset, str(model["name"]), None, {})
+            assert held is not None
             known = repr(sorted(model.items())), of_data["data.sha256"]
             if (run := begun.get(known)) is None:
                 started = choose_start(spec.with_(of_data), lambda said: None)

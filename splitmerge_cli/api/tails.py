@@ -5,16 +5,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
 
-from splitmerge_cli.api.candidates import Candidates, Fits, compare, find_problem, rank
+from splitmerge_cli.api.candidates import MIXED, Candidates, Fits, compare, find_problem, rank
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.support import has_steps
 
 TAILS = ("normal", "t")
 """The simpler first."""
-ALLOWED = "t takes no power, no columns in coarse steps, and gaps with covariance=diag alone"
 
 
 def compare_tails(
@@ -36,16 +34,21 @@ def compare_tails(
     add clusters.
     """
     compared: Candidates = {}
-    is_coarse = model.values.get("resolution") == "auto" and not issparse(dataset.values) and has_steps(dataset)
-    if dataset.N > 1 and not is_coarse and not find_problem(model, dataset, tails="t", **(later or {})):
+    by_cell = model.name == MIXED and model.values.get("covariance") == "diag"
+    problem = find_problem(model, dataset, tails="t", **(later or {})) if dataset.N > 1 else "one row"
+    if model.values.get("resolution") == "auto" and not by_cell and not problem and has_steps(dataset):
+        problem = "columns are recorded in coarse steps"
+    if not problem:
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    return rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
+    table = rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
+    table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
+    return table
 
 
 def format_tails(table: pd.DataFrame) -> str:
     """Describe the chosen tails, and how far the others are ahead or behind."""
     chosen, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
     if np.isnan(behind):
-        return f"model.tails=auto: {chosen} ({ALLOWED})"
+        return f"model.tails=auto: {chosen}, since t is not possible: {table.attrs['problem']}"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
     return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"

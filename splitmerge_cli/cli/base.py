@@ -107,6 +107,9 @@ def explain_errors(command: _F) -> _F:
                 answer = _answer(error)
                 if answer is None:
                     raise
+                if getattr(error, "dataset", None) is not None:
+                    _show_undecided(error)
+                    raise typer.Exit(2) from None
                 if hasattr(error, "overrides"):
                     _show_rejected(error, command.__name__, kwargs.get("overrides") or [])
                     raise typer.Exit(2) from None
@@ -189,6 +192,26 @@ def fail(message: str, status: int) -> NoReturn:
         # a full disk: what is left in the buffer would fail again at the end of the process
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(status)
+
+
+def _show_undecided(error: Any) -> None:
+    """Print the table that an `UndecidedModel` has, its notes, and the commands that cluster it."""
+    from splitmerge_cli.cli.columns import LISTED, table_lines
+    from splitmerge_cli.data.tables.notes import ROUTINE
+
+    dataset = error.dataset
+    path, *_ = str(error).partition(": ")
+    complain(f"{path}: {dataset.N:,} rows, {len(dataset.types)} columns, no model")
+    lines = list(table_lines(dataset.original))
+    hidden = len(lines) - 1 - LISTED
+    for line in (*lines[: 1 + LISTED], *([f"  and {hidden:,} more: smcmc columns FILE"] if hidden > 0 else [])):
+        typer.echo(line, err=True)
+    for line in dataset.notes:
+        if not any(part in line for part in ROUTINE):
+            note(line.removeprefix(f"{path}: "))
+    typer.echo("each of these clusters it:", err=True)
+    for number, command in enumerate(error.commands):
+        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {command}"), err=True)
 
 
 def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ def diagnose(
                     shown.print(line, highlight=False, markup=False)
                 for line in summaries.interval_lines(one) if one.is_done else ():
                     shown.print(line, highlight=False, markup=False)
-                if one.is_done and (scores := summaries.score_line(one.summary)):
+                if one.is_done and (scores := summaries.score_line(one)):
                     shown.print(scores, highlight=False, markup=False)
                 if specification_of(one).is_adaptive:
                     shown.print(_LEARNT, highlight=False)

@@ -1,5 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -92,6 +93,8 @@ _WIDE = 30
 
 208 rows of 60 columns make 164 iterations in 31 processor seconds; their principal components end within 13.
 """
+_MISSING = re.compile(": missing cells: [^;]*$")
+"""A note that says no more than the list of columns."""
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -123,10 +126,13 @@ def run(
 
     printed: set[str] = set()
 
+    spec = specify(overrides, config_dir, leave_to_data=True)
+
     def tell(dataset: "Dataset") -> None:
+        _tell_columns(printed, dataset, spec.data.values.get("path"))
         _tell_notes(printed, dataset.notes, [column.type for column in dataset.types or ()])
 
-    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), tell)
+    spec, chosen = settle_run(spec, tell)
     # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
         _tell_notes(printed, done.summary.get("notes", []))
@@ -138,6 +144,8 @@ def run(
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
             note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
+        if spec.automatic:
+            typer.echo(terminal.fold(spec.automatic), err=True)
         try:
             done = runs.make(plan)
         except runs.Interrupted as error:
@@ -148,11 +156,22 @@ def run(
             for line in lines_so_far(plan, closing.MOST_CLUSTERS):
                 typer.echo(terminal.fold(line), err=True)
             raise
-        # not before: what is rejected, or interrupted, has one message
-        if spec.automatic:
-            note(spec.automatic)
     closing.say(done, spec)
     typer.echo(done.path)
+
+
+def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> None:
+    """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
+    if not dataset.types or path is None or path in printed:
+        return
+    from splitmerge_cli.cli.columns import LISTED, table_lines
+
+    if len(dataset.types) > LISTED:
+        return
+    typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
+    for line in table_lines(dataset.original):
+        typer.echo(line, err=True)
+    printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
 
 def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:
@@ -161,10 +180,12 @@ def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = 
         path, is_on_types, _ = line.partition(READ_AS)
         # the bracket names other ways to read a column, which depend on the model
         subject = path if is_on_types else line.rpartition(" (")[0] or line
-        if subject not in printed and (types or not is_on_types):
+        if not {subject, line} & printed and (types or not is_on_types):
             printed.add(subject)
             counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
-            note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else line)
+            shown = f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else line
+            # where the columns are listed their heading names the file
+            note(shown.partition(": ")[2] if shown.partition(": ")[0] in printed else shown)
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:

@@ -142,6 +142,8 @@ cdef class DenseGaussian(Normal):
     """Its word of the option `covariance`."""
     READS_GAPS = False
     """Whether cells may be missing."""
+    WEIGHS_STEPS = False
+    """Whether rows with weights may be recorded to a resolution."""
     OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT)
 
     def __init__(self, x, known=None, **options):
@@ -163,7 +165,8 @@ cdef class DenseGaussian(Normal):
         if given["tails"] == "t":
             for problem, expected in (
                     (zeta != 1.0 and f"model.power={zeta:g}", "model.power=1"),
-                    (data.coarse and "a column has a resolution", "model.resolution=none"),
+                    (data.coarse and not self.WEIGHS_STEPS and f"model.covariance={self.SHAPE} and a column has a "
+                     "resolution", "model.resolution=none"),
                     (data.gaps and f"model.covariance={self.SHAPE} and a real cell is missing",
                      "model.covariance=diag, a table without missing cells"),
                     (isinstance(x, Rows) and "the rows are in shards", "rows in one place")):
@@ -707,7 +710,7 @@ cdef class DenseGaussian(Normal):
         return self.D
 
     cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
-        """What the units of a row's cells take off its log density."""
+        """The logs of units to subtract from the log density of row i."""
         return self.log_units
 
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):

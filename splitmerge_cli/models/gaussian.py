@@ -110,6 +110,7 @@ class Gaussian(Normal):
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, resolution": {"options": _FIXED | {"resolution": 0.5}},
         "full, gaps": {"options": _FIXED | {"covariance": "full"}, "gaps": 0.15},
+        "full, tails": {"options": _FIXED | {"covariance": "full", "tails": "t"}},
         "diag, sparse": {"options": _FIXED | {"covariance": "diag", "resolution": "none"}, "is_sparse": True},
     }
 

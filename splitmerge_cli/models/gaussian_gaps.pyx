@@ -1,12 +1,14 @@
-"""Rows of independent normal columns with weights, any of whose cells may be missing: ``model.tails=t`` with
-covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``row_weights.pyx``.
+"""Rows of independent normal columns with weights, any of whose cells may be missing, or recorded to a resolution:
+``model.tails=t`` with covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``row_weights.pyx``.
 
-A missing cell has no factor. Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus
-kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
+A missing cell has no factor. A cell that is recorded to a resolution adds w times the column's grain to the squares.
+Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus kappa_n = kappa0 + W_d,
+a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
 
-    log p(x_i | .) = sum over its cells of  level_d + log(s_d) / 2 + degree_d log(1 + s_d (x - m_n)^2 / (2 b_n))
+    log p(x_i | .) = sum over its cells of
+                         level_d + log(s_d) / 2 + degree_d log(1 + (s_d (x - m_n)^2 + w_i grain_d) / (2 b_n))
 
-Cost: a row against K clusters O(D K), two logarithms a cell; a change of a cluster O(D).
+Cost: a row against K clusters O(D K), a logarithm a cell; a change of a cluster O(D).
 """
 cimport cython
 from libc.math cimport M_PI, ldexp, lgamma, log, sqrt
@@ -51,36 +53,41 @@ cdef extern from *:
             to[t] = a[t] + b[t];
     }
 
-    static inline void score_cells(const double *block, const double *x, ptrdiff_t D, double kappa0, double w,
-                                   double *power)
+    static inline void score_cells(const double *block, const double *x, const double *grain, ptrdiff_t D,
+                                   double kappa0, double w, double *power)
     {
         EACH_LANE(h) {
             const double *row = block + h;
-            lanes total = {0};
+            lanes total = {0}, product = (lanes){0} + 1.0;
             for (ptrdiff_t d = 0; d < D; d++, row += 40) {
                 if (x[d] != x[d])
                     continue;
                 const lanes kappa = kappa0 + LANES_AT(row + 32), s = w * kappa / (kappa + w), e = x[d] - LANES_AT(row);
-                total += LANES_AT(row + 16) + 0.5 * lanes_log(s)
-                         + LANES_AT(row + 24) * lanes_log(1.0 + s * LANES_AT(row + 8) * e * e);
+                product *= s;
+                /* four factors, however light a row far away is, do not leave the range of a double */
+                if (d % 4 == 3)
+                    total += 0.5 * lanes_log(product), product = (lanes){0} + 1.0;
+                total += LANES_AT(row + 16)
+                         + LANES_AT(row + 24) * lanes_log(1.0 + LANES_AT(row + 8) * (s * e * e + w * grain[d]));
             }
-            LANES_TO(power + h) = total;
+            LANES_TO(power + h) = total + 0.5 * lanes_log(product);
         }
     }
     """
     void count_cell(whole *column, int sign) noexcept nogil
     double number_at(const whole *column, Py_ssize_t t) noexcept nogil
     void absorb_columns(whole *to, const whole *a, const whole *b, Py_ssize_t width) noexcept nogil
-    void score_cells(const double *block, const double *x, Py_ssize_t D, double kappa0, double w,
+    void score_cells(const double *block, const double *x, const double *grain, Py_ssize_t D, double kappa0, double w,
                      double *power) noexcept nogil
 
 
 @cython.final
 cdef class GappedGaussian(DenseGaussian):
-    """Mixture of normal distributions of rows with weights, a variance per column; NaN where a cell is missing."""
+    """Mixture of normal rows that have weights, a variance per column; NaN where a cell is missing."""
 
     SHAPE = "diag"
     READS_GAPS = True
+    WEIGHS_STEPS = True
 
     cdef double[::1] log_unit           # [D] logs of the columns' units
 
@@ -120,7 +127,7 @@ cdef class GappedGaussian(DenseGaussian):
         """m_n and b_n of a column in a cluster; returns kappa_n."""
         cdef double weight = moments_weighted(column, 1, 1, False, self.work, mean, scatter)
         cdef double kappa = self.kappa0 + weight, off = mean[0] - self.m0[d]
-        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + self.kappa0 * weight / kappa * off * off)
+        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * weight / kappa * off * off)
         mean[0] = self.m0[d] + weight * off / kappa
         return kappa
 
@@ -193,7 +200,7 @@ cdef class GappedGaussian(DenseGaussian):
             for d in range(self.D):
                 if x[d] == x[d]:
                     off = x[d] - mean[d]
-                    total += precision[d] * off * off
+                    total += precision[d] * (off * off + self.grain[d])
             self.weights.distance[i] = total
             i = self.after[i]
 
@@ -215,9 +222,9 @@ cdef class GappedGaussian(DenseGaussian):
     # -- probabilities
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         cdef Py_ssize_t d, n
-        cdef double rest, q, e
+        cdef double rest, q, e, product = 1.0
         cdef const double *row
-        score_cells(self.at + block * self.rows, x, self.D, self.kappa0, w, self.power + block)
+        score_cells(self.at + block * self.rows, x, self.grain, self.D, self.kappa0, w, self.power + block)
         if own < 0:
             return
         self.power[own], self.left[own] = 0.0, 1.0
@@ -227,11 +234,15 @@ cdef class GappedGaussian(DenseGaussian):
                 n = self.cells(self.column(self.squares_of(own), d))
                 rest = self.kappa0 + (row[8 * WEIGHT] - w)
                 e = x[d] - row[0]
-                q = 1.0 - w * (rest + w) / rest * row[8 * GAIN] * e * e
+                q = 1.0 - row[8 * GAIN] * w * ((rest + w) / rest * e * e + self.grain[d])
                 self.left[own] = min(self.left[own], q)
-                self.power[own] += (row[8 * LEVEL] - self.log_c[n] + self.log_c[n - 1]
-                                    + 0.5 * log(w * rest / (rest + w)) + self.a_n(n - 1) * log(q))
+                product *= w * rest / (rest + w)
+                if d % 4 == 3:
+                    self.power[own] += 0.5 * log(product)
+                    product = 1.0
+                self.power[own] += row[8 * LEVEL] - self.log_c[n] + self.log_c[n - 1] + self.a_n(n - 1) * log(q)
             row += 8 * ROWS
+        self.power[own] += 0.5 * log(product)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return self.log_lik_of_columns(self.squares_of(k))

@@ -131,6 +131,7 @@ cdef class Mixed(Table):
         "full": {"options": _FIXED | {"covariance": "full"}},
         "diag, gaps": {"options": _FIXED, "gaps": 0.15},
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
+        "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
     }
     OPTIONS = (
         *priors.OPTIONS,
@@ -212,7 +213,10 @@ cdef class Mixed(Table):
         cdef DenseGaussian joint
         if not reals.values.shape[1]:
             raise ValueError("model.tails=t: the table has no real column; expected model.tails=normal")
-        shape = FullGaussian if is_full else GappedGaussian if np.isnan(reals.values).any() else DiagonalGaussian
+        shape = FullGaussian
+        if not is_full:
+            by_cell = np.isnan(reals.values).any() or given["resolution"] != "none" and np.any(given["resolution"])
+            shape = GappedGaussian if by_cell else DiagonalGaussian
         joint = shape(reals.values, known, **{
             key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power", "tails")})
         self._hold(reals)
@@ -254,7 +258,7 @@ cdef class Mixed(Table):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
         cls._require(data)
         freeze(data.values)
-        return cls.build(data.values, data.types, None, settle_resolution(data, params))
+        return cls.build(data.values, data.types, None, settle_resolution(data, params, by_cell=True))
 
     @classmethod
     def build(cls, values, types, known, params):
@@ -273,7 +277,7 @@ cdef class Mixed(Table):
 
     @classmethod
     def with_defaults_of(cls, data, **params):
-        params = settle_resolution(data, params)
+        params = settle_resolution(data, params, by_cell=True)
         given = read_options("model", cls.OPTIONS, params)
         kinds, levels = types_of(data.values, data.types)
         columns = [column[~np.isnan(column)] for column in data.values.T]

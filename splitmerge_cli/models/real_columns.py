@@ -60,15 +60,17 @@ def find_resolution(column: ArrayLike) -> float:
     return float(step if 2 * is_on_grid.sum() >= len(cells) else np.diff(values).min())
 
 
-def settle_resolution(data: Any, params: dict[str, Any]) -> dict[str, Any]:
+def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) -> dict[str, Any]:
     """Return a model's options with the resolution that the data ask for.
 
     ``auto``, the default, is ``none`` for data that are not a table of the user's own. A model of an array has none
-    unless it is asked for; so has one with the tails of Student's t.
+    unless it is asked for; so has one with the tails of Student's t, except where these are `by_cell`: independent
+    columns of a `Mixed`.
     """
     if params.get("resolution", "auto") != "auto":
         return params
-    if not data.is_recorded or params.get("tails") == "t":
+    has_none = params.get("tails") == "t" and not (by_cell and params.get("covariance", "diag") == "diag")
+    if not data.is_recorded or has_none:
         return params | {"resolution": "none"}
     if data.scales is None:
         return params | {"resolution": "auto"}

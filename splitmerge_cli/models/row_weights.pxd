@@ -20,6 +20,7 @@ cdef class RowWeights:
     cdef double *distance               # [N, padded] squared distance of a row from its cluster, by drawn parameters
     cdef Py_ssize_t D                   # columns
     cdef double *cells                  # [N, padded] columns that a row has; NULL: all have D
+    cdef double *having                 # [D + 1] data rows that have so many columns
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil
     cdef int set_cells(self, cells) except -1

@@ -92,24 +92,27 @@ cdef class RowWeights:
         free(self.weight)
         free(self.distance)
         free(self.cells)
+        free(self.having)
 
     cdef int set_cells(self, cells) except -1:
         """Take how many columns each row has: ndarray, shape (N,)."""
         cdef Py_ssize_t i
-        self.cells = doubles(len(cells) + 7)
+        self.cells, self.having = doubles(len(cells) + 7), doubles(self.D + 1)
         for i in range(len(cells)):
             self.cells[i] = cells[i]
+            if i < self.n:
+                self.having[<Py_ssize_t> cells[i]] += 1.0
         return 0
 
     cdef double log_odds(self, double nu) noexcept nogil:
         """log p(nu | squared distances of all rows), up to a constant."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t m
         cdef double total = 0.0
         if self.cells == NULL:
             return (self.n * (lgamma(0.5 * (nu + self.D)) - lgamma(0.5 * nu) - 0.5 * self.D * log(nu))
                     - 0.5 * (nu + self.D) * sum_log_tails(self.distance, (self.n + 7) & ~7, nu))
-        for i in range(self.n):
-            total += lgamma(0.5 * (nu + self.cells[i])) - lgamma(0.5 * nu) - 0.5 * self.cells[i] * log(nu)
+        for m in range(self.D + 1):
+            total += self.having[m] * (lgamma(0.5 * (nu + m)) - lgamma(0.5 * nu) - 0.5 * m * log(nu))
         return total - 0.5 * sum_weighed_tails(self.distance, self.cells, (self.n + 7) & ~7, nu)
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil:

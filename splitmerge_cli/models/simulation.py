@@ -222,8 +222,7 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     b0, kappa0, cells = _read_scales(given, D)
     weights, spread = np.ones((len(given.evidence), 1)), np.ones((len(given.z), 1))
     if of.get("tails") == "t":
-        nu, weights, cells = _draw_weights(rng, given, cells)
-        spread = np.sqrt(0.5 * nu / rng.gamma(0.5 * nu, 1.0, spread.shape))
+        weights, spread, cells = _draw_weights(rng, given, cells)
     # of one column all are one model, whose missing cells no state holds
     covariance = of["covariance"] if D > 1 or len(cells) else "diag"
     if covariance == "full" and len(given.evidence):
@@ -290,14 +289,24 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
     return b0, kappa0, rest
 
 
-def _draw_weights(rng: Rng, given: Given, state: Array) -> tuple[float, Array, Array]:
-    """Degrees of freedom, weights of the known rows ``[n, 1]`` and what else a state holds; drawn without a state."""
-    n = len(given.evidence)
-    if not n and given.parameters is None:
-        return float(rng.choice(DEGREES)), np.ones((0, 1)), state
+def draw_tails(rng: Rng, n: int) -> Array:
+    """Degrees of freedom and weights of n rows from their prior."""
+    nu = float(rng.choice(DEGREES))
+    return np.append(nu, rng.gamma(0.5 * nu, 2.0 / nu, n))
+
+
+def _draw_weights(rng: Rng, given: Given, state: Array) -> tuple[Array, Array, Array]:
+    """Weights of the known rows ``[n, 1]``, standard deviations of the rows that are drawn, and what else a state
+    holds. Given no rows, a state has the weights of those that are drawn, or they come from their prior."""
+    n, N = len(given.evidence), len(given.labels)
+    if not n:
+        weights = (draw_tails(rng, N) if given.parameters is None else state)[1 : 1 + N]
+        return np.ones((0, 1)), 1.0 / np.sqrt(weights[slice(None) if given.rows is None else given.rows, None]), state
     if len(state) < 1 + n:
         raise ValueError("trace.partitions: the partitions were recorded without the weights of rows")
-    return float(state[0]), state[1 : 1 + n, None], state[1 + n :]
+    half = 0.5 * float(state[0])
+    spread = np.sqrt(half / rng.gamma(half, 1.0, (len(given.z), 1)))
+    return state[1 : 1 + n, None], spread, state[1 + n :]
 
 
 def _fill(x: Any, cells: Array, known: int) -> Any:

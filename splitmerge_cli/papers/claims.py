@@ -101,7 +101,7 @@ def added_claims(figure: str) -> list[Claim]:
     A figure's own code does not judge them: a supplement does (`splitmerge_cli.papers.supplement`).
     """
     paper = paper_of(figure)
-    rows = added(paper) if paper is not None else pd.DataFrame()
+    rows = added_rows(paper) if paper is not None else pd.DataFrame()
     return [
         Claim(
             **{
@@ -115,7 +115,7 @@ def added_claims(figure: str) -> list[Claim]:
     ]
 
 
-def added(paper: Paper) -> pd.DataFrame:
+def added_rows(paper: Paper) -> pd.DataFrame:
     """The rows of a paper's ``added.csv`` (`ADDED`, of str): when each was added, and what judges it."""
     return _read(paper.folder / "added.csv", ADDED, keep_default_na=False, dtype=str)
 

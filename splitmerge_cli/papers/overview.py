@@ -24,6 +24,8 @@ class Counts:
     ----------
     claims : int
         Published claims; of several figures those that share one number as one.
+    rows : int
+        Rows of claims: those that share a number one by one.
     figures : int
         Figures and tables.
     kept : int
@@ -35,10 +37,17 @@ class Counts:
     """
 
     claims: int
+    rows: int
     figures: int
     kept: int
     verdicts: Mapping[str, int]
     wrong: float
+
+    @property
+    def rows_text(self) -> str:
+        """str: how many rows there are, and how many of them share a number with another."""
+        shared = self.rows - self.claims
+        return f"{self.rows} rows" + (f"; {shared} share a number" if shared else "")
 
     @property
     def n_absent(self) -> int:
@@ -74,8 +83,10 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
     whole = pd.concat(frames) if frames else pd.DataFrame()
     once = count_once(whole) if len(ids) > 1 and frames else whole
     found = counts([once] if frames else [], once=False)
+    rows = sum(_n_claims(name, kept.get(name)) for name in ids)
     return Counts(
-        claims=sum(_n_claims(name, kept.get(name)) for name in ids) - (len(whole) - len(once)),
+        claims=rows - (len(whole) - len(once)),
+        rows=rows,
         figures=len(ids),
         kept=len(frames),
         verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
@@ -84,7 +95,7 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
 
 
 def _n_claims(name: str, kept: pd.DataFrame | None) -> int:
-    """Number of claims of a figure; claims that were added later count once they are judged."""
+    """Count a figure's claims; claims that were added later count once they are judged."""
     return max(len(published_claims(name)), 0 if kept is None else int(kept["counted"].sum()))
 
 

@@ -1,4 +1,4 @@
-"""Supplements: an edition whose verdicts stand in place of some of an earlier edition, or come on top.
+"""Supplements: editions that judge single claims, again or for the first time.
 
 A folder ``edition-N`` whose index has ``supplements: M`` judges single claims: claims of edition M again, from more
 units, and claims that were added later (``added.csv`` of a paper's folder). It has whole tables of claims and units:

@@ -149,7 +149,9 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
-        if spec.init == search.SEARCH:  # the lines on the modes are the answer
+        # the lines on the modes, or on the topics that all chains have, are the answer
+        is_large = spec.init == stages.STAGES and lie_apart(judged.rhat)
+        if spec.init == search.SEARCH or is_large or spec.model.kind.has_topics:
             return None
         return "longer chains:", _prolong(run, spec, 4)
     why, changed = other
@@ -190,7 +192,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         if "kmax" in model or model.get("conjugate") is False:
             return "other starts, of one cluster, of single items, or from the prior", {"init": MIXTURE}
         return "another start, item by item", {"init": "sequential"}
-    if spec.schedule.moves < MOVES:
+    # more moves leave large tables and topics in the modes that their starts found
+    if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not spec.model.kind.has_topics:
         return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
     return None
 

@@ -31,7 +31,7 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
     for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
         print(fold(line), file=sys.stderr, flush=True)
-    if scores := summaries.score_line(run.summary):
+    if scores := summaries.score_line(run):
         print(fold(scores), file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
@@ -75,8 +75,9 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     elif judged.converged is False:
         yield (
             f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters shown are the single best state, not "
-            f"an estimate over all chains; smcmc diagnose --all {shell_word(str(run.path))} shows every quantity"
+            "an estimate over all chains"
         )
+        yield f"every quantity: smcmc diagnose --all {shell_word(str(run.path))}"
         if modes := run.summary.get("modes"):
             yield from advice.describe_modes(modes)
     elif judged.rhat is None:

@@ -149,7 +149,7 @@ def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
     for chain in chains:
         if difference := chain.find_other_columns():
             raise ConfigError(
-                f"{plan.path}: another version of smcmc began this run, and this version cannot continue it: "
+                f"{plan.path}: another version of the program began this run, and this version cannot continue it: "
                 f"{difference}; expected resume=false, which starts it again, or the other version"
             )
 

@@ -32,8 +32,9 @@ class ShortRun:
         self._groups = [_Group(plan, one) for one in ([numbers] if plan.spec.is_adaptive else [[n] for n in numbers])]
 
     def sample_states(self, iterations: int) -> list[State]:
-        """Return the recorded states of the second halves of chains of so many iterations, chain by chain: those that a
-        stored run of this length has.
+        """Advance the chains to so many iterations, and return the states that a stored run of this length has.
+
+        They are the recorded states of the second halves, chain by chain.
 
         Raises
         ------
@@ -80,7 +81,7 @@ class _Group:
                     states.extend(_states_of(chain, rows))
 
     def late_states(self, iterations: int) -> Iterator[State]:
-        """States of the second halves of chains of so many iterations."""
+        """Recorded states between half of so many iterations and their end."""
         for states in self._states:
             yield from (state for at, state in states if iterations / 2 < at <= iterations)
 

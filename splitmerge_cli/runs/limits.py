@@ -16,10 +16,10 @@ LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
 """Values that take as long as an ordinal cell."""
-TOKENS = 50_000_000
-"""Topics of tokens that a chain draws at most, some seven seconds at 130 ns each: chains of documents begin with 150
-scans (`HDP.start_sequentially`), after which their log joint density no longer rises."""
-LEAST_SCANS, MOST_SCANS = 200, 10_000
+TOKENS = 20_000_000
+"""Most topics of tokens that a chain draws: three seconds, at 130 ns each. Chains of documents begin with 150 scans
+(`HDP.start_sequentially`). After 50 iterations they predict held-out words as well as after 500."""
+LEAST_SCANS, MOST_SCANS = 100, 10_000
 """Fewest and most iterations of such a chain."""
 
 
@@ -29,8 +29,10 @@ def count_ordinal(dataset: Dataset) -> int:
 
 
 def count_values(spec: RunSpecification, dataset: Dataset) -> int:
-    """Count the values that an iteration visits: a value of a row of reals that are jointly normal counts as many as a
-    quarter of its columns, and one more, and an ordinal one as many as `ANSWER`."""
+    """Count the values that an iteration visits.
+
+    A value of a jointly normal row counts as a quarter of its columns, and one more, and an ordinal one as `ANSWER`.
+    """
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
     if spec.model.options.get("covariance") == "full":

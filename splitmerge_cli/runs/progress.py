@@ -122,7 +122,7 @@ class Bars(Reporter):
 
     def say(self, line: str) -> None:
         """Print a line above the bars."""
-        self._progress.console.print(line, highlight=False, markup=False)
+        self._progress.console.print(fold(line), highlight=False, markup=False)
 
     def stop(self) -> None:
         """Leave the last state of the bars on the screen."""

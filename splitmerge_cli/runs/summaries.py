@@ -280,14 +280,9 @@ def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
         yield f"largest so far: {judged.description}"
 
 
-def score_line(summary: Mapping[str, Any]) -> str | None:
-    """Describe the agreement between the clusters of a run and the true ones; None if the truth is unknown.
-
-    Parameters
-    ----------
-    summary : mapping
-        ``summary.json``.
-    """
+def score_line(run: Run) -> str | None:
+    """Describe the agreement between the clusters of a finished run and the true ones; None if the truth is unknown."""
+    summary = run.summary
     chosen = summary["point_estimate"]
     name, written = "last", " of the last state"  # of long documents, of which no other is listed
     if "expected_vi" in chosen:
@@ -302,7 +297,8 @@ def score_line(summary: Mapping[str, Any]) -> str | None:
     ]
     known = summary["diagnostics"].get("true_labels")
     some = "" if known is None else f" ({known:.0f} items)"
-    return f"agreement{written} with the truth{some}: {', '.join(scores)}" if scores else None
+    truth = "the truth" if run.config["data"].get("truth") is None else "data.truth"
+    return f"agreement{written} with {truth}{some}: {', '.join(scores)}" if scores else None
 
 
 def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:

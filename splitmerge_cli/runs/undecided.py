@@ -19,13 +19,23 @@ MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""
 
 
+class UndecidedModel(ConfigError):
+    """A table without a model: the table, where its columns can be listed, and the commands that cluster it."""
+
+    def __init__(self, message: str, dataset: Dataset | None, commands: list[str]) -> None:
+        super().__init__(message)
+        self.dataset, self.commands = dataset, commands
+
+
 def require_model(spec: RunSpecification) -> None:
     """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
 
     Raises
     ------
+    UndecidedModel
+        No model was chosen.
     ConfigError
-        No model was chosen; or the configuration is wrong otherwise.
+        The configuration is wrong otherwise.
     DataError
         No model was chosen, and the table cannot be read as anything.
     """
@@ -35,7 +45,7 @@ def require_model(spec: RunSpecification) -> None:
     data.check()
     with limit_bytes(data.max_bytes):
         digests = of_data(file_digests(spec))
-        description, works = _answer(data, digests)
+        description, works, mixed = _answer(data, digests)
     other_words = [
         one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}
     ]
@@ -44,7 +54,7 @@ def require_model(spec: RunSpecification) -> None:
         commands.insert(0, _network(other_words))
     if works[0][0] == MIXED:
         commands.insert(0, _short(data, other_words, works[0][1]))
-    raise ConfigError(f"{description}; expected a model: {', or '.join(commands)}")
+    raise UndecidedModel(f"{description}; expected a model: {', or '.join(commands)}", mixed, commands)
 
 
 def _command(typed: list[str], extra: dict[str, str], model: str) -> str:
@@ -77,8 +87,9 @@ def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
     return 2 * len(first & second) >= min(len(first), len(second))
 
 
-def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
-    """Describe the table, and the models that read it with the further keys that each needs."""
+def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]], Dataset | None]:
+    """Describe the table, the models that read it with the further keys that each needs, and the table itself where no
+    column had to be left out."""
     extra: dict[str, str] = {}
     mixed: Dataset | None = None
     failure: DataError | None = None
@@ -122,12 +133,12 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         raise failure
     path = "standard input" if path == "-" else path
     if mixed is None:
-        return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works
+        return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works, None
     read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
         " (data.types="
     )
     others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
-    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works, None if problem else mixed
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:

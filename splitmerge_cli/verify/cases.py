@@ -183,7 +183,8 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
 
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
-            return tailed_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, weights)
+            steps = resolutions_of(options["resolution"], points.shape[1], points.T)
+            return tailed_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, weights, steps)
 
         return _case_with_tails(another, points, weigh_tails, options, title)
     summed = partial(weigh, sums=True) if selects else None
@@ -227,7 +228,8 @@ def _case_with_tails(
     def weigh_scales(scales: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
         if isinstance(scales[0], tuple) or isinstance(scales[1], tuple):
             raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
-        return weigh(*scales, weights, concentration)
+        b0, kappa0 = scales
+        return weigh(b0, kappa0, weights, concentration)
 
     held, integrable = _hold_scales(reals, options)
     at_start, integrated = partial(weigh_scales, held, WEIGHTS[: len(reals)]), partial(weigh_scales, integrable, None)
@@ -373,6 +375,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
+            own["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
             return mixed_log_weight(x, types, (2, 3, 0, 0, 0), **own)
 
         return _case_with_tails(made, x[:, 3:], weigh_tails, options, f"rows {rows}")

@@ -118,6 +118,7 @@ def tailed_log_weight(
     a0: float,
     b0: ArrayLike,
     weights: ArrayLike | None,
+    resolution: ArrayLike = 0.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
 
@@ -125,29 +126,32 @@ def tailed_log_weight(
     are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
     Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
 
-    A missing cell (NaN), which diag alone takes, has no factor.
+    A missing cell (NaN), which diag alone takes, has no factor; nor does another covariance take a resolution.
 
     Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
     """
     y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+    grain = np.broadcast_to(np.asarray(resolution, dtype=float), y.shape[1]) ** 2 / 12
+
+    def log_lik_of_rows(items: tuple[int, ...], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        return weighted_log_lik(y[list(items)], covariance, kappa0, a0, b0, w, grain)
 
     @cache
     def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
         """Log marginal likelihood, one number, or one for each of the degrees of freedom."""
-        rows = y[list(items)]
         if weights is not None:
             w = np.asarray(weights, dtype=float)[None, list(items)]
-            return weighted_log_lik(rows, covariance, kappa0, a0, b0, w)
+            return log_lik_of_rows(items, w)
         on_grid, found = None, []
         for nu in DEGREES:
             if nu < 8:
                 w = _every(_WIDE, len(items))
-                on_grid = weighted_log_lik(rows, covariance, kappa0, a0, b0, w) if on_grid is None else on_grid
+                on_grid = log_lik_of_rows(items, w) if on_grid is None else on_grid
                 half, log_lik_of = 0.5 * nu, on_grid
                 share = half * np.log(half) - gammaln(half) + half * np.log(_WIDE) - half * _WIDE + np.log(_WIDE_STEP)
             else:
                 node, share = roots_genlaguerre(12, nu / 2 - 1)
-                log_lik_of = weighted_log_lik(rows, covariance, kappa0, a0, b0, _every(2 * node / nu, len(items)))
+                log_lik_of = log_lik_of_rows(items, _every(2 * node / nu, len(items)))
                 share = np.log(share / share.sum())
             found.append(logsumexp(log_lik_of + _every(share, len(items)).sum(axis=-1)))
         return np.array(found)
@@ -203,15 +207,23 @@ def _every(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 
 def weighted_log_lik(
-    y: NDArray[np.float64], covariance: str, kappa0: float, a0: float, b0: ArrayLike, w: NDArray[np.float64]
+    y: NDArray[np.float64],
+    covariance: str,
+    kappa0: float,
+    a0: float,
+    b0: ArrayLike,
+    w: NDArray[np.float64],
+    grain: ArrayLike = 0.0,
 ) -> NDArray[np.float64]:
     """Log marginal likelihood of rows about m0 as one cluster, shape ``[...]`` for weights ``[..., rows]``; missing
-    cells of diag have no factor."""
+    cells of diag have no factor. The mean of a log density over a step has w times the `grain` of its column in the
+    squares."""
     (n, D), mass = y.shape, w.sum(axis=-1)
     if (absent := np.isnan(y)).any():
-        columns = zip(y.T, ~absent.T, np.broadcast_to(np.asarray(b0, dtype=float), D), strict=True)
-        cells = [(column[there, None], b, w[..., there]) for column, there, b in columns if there.any()]
-        total = sum(weighted_log_lik(column, covariance, kappa0, a0, b, of_row) for column, b, of_row in cells)
+        by_column = (np.broadcast_to(np.asarray(value, dtype=float), D) for value in (b0, grain))
+        each_column = zip(y.T, ~absent.T, *by_column, strict=True)
+        cells = [(column[there, None], b, w[..., there], step) for column, there, b, step in each_column if there.any()]
+        total = sum(weighted_log_lik(column, covariance, kappa0, a0, *rest) for column, *rest in cells)
         return np.broadcast_to(np.asarray(total), mass.shape)
     scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
     mean = w @ y / mass[..., None]
@@ -219,6 +231,7 @@ def weighted_log_lik(
     scatter = np.einsum("...n,...nd,...ne->...de", w, off, off)
     scatter = scatter + (kappa0 * mass / (kappa0 + mass))[..., None, None] * mean[..., None] * mean[..., None, :]
     total = 0.5 * D * (np.log(w).sum(axis=-1) + np.log(kappa0 / (kappa0 + mass)) - n * np.log(np.pi))
+    scatter = scatter + mass[..., None, None] * np.diag(np.broadcast_to(np.asarray(grain, dtype=float), D))
     if covariance == "full":
         nu = 2 * a0 + D - 1
         constant = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * scale).sum()
@@ -261,7 +274,7 @@ def mixed_log_weight(
         return float(total - all_shape * np.log(all_rate))
 
     has_tails = options["tails"] == "t"
-    further = ("weights",) if has_tails else ("resolution", "power")
+    further = ("weights", "resolution") if has_tails else ("resolution", "power")
     of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", *further)]
 
     def log_ordinal(codes: NDArray[np.int64], j: int) -> float:

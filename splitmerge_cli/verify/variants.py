@@ -36,7 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "complete": True},
         {"covariance": "full", "resolution": [2.0, 0.0], "b0": 0.05},
         {"power": 0.4},
-        {"tails": "t"},
+        {"tails": "t", "resolution": [0.5, 2.0]},
         {"tails": "t", "covariance": "full", "complete": True},
         {"levels": "ordinal"},
         {"levels": "ordinal", "complete": True, "power": 0.4},

@@ -29,6 +29,7 @@ class _Stub:
     def __init__(self, model: dict[str, Any], data: Dataset) -> None:
         reals = sum(column.type == "real" for column in data.types or ())
         value = 4.0 * (data.scales is not None) + 2.0 * (model.get("covariance") == "full") - 0.5 * reals
+        value -= 9.0 * (model.get("tails") == "t")
         self.density = np.full(data.N, value)
 
     def leave_one_out(self, states: int) -> LeaveOneOut:
@@ -77,7 +78,9 @@ def test_the_same_choice_is_not_made_twice(table: pd.DataFrame, fits: list[str],
     made = len(fits)
     again, said = _settle("iterations=30", "chains=2", "resume=true")
     assert len(fits) == made and len(said) == 1 and len(lines) > 1
-    assert said[0].startswith("model=mixed ") and said[0].endswith(f"model.covariance=full, as {file} says")
+    assert said[0].startswith("model=mixed ") and said[0].endswith(
+        f"model.covariance=full model.tails=normal, as {file} says"
+    )
     assert again.with_(iterations=None, chains=4).values == first.values
     assert run_id(_settle()[0]) == run_id(first)
 
@@ -151,13 +154,17 @@ def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str], monkeypatch:
         "covariance diag: 3.000 nats a row",
         "covariance full: 5.000 nats a row, 2.000 ahead (s.e. 0.000)",
         "covariance diag: dropped, more than 4 standard errors behind",
+        "tails normal: 5.000 nats a row",
+        "tails t: -4.000 nats a row, 9.000 behind (s.e. 0.000)",
+        "tails t: dropped, more than 4 standard errors behind",
+        "model.tails=auto: normal; t is 9.000 nats a row behind (s.e. 0.000)",
     ]
-    assert fits == ["full", "full", "full", "diag"]
+    assert fits == ["full", "full", "full", "diag", "full"]
     _, quiet = _settle("progress=none", "resume=false")
     monkeypatch.setattr(short_fits, "STEP_EVERY", 1e9)
     for lines in (quiet, _settle("resume=false")[1]):
         assert not any(": 1.000 nats a row" in line or " dropped," in line for line in lines)
-    assert quiet[-1].startswith("model.covariance=auto: full, ") and quiet[-1].endswith(
+    assert quiet[-2].startswith("model.covariance=auto: full, ") and quiet[-2].endswith(
         ": diag 2.000 behind (s.e. 0.000)"
     )
 
@@ -172,7 +179,7 @@ def test_an_object_is_fitted_once_for_all_comparisons(
 ) -> None:
     monkeypatch.setattr(short_fits, "STEP_EVERY", 0.0)
     found = sm.sample(table, iterations=2, chains=1, progress=progress, options={"trace.partitions": 1})
-    assert fits == ["full", "full", "full", "diag"]
+    assert fits == ["full", "full", "full", "diag", "full"]
     assert found.run.config["model"]["covariance"] == "full" and found.dataset.scales is not None
     assert (" dropped, " in capsys.readouterr().out) == (progress != "none")
 
@@ -243,6 +250,37 @@ def test_densities_that_rest_on_few_draws_need_more_than_one_error(
     assert said in line
 
 
+@pytest.mark.parametrize(
+    ("ahead", "rows", "fits_made"),
+    [
+        (-2.5, 100, [100, 100]),  # the harder one would need to gain 3.5 errors
+        (-1.5, 100, [100, 100, 400, 400]),
+        (3.5, 100, [100, 100, 400, 400]),
+        (4.5, 100, [100, 100]),
+        (15.0, 1_000, [25, 25, 100, 100]),  # a fit that takes long
+        (25.0, 1_000, [25, 25]),
+    ],
+)
+def test_what_can_hardly_be_taken_is_not_fitted_again(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, rows: int, fits_made: list[int]
+) -> None:
+    made: list[int] = []
+    noise = np.random.default_rng(0).normal(size=rows)
+    noise -= noise.mean()
+
+    def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, _: object, iterations: int) -> LeaveOneOut:
+        made.append(iterations)
+        gain = noise + ahead * noise.std() / rows**0.5 if options["covariance"] == "full" else np.zeros(rows)
+        return LeaveOneOut(gain, np.zeros(rows))
+
+    monkeypatch.setattr(candidates.Fits, "leave_out", leave_out)
+    monkeypatch.setattr(candidates, "COVARIANCES", ("diag", "full"))
+    monkeypatch.setattr(candidates, "COSTLY", 10**9 if rows == 100 else 0)
+    data = from_object(np.random.default_rng(1).normal(size=(rows, 2)), "points")
+    table = candidates.covariances(component("model", "gaussian"), data, candidates.Fits(lambda *_: None))
+    assert made == fits_made and table["covariance"][0] == ("full" if ahead > 1.0 else "diag")
+
+
 def test_a_run_that_is_interrupted_keeps_its_choice(
     smcmc: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -274,4 +312,4 @@ def test_jobs_keep_their_choice(
     monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.run_jobs", lambda *given, **more: [])
     for _ in range(2):
         smcmc(*args)
-        assert fits == ["full", "full", "full", "diag"]
+        assert fits == ["full", "full", "full", "diag", "full"]

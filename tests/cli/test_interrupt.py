@@ -135,7 +135,7 @@ def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args:
 
 
 def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
-    args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none"]
+    args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none", "sampler=sdds"]
     listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
     last_line(python(STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
     assert find_runs("results")[0].status["state"] == "interrupted"

@@ -107,7 +107,14 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"tails": "t", "select": True}, "expected model.tails=normal, got t"),
         ({"tails": "t", "sparse": True}, "model.tails=t"),
         ({"tails": "t", "missing": True, "covariance": "full"}, "model.tails=t, model.covariance=full: .*missing"),
-        ({"tails": "t", "resolution": 1.5}, "model.tails=t"),
+        *(
+            ({"tails": "t", "resolution": 1.5} | more, f"model.tails=t: model.covariance={shape} and a column has a")
+            for shape, more in (
+                ("diag", {"missing": False}),
+                ("iso", {"covariance": "iso"}),
+                ("full", {"covariance": "full"}),
+            )
+        ),
         ({"tails": "t", "power": 0.4}, "model.tails=t"),
     ],
     "Mixed": [
@@ -117,7 +124,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"select": True, "kappa0": "gamma(2,4)"}, "expected numbers for model.b0 and model.kappa0"),
         ({"tails": "t", "select": True}, "expected model.tails=normal, got t"),
         ({"tails": "t", "complete": False, "covariance": "full"}, "model.tails=t: model.covariance=full and a real"),
-        ({"tails": "t", "resolution": 1.5}, "model.tails=t"),
+        ({"tails": "t", "resolution": 1.5, "covariance": "full"}, "model.tails=t: model.covariance=full and a column"),
         ({"tails": "t", "power": 0.4}, "model.tails=t"),
     ],
     "Lines": [

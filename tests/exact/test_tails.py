@@ -2,7 +2,8 @@
 partition by quadrature, the joint chain against the posterior with both integrated out, densities of rows whose weight
 is integrated out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`.
 
-``gaps`` is diag with missing cells, which is a mixed table; a table that has words, too, is in pieces at the end.
+``gaps`` is diag with missing cells and a column recorded to a resolution, which is a mixed table; a table that has
+words, too, is in pieces at the end.
 """
 
 import itertools
@@ -38,6 +39,8 @@ PRIOR = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [2.6, -1.0], [7.1, -0.2]])
 LACKS = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=bool)
 """Missing cells of the points, of a row all."""
+STEPS = [0.0, 1.5]
+"""Resolutions of their columns."""
 LABELS = (0, 0, 1, 1)
 SCALES = PRIOR["kappa0"], PRIOR["a0"], PRIOR["b0"]
 PLACES = np.linspace(-40.0, 5.0, 1801)
@@ -52,16 +55,26 @@ def points_of(case, points=POINTS):
     return np.where(np.resize(LACKS, points.shape), np.nan, points) if case == "gaps" else points
 
 
+def steps_of(case):
+    return STEPS if case == "gaps" else 0.0
+
+
 def log_lik(case, points, weights, labels):
-    given = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
-    return tailed_log_weight(points, 1.0, "uniform", shape_of(case), *given, weights)((tuple(labels), max(labels) + 1))
+    given = *(PRIOR[key] for key in ("m0", "kappa0", "a0", "b0")), weights, steps_of(case)
+    return tailed_log_weight(points, 1.0, "uniform", shape_of(case), *given)((tuple(labels), max(labels) + 1))
+
+
+def log_lik_of_weights(case, points, w):
+    grain = np.square(steps_of(case)) / 12
+    return weighted_log_lik(points - PRIOR["m0"], shape_of(case), *SCALES, w, grain)
 
 
 def make(case, points, tails="t", **options):
     """The model of a case, of points as they are."""
     covariance = shape_of(case)
     if case == "gaps":
-        return Gaussian.from_data(Dataset("t", "points", points), covariance=covariance, tails=tails, **options)
+        options = options | {"covariance": covariance, "resolution": STEPS}
+        return Gaussian.from_data(Dataset("t", "points", points), tails=tails, **options)
     return Gaussian(points, covariance=covariance, tails=tails, **options)
 
 
@@ -87,10 +100,12 @@ def test_draws_given_the_partition_have_their_conditional(covariance):
     """Quadrature over the weights of two rows in a cluster: degrees of freedom by chi-square, a weight by Kolmogorov
     and Smirnov. A wrong number of columns, or another prior of the weights, is seen."""
     points = points_of(covariance)[1:3]
-    found = draw_states(covariance, points, (0, 0))
+    # with rows that have no cell, a column has far fewer cells than the cluster has rows
+    alone = np.full((4 if covariance == "gaps" else 0, 2), np.nan)
+    found = draw_states(covariance, np.vstack([points, alone]), (0,) * (2 + len(alone)))
     t = np.linspace(-14.0, 4.1, 363)
     w = np.exp(np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1))
-    given = weighted_log_lik(points - PRIOR["m0"], shape_of(covariance), *SCALES, w)
+    given = log_lik_of_weights(covariance, points, w)
     cells = (~np.isnan(points)).sum(axis=1)
 
     def weigh(columns=cells, log_prior=stats.gamma.logpdf):
@@ -167,9 +182,10 @@ def probability_together(covariance, points, resampled, tails="t"):
     total = np.zeros(2)
     for scales in itertools.product(*(zip(*each, strict=True) for each in nodes)):
         *b0, kappa0 = (value for value, _ in scales)
-        of_scales = PRIOR["m0"], kappa0, PRIOR["a0"], b0
+        further = *([None] if tails == "t" else []), steps_of(covariance)
+        of_scales = PRIOR["m0"], kappa0, PRIOR["a0"], b0, *further
         weigh = tailed_log_weight if tails == "t" else gaussian_log_weight
-        given = weigh(points, 1.0, "uniform", shape_of(covariance), *of_scales, *([None] if tails == "t" else []))
+        given = weigh(points, 1.0, "uniform", shape_of(covariance), *of_scales)
         total += np.prod([p for _, p in scales]) * np.exp([given(((0, 0), 1)), given(((0, 1), 2))])
     return total[0] / total.sum()
 
@@ -178,7 +194,8 @@ def probability_together(covariance, points, resampled, tails="t"):
 def test_weights_go_with_resampled_scales(case):
     """The joint chain of partition, weights and scales has the posterior of partitions, which differs from that without
     either."""
-    points, resampled, covariance = np.array([[0.1, 1.3], [2.0, -0.5]]), RESAMPLED[case], case.split(",")[0]
+    far = 6.0 if case == "full, b0" else 2.0
+    points, resampled, covariance = np.array([[0.1, 1.3], [far, -0.5]]), RESAMPLED[case], case.split(",")[0]
     points = points[:, :1] if covariance == "diag" else points
     if covariance == "gaps":
         points = np.array([[0.1, np.nan], [2.0, -0.5]])
@@ -201,7 +218,7 @@ def log_density_of_new(covariance, x, k, weights, nu, labels=LABELS):
     without = log_lik(covariance, of_case[members], w, [0] * len(members)) if len(members) else 0.0
 
     every = np.column_stack([np.tile(w, (len(PLACES), 1)), np.exp(PLACES)])
-    log_p = weighted_log_lik(points - PRIOR["m0"], shape_of(covariance), *SCALES, every) - without
+    log_p = log_lik_of_weights(covariance, points, every) - without
     log_p += stats.gamma.logpdf(np.exp(PLACES), nu / 2, scale=2 / nu) + PLACES
     return logsumexp(log_p) + np.log(PLACES[1] - PLACES[0])
 
@@ -214,6 +231,7 @@ def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
     points = points_of(covariance)
     new = points_of(covariance, new)
     data, options = Dataset("t", "points", points), {"covariance": shape_of(covariance), "tails": "t", **PRIOR}
+    options |= {"resolution": STEPS} if covariance == "gaps" else {}
     whole = Dataset("t", "points", np.vstack([points, new]))
     model = Gaussian.with_new(data, whole, **options)
     model.set_labels(np.array([*LABELS, 2, 2], dtype=np.int32))
@@ -282,7 +300,8 @@ def test_statistics_leave_no_trace_of_moves(covariance):
     assert again.log_joint() == model.log_joint()
     kappa0, nu, *weights = model.parameters[:, 0].tolist()
     assert np.ptp(np.log(weights)) > 3
-    given = tailed_log_weight(points, 1.0, "uniform", shape_of(covariance), 0.5, kappa0, 1.5, 0.8, np.array(weights))
+    of_state = kappa0, 1.5, 0.8, np.array(weights), steps_of(covariance)
+    given = tailed_log_weight(points, 1.0, "uniform", shape_of(covariance), 0.5, *of_state)
     labels = tuple(model.labels.tolist())
     assert model.log_lik_total() == pytest.approx(given((labels, model.K)), abs=1e-6)
     assert model.hyperparameter_values == {"kappa0": kappa0, "nu": nu}
@@ -346,7 +365,7 @@ def test_refusals_name_the_key():
     gaps = np.where(np.arange(8).reshape(4, 2) == 3, np.nan, POINTS)
     for make, message in (
         (lambda: build("full", power=0.5), "model.tails=t: model.power=0.5; expected model.power=1"),
-        (lambda: build("diag", resolution=0.1), "a column has a resolution; expected model.resolution=none"),
+        (lambda: build("diag", resolution=0.1), "=diag and a column has a resolution; expected model.resolution=none"),
         (lambda: build("full", gaps), "model.covariance=full and a real cell is missing; expected model.covariance="),
         (lambda: Mixed(gaps, ("binary", "count"), tails="t"), "the table has no real column; expected model.tails"),
         (lambda: SparseGaussian(POINTS, tails="t"), "model.tails=t: the points are sparse; expected normal"),

@@ -80,7 +80,8 @@ def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
         yield table(["quantity", *heads], rows, "Single quantities", [1, 2, 3], "wide first")
         if len(alone) > len(shown):
             more = sum(each.is_unlike for each in alone[len(shown) :])
-            yield paragraph(f"{len(alone) - len(shown):,} more quantities, of which {more:,} differ.")
+            differ = f"{more or 'none'} of them differ{'s' * (more == 1)}"
+            yield paragraph(f"{len(alone) - len(shown):,} more quantities; {differ}.")
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (

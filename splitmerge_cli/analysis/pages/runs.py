@@ -151,7 +151,7 @@ def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
     first = topic_report.headline(summary) if run.has_topics else summaries.headline(run, clusters, outliers)
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
-    lines = [*number, _count_certain(run), summaries.score_line(summary)]
+    lines = [*number, _count_certain(run), summaries.score_line(run)]
     for line in (*lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
         if line:
             yield paragraph(_sentence(line))
@@ -198,8 +198,9 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     cells: dict[str, list[object]] = {
         "cluster": [row["cluster"] for row in shown],
         "size": [f"{int(row['size']):,}" for row in shown],
-        "share": [f"{float(row['share']):.0%}" for row in shown],
     }
+    if not network:  # a narrow screen has no room for it
+        cells["share"] = [f"{float(row['share']):.0%}" for row in shown]
     if any(row.get("certainty") for row in shown):
         cells["certainty"] = [_share(row.get("certainty")) for row in shown]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
@@ -207,9 +208,12 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     else:
         caption = ""
     if network:
-        cells["ties within"] = [_share(row.get("density")) for row in shown]
-        cells["ties to others"] = [_share(row.get("density_outside")) for row in shown]
-        caption += "Ties: share of the pairs of nodes that are tied. Nodes of most ties are listed, with their number."
+        cells["ties"] = [_share(row.get("density")) for row in shown]
+        cells["outward"] = [_share(row.get("density_outside")) for row in shown]
+        caption += (
+            "Ties: share of the pairs of its nodes that are tied; outward: share of the pairs with other nodes. "
+            "Nodes of most ties are listed, with their number."
+        )
     elif columns:
         caption += (
             "[a to b]: 95 % interval of a mean or share, given the clusters. (others): the same for all other items. "
@@ -257,7 +261,7 @@ def _topics(run: Run) -> Markup:
     ]
     chain = run.summary["topics_of"]["chain"]
     caption = (
-        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: 0 is the highest."
+        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: from -1 to 1."
     )
     caption += " Documents: the ones with the largest share of the topic." if shown else ""
     return table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
@@ -323,6 +327,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
         "cluster. There instead: the probability of being with a random item of the other cluster and not with one of "
         "its own. The two add up to at most 1.",
         numbers=[1, 2, 3, 4],
+        css="wide first" if named else "",
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.labels import shorten_names
@@ -30,7 +31,8 @@ NAME = 38
 LIMIT = 2.0
 """Standard deviations at the ends of the colours."""
 BELOW = -0.5
-"""Standard deviations below which a cell without its number has a dash: both ends are alike without colours."""
+"""Standard deviations below which a cell is hatched: both ends of the colours are alike in grey."""
+HATCH: dict[str, Any] = {"facecolor": "none", "edgecolor": "#FFFFFF90", "hatch": "//////", "linewidth": 0.0}
 
 _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBBDD", "#FFFFFF", "#F3B48A", "#C4511A"])
 
@@ -98,8 +100,10 @@ def cluster_means(run: Run) -> Figure:
     bar = figure.colorbar(image, cax=below, orientation="horizontal", extend="both", ticks=[-2, -1, 0, 1, 2])
     bar.set_label("standard deviations from the mean of all items", fontsize=6.5)
     bar.ax.tick_params(labelsize=6.5)
+    bar.ax.add_patch(Rectangle((-LIMIT, 0), LIMIT + BELOW, 1, **HATCH))
     figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
-    notes = ["Numbers: means, or shares of levels." if written else f"Dashes: below −{-BELOW:g} standard deviations."]
+    notes = ["Numbers: means, or shares of levels."] if written else []
+    notes.append(f"Hatched: below −{-BELOW:g} standard deviations.")
     if (hidden := len(known.column) - R) > 0:
         notes.append(f"{hidden:,} rows in which the clusters differ less are left out.")
     if (hidden := len(ordered) - K) > 0:
@@ -117,16 +121,16 @@ def _name(known: Statistics, f: int) -> str:
 
 
 def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers, far: Numbers, written: bool) -> None:
-    """The means themselves, or dashes in cells far below the mean of all."""
+    """Write the means, and hatch the cells far below the mean of all."""
     for r, k in np.ndindex(*means.shape):
         if np.isnan(means[r, k]):
             continue
-        text = "–" if far[r, k] < BELOW else ""
+        if far[r, k] < BELOW:
+            ax.add_patch(Rectangle((k - 0.5, r - 0.5), 1, 1, **HATCH))
         if written:
             share = known.level[rows[r]] is not None
             text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
-        if text:
-            colour = "white" if abs(far[r, k]) > 0.8 * LIMIT else "#222222"
+            colour = "white" if abs(far[r, k]) > 0.65 * LIMIT else "#222222"
             ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour)
 
 

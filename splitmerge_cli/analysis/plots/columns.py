@@ -24,7 +24,7 @@ from splitmerge_cli.analysis.plots.points import (
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
-from splitmerge_cli.diagnostics.cluster_table import number_clusters
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 from splitmerge_cli.diagnostics.column_statistics import BY_LEVEL, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -67,7 +67,7 @@ class Found:
     """bool ``[N]``: items that are alone in their cluster."""
     ranks: dict[int, int]
     """Rank by size of every cluster."""
-    first: int
+    first: int = FIRST
     """Number of the first cluster."""
 
     @classmethod

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.style import SMALLEST, plain_text
 from splitmerge_cli.diagnostics.cluster_table import shorten
 
+FURTHER = (5.0, 10.0)
+"""Points from a place to a text that would cover another at the place itself."""
 ENDS = 3
 """Letters that a common beginning or end has at least, where it is cut out."""
 
@@ -55,7 +57,8 @@ def write_apart(
     """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is
     left out. The limits of the axes are final.
 
-    `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself. `marks`:
+    `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself, or, where
+    another text is, `FURTHER` away. `marks`:
     points that a mark at every place is wide, which no text covers; 0: it may. Returns those that were written.
     """
     figure = ax.figure
@@ -66,15 +69,17 @@ def write_apart(
     pixels = ax.transData.transform(places)
     room = marks / 2 * figure.dpi / 72
     halo = [effects.withStroke(linewidth=1.6, foreground="white")]
-    sides = [(1, 0), (-1, 0), (0, 1), (0, -1)] if offset else [(0, 0)]
+    sides = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    tried = [(dx, dy, offset) for dx, dy in sides] if offset else [(0, 0, 0.0)]
+    tried += [] if offset else [(dx, dy, far) for far in FURTHER for dx, dy in sides]
     aligned = {1: "left", -1: "right", 0: "center"}
     above = {1: "bottom", -1: "top", 0: "center"}
     for k in order:
-        for dx, dy in sides:
+        for dx, dy, distance in tried:
             text = ax.annotate(
                 plain_text(texts[k]),
                 places[k],
-                (dx * offset, dy * offset),
+                (dx * distance, dy * distance),
                 textcoords="offset points",
                 ha=aligned[dx],
                 va=above[dy],

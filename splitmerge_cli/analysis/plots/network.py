@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots.labels import write_apart
-from splitmerge_cli.analysis.plots.points import ALONE, by_size, order_items, style_of
+from splitmerge_cli.analysis.plots.points import ALONE, by_size, numbers_by_size, order_items, style_of
 from splitmerge_cli.analysis.plots.runs import data_name, option
-from splitmerge_cli.analysis.plots.style import FULL, footnote, plain_text, title_of
+from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, footnote, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -30,6 +30,8 @@ NAME = 18
 SPREAD = 0.7
 """Power of the distance from the middle of a layout: below 1, a crowded middle is drawn apart."""
 BORDER = "#D55E00"
+NARROWEST = 0.03
+"""Share of the nodes that a cluster has at least for its number to stand beside it."""
 
 
 def density(adjacency: csr_array, order: NDArray[np.int64], cells: int = CELLS) -> NDArray[np.float64]:
@@ -67,6 +69,15 @@ def draw_matrix(ax: Axes, adjacency: csr_array, labels: ArrayLike) -> None:
     ax.set(xlim=(-0.04 * N, N), ylim=(N, 0), aspect="equal", xticks=[], yticks=[])
     ax.grid(False)
     ax.spines[:].set_visible(False)
+
+
+def _number_blocks(ax: Axes, labels: NDArray[np.int64], numbers: list[str]) -> None:
+    """Write numbers of clusters, the largest first, beside the blocks that are high enough."""
+    _, ends = order_items(labels)
+    begins = np.concatenate([[0], ends[:-1]])
+    high = np.flatnonzero(ends - begins >= NARROWEST * len(labels))
+    ax.set_yticks((begins + ends)[high] / 2, [numbers[k] for k in high.tolist()], fontsize=SMALLEST + 1)
+    ax.tick_params(axis="y", length=0, pad=1)
 
 
 def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
@@ -144,6 +155,7 @@ def clusters(run: Run) -> Figure:
     if small:
         places = layout(dataset.values)
         draw_network(axes[0, 1], dataset.values, labels, places)
+    _number_blocks(axes[0, 0], labels, numbers_by_size(run, labels))
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
     counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
@@ -155,7 +167,7 @@ def clusters(run: Run) -> Figure:
     footnote(
         figure,
         f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "
-        f"clusters.{shown}{cross}{named}",
+        f"clusters; numbers as in clusters.csv.{shown}{cross}{named}",
     )
     if small and dataset.names:
         figure.canvas.draw()

@@ -198,7 +198,10 @@ def clusters(run: Run) -> Figure:
     counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
     ax.set_title(f"{subject(run)}: {counted}")
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
-    footnote(figure, f"Numbers: clusters, as in clusters.csv: {plain_text(estimate['criterion'])}.\n{caption}{marks}")
+    footnote(
+        figure,
+        f"Numbers: clusters, as in clusters.csv. Estimate: {plain_text(estimate['criterion'])}.\n{caption}{marks}",
+    )
     figure.canvas.draw()
     write_numbers(ax, x, labels, numbers_by_size(run, labels))
     return figure

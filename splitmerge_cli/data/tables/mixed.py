@@ -119,7 +119,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
     categories = "data.types={{{}:categorical}} would read it"
     note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
-    table.notes += [f"{table.path}: {table.column(j)}: {one.said}" for j, one in readings.items() if one.said]
+    _note_readings(table, readings)
     table.notes += spelt
     read = [j for j in columns_read if readings[j].type is not None]
     if not read:
@@ -182,6 +182,17 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
     whole = ways[::-1] if len(bad) < 2 else [leaves_out]
     reads = [re.split(" (?:reads|leaves) ", way)[0] for way in whole if way.startswith("data.")]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop, reads)
+
+
+def _note_readings(table: Table, readings: Mapping[int, Reading]) -> None:
+    """Note how columns became what they are, in one line where the notes differ in numbers alone."""
+    by_form: dict[str, list[int]] = {}
+    for j, reading in readings.items():
+        if reading.said:
+            by_form.setdefault(re.sub(r"\d[\d,.]*|\{.*?\}", "", reading.said), []).append(j)
+    for first, *others in by_form.values():
+        likewise = f"; likewise {list_names([table.column(j) for j in others])}" if others else ""
+        table.notes.append(f"{table.path}: {table.column(first)}: {readings[first].said}{likewise}")
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
