@@ -125,11 +125,16 @@ def test_an_unknown_digest_is_recorded_and_held_to(
     assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in sets.describe("far")
     assert sets.locate("far", "a.txt") == path
     path.write_bytes(CONTENT[:-6])
-    with pytest.raises(DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}"):
+    with pytest.raises(
+        DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}"
+    ):
         sets.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
-    with pytest.raises(DataError, match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}"):
+    with pytest.raises(
+        DataError,
+        match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}",
+    ):
         sets.fetch("far")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
