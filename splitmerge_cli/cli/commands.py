@@ -19,7 +19,9 @@ CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
 COMMANDS = {
     "run": Command(CLUSTER, "running", "Cluster a file, or run one sampler on one data set: smcmc run FILE"),
     "columns": Command(CLUSTER, "columns", "Show how a file is read, column by column: smcmc columns FILE"),
-    "summary": Command(CLUSTER, "results", "Show the clusters of runs: size, certainty, where each differs most."),
+    "summary": Command(
+        CLUSTER, "results", "Show the clusters of runs: sizes, certainty, and what each differs most in."
+    ),
     "plot": Command(CLUSTER, "figures", "Draw the pictures of runs, or figures of the papers, from stored results."),
     "report": Command(CLUSTER, "reports", "Write one page of HTML about runs; without runs, about the papers."),
     "shards": Command(CLUSTER, "shards", "Cluster a table that is too large for one machine."),

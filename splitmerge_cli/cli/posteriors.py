@@ -21,9 +21,7 @@ from splitmerge_cli.received import DataError, reject_machine_error
 from splitmerge_cli.verify import posteriors as verify
 from splitmerge_cli.verify.export import export as write
 
-posteriors_app = typer.Typer(
-    help="Posteriors over partitions, to test any program against: list, export, check.", no_args_is_help=True
-)
+posteriors_app = typer.Typer(help="Posteriors over partitions, to test any program against.", no_args_is_help=True)
 app.add_typer(posteriors_app, name="posteriors")
 MOST_BYTES = 1 << 30
 """Most bytes that unpacked samples may have: ten million draws of ten items."""

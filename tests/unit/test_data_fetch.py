@@ -125,11 +125,16 @@ def test_an_unknown_digest_is_recorded_and_held_to(
     assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in sets.describe("far")
     assert sets.locate("far", "a.txt") == path
     path.write_bytes(CONTENT[:-6])
-    with pytest.raises(DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, which .*{SUMS} says"):
+    with pytest.raises(
+        DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}"
+    ):
         sets.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
-    with pytest.raises(DataError, match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, which .*{SUMS} says"):
+    with pytest.raises(
+        DataError,
+        match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}",
+    ):
         sets.fetch("far")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
@@ -167,7 +172,7 @@ def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: py
         ({"announced": len(CONTENT) + 1}, rf"ended after {len(CONTENT)} of {len(CONTENT) + 1} bytes"),
         ({"content": b"", "announced": 1}, "ended after 0 of 1 bytes"),
         ({"kind": "text/html; charset=utf-8"}, "the server sent an HTML page; expected the file a.txt"),
-        ({"content": CONTENT[:-1], "announced": len(CONTENT) - 1}, rf"SHA-256 .*; expected {DIGEST}, that of the pub"),
+        ({"content": CONTENT[:-1], "announced": len(CONTENT) - 1}, rf"SHA-256 .*; expected {DIGEST}, as in the pub"),
     ],
 )
 def test_nothing_is_left_of_a_failure(

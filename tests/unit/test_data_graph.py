@@ -104,7 +104,7 @@ def test_nodes_of_highest_degree_are_kept_in_their_order() -> None:
         ({"scale": 1.1}, "data.scale=1.1: expected a number above 0"),
         ({"scale": float("nan")}, "data.scale=nan: expected a number above 0"),
         ({"scale": 0.01}, "data.scale=0.01: expected a share that keeps at least one of 9 nodes"),
-        ({"scale": 0.5, "N": 3}, "data.scale=0.5: expected 1 beside N=3"),
+        ({"scale": 0.5, "N": 3}, "data.scale=0.5: expected 1 with N=3"),
         ({"N": 0}, "N=0: expected a whole number from 1 to 9"),
         ({"N": 10}, "N=10: expected a whole number from 1 to 9"),
     ],

@@ -296,7 +296,7 @@ def test_the_reading_is_one_note(tmp_path: Path) -> None:
     data = csv(tmp_path / "t.csv", "mixed")
     assert data.notes == [
         f"{tmp_path / 't.csv'}: columns are read as binary: sex (f 4, m 8); categorical: town (8 levels: t0 2, t1 2, "
-        "t2 2, t3 2, t4 1, t5 1, ...); real: age (20 to 31) (data.types={NAME:TYPE} says otherwise)"
+        "t2 2, t3 2, t4 1, t5 1, ...); real: age (20 to 31) (data.types={NAME:TYPE} changes a type)"
     ]
 
 

@@ -101,7 +101,7 @@ def test_documents_are_texts_words_or_counts() -> None:
         (["a", None], "tokens", "item 2: no token"),
         (np.zeros((2, 3)), "graph", "expected an adjacency matrix"),
         (["one", ["two"]], "documents", "one or the other"),
-        ([[0.5, 1.0]], "documents", "no whole number"),
+        ([[0.5, 1.0]], "documents", "not a whole number"),
         ([["a", 1.0]], "documents", "a word is not a string"),
     ],
 )

@@ -24,7 +24,7 @@ def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:
     dataset = Dataset("own", "points", x, columns=[f"c{j}" for j in range(x.shape[1])])
     none = np.zeros(len(x), dtype=bool)
     ranks = {int(k): int(k) for k in np.unique(labels)}
-    return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, ranks)
+    return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, ranks, 1)
 
 
 def test_the_columns_are_those_that_the_summary_names() -> None:

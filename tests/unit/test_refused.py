@@ -47,7 +47,7 @@ BINARY: list[Any] = [
     ('"0\n",1\n0,x\n', {"header": False}, "row 1, column 1: '0 '"),
     ("0,1\n0,0_1\n", {}, "row 2, column 2: '0_1'; expected 0 or 1"),
     ("0,1\n0,١\n", {}, "row 2, column 2: '١'; expected 0 or 1"),
-    ("t,t,a\nx,y,1\n", {"truth": "t"}, "data.truth=t: x.csv has 2 columns of that name"),
+    ("t,t,a\nx,y,1\n", {"truth": "t"}, "data.truth=t: x.csv has 2 columns with that name"),
     ("0,1\n" + "x" * 200_000 + ",0\n", {}, "row 2, column 1: 'xxxxx"),
     (np.zeros((2, 2, 2)), {}, "array of 3 dimensions"),
     (np.zeros((0, 2)), {}, "no rows"),
@@ -114,7 +114,7 @@ POINTS: list[Any] = [
     (
         "x,y\n1,2\n",
         {"columns": ["x", "y"], "truth": "y"},
-        "data.columns=y: x.csv: expected each column once, data.truth not",
+        "data.columns=y: x.csv: expected each column once, and data.truth not",
     ),
     ("x,y\n1,2\n", {"columns": []}, "data.columns=[]: expected at least one"),
     ("x,y\n1,2\n", {"columns": [1.5]}, "data.columns=[1.5]: expected names or numbers of columns"),

@@ -226,7 +226,7 @@ NETWORKS_AND_DOCUMENTS: list[tuple[list[str], str]] = [
     ([*EDGES, "data.threshold=low"], "data.threshold=low: expected a number"),
     ([*EDGES, "data.comments=1"], "data.comments=1: expected true or false"),
     ([*EDGES, "data.nodes=two"], "two: no such file; expected a file with the names of the nodes"),
-    ([*EDGES, "data.scale=0.5", "N=2"], "data.scale=0.5: expected 1 beside N=2"),
+    ([*EDGES, "data.scale=0.5", "N=2"], "data.scale=0.5: expected 1 with N=2"),
     ([*EDGES, "K0=4"], "K0=4: expected at most 3"),
     ([*EDGES, "init=truth"], "init=truth: the true labels of e are not known"),
     ([*EDGES, "data.column=1"], "data.column: no such key"),
