@@ -196,7 +196,7 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _show_undecided(error: Any) -> None:
     """Print the table that an `UndecidedModel` has, its notes, and the commands that cluster it."""
-    from splitmerge_cli.cli.columns import LISTED, table_lines
+    from splitmerge_cli.cli.column_table import LISTED, table_lines
     from splitmerge_cli.data.tables.notes import ROUTINE
 
     dataset = error.dataset
