@@ -196,8 +196,8 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _show_undecided(error: Any) -> None:
     """Print the table that an `UndecidedModel` has, its notes, and the commands that cluster it."""
-    from splitmerge_cli.cli.columns import LISTED, table_lines
     from splitmerge_cli.data.tables.notes import ROUTINE
+    from splitmerge_cli.runs.undecided import LISTED, table_lines
 
     dataset = error.dataset
     path, *_ = str(error).partition(": ")
