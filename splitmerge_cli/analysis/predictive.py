@@ -56,7 +56,8 @@ class Averages:
 
     def add(self, batch: int, log_density: NDArray[np.float64]) -> None:
         """Add the log densities ``[n]`` of a draw."""
-        np.logaddexp(self._log_sums[batch], log_density, out=self._log_sums[batch])
+        with np.errstate(invalid="ignore"):  # a density that is not computed is NaN
+            np.logaddexp(self._log_sums[batch], log_density, out=self._log_sums[batch])
         self._counts[batch] += 1
 
     def log_mean(self) -> NDArray[np.float64]:

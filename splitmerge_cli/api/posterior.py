@@ -115,14 +115,12 @@ class Posterior(StoredDraws):
     # -- the partition
     @property
     def labels(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[N]``: the cluster of each item, counted from 0, as places in arrays are: column k of
-        `predict_proba` and row k of `topic_word` are cluster k. Tables, files and pictures number clusters from 1, as
-        rows are: ``labels + 1``.
+        """ndarray of int32, ``[N]``: the cluster of each item, from 0, as columns of `predict_proba`. Tables, files and
+        pictures number clusters from 1: ``labels + 1``.
 
         The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
         not finished, the state of highest log joint density: chains that keep apart have no partition in common.
-        Documents: the topics of the tokens; with more than 100,000 tokens the topics of the last state of the best
-        chain.
+        Documents: the topics of the tokens, of more than 100,000 tokens in the last state of the best chain.
         """
         self._warn()
         return self._labels
@@ -309,17 +307,9 @@ class Posterior(StoredDraws):
         labels = self._labels
         memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
         second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
-        return Table(
-            {
-                "cluster": number_clusters(labels, first),
-                "certainty": memberships.certainty,
-                "second": second,
-                "second_probability": memberships.second_probability,
-            },
-            index=pd.Index(self.dataset.names, name="item")
-            if self.dataset.names
-            else pd.RangeIndex(len(labels), name="item"),
-        )
+        columns = (number_clusters(labels, first), memberships.certainty, second, memberships.second_probability)
+        names = self.dataset.names or range(len(labels))
+        return Table(dict(zip(("cluster", *schema.MEMBERSHIP), columns, strict=True)), pd.Index(names, name="item"))
 
     # -- in the data's own terms
     def cluster_summary(self) -> Table:
@@ -338,8 +328,8 @@ class Posterior(StoredDraws):
                 sure = self._membership()["certainty"].groupby(self._labels).mean()
                 table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
             return table
-        sure = self._membership()["certainty"]
-        return Table(cluster_summary.clusters(self.dataset, self._labels, sure, first_cluster=first))
+        certainty = self._membership()["certainty"]
+        return Table(cluster_summary.clusters(self.dataset, self._labels, certainty, first_cluster=first))
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.
