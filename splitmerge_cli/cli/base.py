@@ -196,12 +196,8 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _show_undecided(error: Any) -> None:
     """Print the table that an `UndecidedModel` has, its notes, and the commands that cluster it."""
-<<<<<<< HEAD
     from splitmerge_cli.cli.column_table import LISTED, table_lines
-=======
->>>>>>> 9c53af845169047c0000ce9e7796e80cde005842
     from splitmerge_cli.data.tables.notes import ROUTINE
-    from splitmerge_cli.runs.undecided import LISTED, table_lines
 
     dataset = error.dataset
     path, *_ = str(error).partition(": ")

@@ -13,11 +13,7 @@ from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
-<<<<<<< HEAD
 from splitmerge_cli.runs.undecided import MIXED
-=======
-from splitmerge_cli.runs.undecided import MIXED, table_lines
->>>>>>> 9c53af845169047c0000ce9e7796e80cde005842
 
 
 @app.command()

@@ -164,11 +164,7 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
     if not dataset.types or path is None or path in printed:
         return
-<<<<<<< HEAD
     from splitmerge_cli.cli.column_table import LISTED, table_lines
-=======
-    from splitmerge_cli.runs.undecided import LISTED, table_lines
->>>>>>> 9c53af845169047c0000ce9e7796e80cde005842
 
     if len(dataset.types) > LISTED:
         return

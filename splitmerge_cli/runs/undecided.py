@@ -8,21 +8,15 @@ import numpy as np
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.dataset import READ_AS, Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.tables.mixed import RejectedColumns, describe_cells
-from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
-from splitmerge_cli.terminal import WIDTH, one_line
 
 MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""
-LISTED = 12
-"""Columns of a table that a run lists at most; of more, how many have each type."""
-NAME = 24
-"""Letters in the name of a column, at most."""
 
 
 class UndecidedModel(ConfigError):
@@ -179,22 +173,3 @@ def _takes(model: str, dataset: Dataset) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def table_lines(dataset: Dataset) -> Iterator[str]:
-    """Describe each column of a table in a line: its type, range or levels, and gaps."""
-    types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
-    rows = [("column", "read as", "values", "missing")]
-    for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
-        missing = int(np.isnan(cells).sum())
-        read_as = type.type if scale is None else f"{type.type}, {scale}"
-        held = one_line(describe_cells(cells, type))
-        rows.append((shorten(one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
-    for name, read_as, held, gaps in rows:
-        if len(held) > widths[2]:  # the last levels that find no room are left out
-            whole = held[: widths[2] - 5].rpartition(", ")[0]
-            held = f"{whole}, ..." if whole else shorten(held, widths[2])
-        cells = name.ljust(widths[0]), read_as.ljust(widths[1]), held.ljust(widths[2])
-        yield f"  {'  '.join(cells)}  {gaps.rjust(widths[3])}".rstrip()
