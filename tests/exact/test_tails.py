@@ -421,6 +421,12 @@ def test_a_table_with_words_has_the_pieces_of_its_columns(case):
         densities = [m.left_out_predictive()[0] if n == 4 else m.log_predictive(4)[0] for m in models]
         np.testing.assert_allclose(densities[0], densities[1] + densities[2], atol=1e-10)
         assert models[0].log_lik_total() == pytest.approx(sum(m.log_lik_total() for m in models[1:]), abs=1e-10)
+        if n == 4:
+            # new weights change what is kept of every cluster
+            Refresh(models[0], Rng(2)).step()
+            after = models[0].log_lik_total()
+            models[0].set_labels(np.array(labels, dtype=np.int32))
+            assert models[0].log_lik_total() == after
     np.testing.assert_array_equal(models[0].row_weights, WEIGHTS)
     for kind in (DrawnParameters, Shards):
         assert models[0].capability(kind) is None
