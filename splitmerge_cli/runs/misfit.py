@@ -114,7 +114,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         yield name_unlike(unlike)
     # where groups were looked for their line says more
     if several and (overlap or unlike) and not {"topics", schema.GROUPS, schema.JOINED_BY} & summary.keys():
-        yield "clusters may be parts of one group: their number is the number of the model's components"
+        yield "one group may be several clusters: as many as the model needs for its shape"
 
 
 def differs_from_one(summary: Mapping[str, Any]) -> bool:

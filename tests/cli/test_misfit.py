@@ -54,7 +54,7 @@ def test_other_shapes_are_named(smcmc: Any, shape: str) -> None:
         x, model = rng.poisson(rates) * (rng.random((400, 4)) > 0.3), "gamma_poisson"
     result = smcmc("run", *write("x.csv", x, [f"c{j}" for j in range(x.shape[1])]), f"model={model}", *QUICK)
     assert result.exit_code == 0 and MODEL in result.stderr, result.stderr
-    assert "clusters may be parts of one group" in result.stderr
+    assert "one group may be several clusters" in result.stderr
 
 
 def test_data_of_the_model_leave_nothing_and_the_record_is_the_same_each_time(smcmc: Any) -> None:

@@ -65,7 +65,7 @@ def describe(K: int, **fit) -> list[str]:
 def test_lines() -> None:
     assert not describe(3) and not list(misfit.describe_misfit({"point_estimate": {"n_clusters": 3}}))
     named = "the model does not describe these data (x: skewness within clusters 2.1, the model makes -0.2 to 0.2)"
-    parts = "clusters may be parts of one group: their number is the number of the model's components"
+    parts = "one group may be several clusters: as many as the model needs for its shape"
     assert describe(1, unlike=[FOUND]) == [named]
     assert describe(3, unlike=[FOUND]) == [named, parts]
     overlap = "the clusters overlap: an item is with another of its cluster in 45% of the draws, on average"
