@@ -39,9 +39,10 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def fold(text: str) -> str:
-    r"""Return a text in lines of `WIDTH` letters at most, further ones indented; a word, a command and the path of a
-    run that are longer stay whole.
+def fold(text: str, width: int | None = None) -> str:
+    r"""Return a text in lines of `width` letters (`WIDTH`) at most, further ones indented.
+
+    A word, a command and the path of a run that are longer stay whole.
 
     Examples
     --------
@@ -49,16 +50,17 @@ def fold(text: str) -> str:
       word word word word word word word word word word word word word word word
         word word
     """
+    width = width or WIDTH
     folded: list[str] = []
     options: Any = {"break_long_words": False, "break_on_hyphens": False}
     for line in text.splitlines():
-        if len(line) <= WIDTH or line.startswith(("next: ", "or: ")):
+        if len(line) <= width or line.startswith(("next: ", "or: ")):
             folded.append(line)
             continue
         # a command is copied whole
         line = _COMMAND.sub(lambda match: match[0].replace(" ", _JOINED), line)
         lead = line[: len(line) - len(line.lstrip())]
-        folded += textwrap.wrap(line, WIDTH, subsequent_indent=f"{lead}  ", **options)
+        folded += textwrap.wrap(line, width, subsequent_indent=f"{lead}  ", **options)
     return "\n".join(folded).replace(_JOINED, " ")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from splitmerge_cli import terminal
 from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors
 from splitmerge_cli.cli.folders import runs_in, show_certificates
@@ -110,7 +111,7 @@ def summary(
                     typer.echo(one.path)
                 if not (levels or shown):
                     for line in summaries.lines(one, width=width, columns=columns):
-                        typer.echo(line)
+                        typer.echo(terminal.fold(line, width))
                     continue
 
                 answers = [alternatives.dendrogram_lines(one)] if levels else []
@@ -119,7 +120,7 @@ def summary(
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
                 for lines in answers:
                     for line in lines:
-                        typer.echo(line)
+                        typer.echo(terminal.fold(line, width))
             except (ConfigError, DataError, DamagedRun) as error:
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)

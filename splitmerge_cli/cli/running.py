@@ -144,10 +144,13 @@ def run(
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
             note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
-        if spec.automatic:
-            typer.echo(terminal.fold(spec.automatic), err=True)
+
+        def name_sampler() -> None:
+            if spec.automatic:
+                typer.echo(terminal.fold(spec.automatic), err=True)
+
         try:
-            done = runs.make(plan)
+            done = runs.make(plan, on_begin=name_sampler)
         except runs.Interrupted as error:
             from splitmerge_cli.runs.so_far import lines_so_far
 

@@ -63,7 +63,9 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     return make(job, progress).path
 
 
-def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Run:
+def make(
+    job: "RunSpecification | Plan", progress: Reporter | None = None, on_begin: Callable[[], None] | None = None
+) -> Run:
     """Make one run, or the missing part of it.
 
     Parameters
@@ -72,6 +74,8 @@ def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Ru
         From `splitmerge_cli.config.compose`, or what `prepare` made of that.
     progress : Reporter, optional
         Receives how the chains get on; by default what the key `progress` says.
+    on_begin : callable, optional
+        Called if nothing of the run is stored, as soon as it can be written.
 
     Returns
     -------
@@ -111,7 +115,10 @@ def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Ru
             return Run(path)
         if not spec.resume:
             store.clear()
-        check_columns(plan, [store.chain(c) for c in range(spec.chains)])
+        chains = [store.chain(c) for c in range(spec.chains)]
+        check_columns(plan, chains)
+        if on_begin is not None and not any(chain.checkpoint_path.exists() for chain in chains):
+            on_begin()
         _run(plan, store, progress or reporter(spec.progress))
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error

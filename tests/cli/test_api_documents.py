@@ -63,7 +63,7 @@ def test_scores_are_of_tokens(topic_model: sm.SplitMergeTopics) -> None:
     # below a word of all eight drawn at random, and words of different topics are less probable
     assert topic_model.perplexity(new) < 8 < topic_model.perplexity(["cats stocks mice today"] * 3)
     assert topic_model.score_samples([""]).tolist() == [0.0]
-    with pytest.raises(ValueError, match="without a token"):
+    with pytest.raises(ValueError, match="no document has a token"):
         topic_model.score([""])
 
 

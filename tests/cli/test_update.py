@@ -50,7 +50,7 @@ def test_chains_that_have_not_converged_warn_every_time(points) -> None:
     ("given", "said"),
     [
         ({"iteratons": 3}, "iteratons: no such argument. Did you mean iterations?"),
-        ({"init": "prior"}, "Expected options={'init': VALUE}, as it is a key of the command line"),
+        ({"init": "prior"}, "Expected options={'init': VALUE}, because it is a key of the command line"),
     ],
 )
 def test_a_misspelt_argument_is_answered(points, given, said) -> None:

@@ -129,7 +129,7 @@ def test_other_bad_exposures(tmp_path):
     for options, message in (
         ({"exposure": "hours"}, "data.exposure=hours: "),
         ({"exposure": "total"}, "data.exposure: .*row 2: 0; expected a positive number"),
-        ({"exposure": "b", "columns": ["a", "b"]}, "expected each column once, data.exposure not"),
+        ({"exposure": "b", "columns": ["a", "b"]}, "expected each column once, and data.exposure not at all"),
         ({"exposure": "b", "repeated": "once"}, "data.repeated"),
     ):
         with pytest.raises(DataError, match=message):
