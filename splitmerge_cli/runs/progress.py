@@ -29,7 +29,7 @@ def _format_density(log_joint: float) -> str:
 
 
 def now_and_then(say: Callable[[str], None], seconds: float) -> Callable[[str], None]:
-    """Return a function that passes a line on to `say` if the last one, or this call, was so many seconds ago."""
+    """Return a function that passes lines on to `say`, but none within so many seconds of the one before."""
     last = time.monotonic()
 
     def say_sometimes(line: str) -> None:

@@ -175,6 +175,17 @@ def test_a_refused_table_is_answered_in_short_lines_with_commands_that_run(
     assert smcmc(*shlex.split(commands[-1]), "model.covariance=diag", *FEW).exit_code == 0
 
 
+def test_a_table_of_names_alone_is_answered_in_short_lines(smcmc, monkeypatch) -> None:
+    monkeypatch.setattr(terminal, "WIDTH", 80)
+    streets = [f"{i} {'abc'[i % 3]} Street" for i in (*range(39), 38)]
+    pd.DataFrame({"name": [f"Ann Hill {i}" for i in range(40)], "address": streets}).to_csv("t.csv", index=False)
+    ended = smcmc("run", "t.csv")
+    *lines, command = ended.stderr.splitlines()
+    assert ended.exit_code == 2 and lines[0] == "smcmc: t.csv: no column is left for the data"
+    assert max(map(len, lines)) <= 80 and "column 2 ('address'): 39 different words in 40 rows, more than 20" in lines
+    assert smcmc("columns", *shlex.split(command.removeprefix("next: smcmc run "))).exit_code == 0
+
+
 def test_a_frame_is_enough(frame: pd.DataFrame, tmp_path: Path) -> None:
     keys: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none"}
     found = sm.sample(frame, **keys)

@@ -43,14 +43,23 @@ class NoMixedTable(DataError):
     """A matrix of numbers that cannot be read as a mixed table: it is sparse, or has too many columns."""
 
 
-class RejectedColumns(DataError):
-    """Columns that no type fits: the problem of the first, the columns to leave out, those that the user leaves out
-    among them (none if the user chose the columns), and overrides, each of which reads the table.
+class RefusedTable(DataError):
+    """A table that is not read as it is: the `problem`, whose parts are lines, and overrides, each of which reads the
+    table."""
+
+    def __init__(self, message: str, problem: str, overrides: Sequence[str]) -> None:
+        super().__init__(message)
+        self.problem, self.overrides = problem, overrides
+
+
+class RejectedColumns(RefusedTable):
+    """Columns that no type fits: the problem of the first, the columns to leave out, with the ones that the user leaves
+    out (none if the user chose the columns), and overrides, each of which reads the table.
     """
 
     def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
-        super().__init__(message)
-        self.problem, self.drop, self.overrides = problem, drop, overrides
+        super().__init__(message, problem, overrides)
+        self.drop = drop
 
 
 def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
@@ -125,10 +134,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     if not read:
         name_note = "; ".join(note.partition(": ")[2] for note in table.notes)
         texts = [j for j in columns_read if _is_text(table, j)]
-        ways = "".join(f", or of texts: {as_documents(table, column_key(table, j))}" for j in texts[:1])
-        raise DataError(
-            f"{table.path}: no column is left for the data{f' ({name_note})' if name_note else ''}; expected one{ways}"
-        )
+        documents = [as_documents(table, column_key(table, j)) for j in texts[:1]]
+        none_left = f"{table.path}: no column is left for the data"
+        reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
+        reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
+        overrides = [f"data.types={{{column_key(table, j)}:categorical}}" for j in reads][:1]
+        ways = "".join(f", or of texts: {way}" for way in documents)
+        message = f"{none_left}{f' ({name_note})' if name_note else ''}; expected one{ways}"
+        raise RefusedTable(message, "; ".join([none_left, *reasons]), overrides)
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
