@@ -16,6 +16,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
@@ -303,6 +304,9 @@ class Dataset:
         ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
     exposure : numpy.ndarray or None
         ``counts``: float64 ``[N]``, positive: what the counts of each row are per unit of, such as its total.
+    bundles : Bundles or None
+        Which rows are one item of the model, how often each counts, and which may not share a cluster; None: every row
+        is an item that counts once.
 
     Raises
     ------
@@ -326,6 +330,7 @@ class Dataset:
     scales: Scales | None = None
     reduction: Any = None
     exposure: NDArray[np.float64] | None = None
+    bundles: Bundles | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -335,6 +340,8 @@ class Dataset:
             raise DataError(f"{self.name}: {len(self.truth)} true labels for {self.N} items")
         if self.names is not None and len(self.names) != self.N:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
+        if self.bundles is not None and len(self.bundles.items) != self.N:
+            raise DataError(f"{self.name}: bundles of {len(self.bundles.items)} rows; expected {self.N}")
 
     @property
     def column_names(self) -> list[str]:
@@ -405,7 +412,8 @@ class Dataset:
         """These rows of a table alone, without true labels and names."""
         reduction = None if self.reduction is None else self.reduction.take(rows)
         exposure = None if self.exposure is None else self.exposure[rows]
-        further: dict[str, Any] = {"reduction": reduction, "exposure": exposure}
+        bundles = None if self.bundles is None else self.bundles.take(rows)
+        further: dict[str, Any] = {"reduction": reduction, "exposure": exposure, "bundles": bundles}
         return replace(self, values=self.values[rows], truth=None, names=None, copies=None, **further)
 
     @property

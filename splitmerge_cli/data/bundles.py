@@ -1,0 +1,98 @@
+"""Items that are bundles of rows: rows that count more than once, rows of one unit, rows known to belong together or
+apart.
+
+An item of the model is a bundle: the rows of one unit, each counted as often as its weight says. What a model knows of
+a cluster are sums over rows, so a bundle is a sum, too (`splitmerge_cli.models.bundles`). Draws, tables and pictures
+show rows: a row is in the cluster of its item.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROWS, ITEMS = "rows", "items"
+COUNTS = (ROWS, ITEMS)
+"""What the prior of the partition may count: rows, each as often as its weight says, or items."""
+
+
+def _no_pairs() -> NDArray[np.int32]:
+    return np.zeros((0, 2), dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Bundles:
+    """Which rows are one item, how often each counts, and which items may not share a cluster.
+
+    Attributes
+    ----------
+    items : numpy.ndarray
+        int32 ``[rows]``: the item of each row, numbered 0, 1, ... in the order of their first rows.
+    weights : numpy.ndarray or None
+        int64 ``[rows]``, positive: how often each row counts; None: once.
+    unit : float
+        What one count is worth as a power of a row's likelihood: 1 for whole weights; fractional weights are whole
+        multiples of it.
+    prior_counts : str
+        One of `COUNTS`.
+    apart : numpy.ndarray
+        int32 ``[pairs, 2]``: pairs of items that may not share a cluster, the smaller number first.
+    classes : numpy.ndarray or None
+        int32 ``[items]``: known class of each item, -1 for none; items of different classes may not share a cluster.
+        None: no classes.
+    names : list of str or None
+        Name of each item, where a column names them.
+    """
+
+    items: NDArray[np.int32]
+    weights: NDArray[np.int64] | None = None
+    unit: float = 1.0
+    prior_counts: str = ROWS
+    apart: NDArray[np.int32] = field(default_factory=_no_pairs)
+    classes: NDArray[np.int32] | None = None
+    names: list[str] | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.items.max()) + 1
+
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """int64 ``[items]``: the first row of each item."""
+        return np.unique(self.items, return_index=True)[1]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """int64 ``[rows]``: how often each row counts."""
+        return np.ones(len(self.items), dtype=np.int64) if self.weights is None else self.weights
+
+    @property
+    def mass(self) -> NDArray[np.int64]:
+        """int64 ``[items]``: how many rows each item counts as."""
+        return np.bincount(self.items, self.counts).astype(np.int64)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every row is an item that counts once, and no items are kept apart."""
+        plain = self.n_items == len(self.items) and (self.weights is None or bool((self.weights == 1).all()))
+        return plain and self.unit == 1.0 and not len(self.apart) and self.classes is None
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Self:
+        """The bundles of these rows alone, their items numbered anew."""
+        kept = self.items[rows]
+        order, number = np.unique(kept, return_index=True)
+        order = order[np.argsort(number, kind="stable")]
+        place = np.full(self.n_items, -1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        apart = place[self.apart]
+        apart = np.sort(apart[(apart >= 0).all(axis=1)], axis=1) if len(apart) else apart
+        return replace(
+            self,
+            items=place[kept],
+            weights=None if self.weights is None else self.weights[rows],
+            apart=apart,
+            classes=None if self.classes is None else self.classes[order],
+            names=None if self.names is None else [self.names[i] for i in order],
+        )
