@@ -371,7 +371,7 @@ class Dataset:
         return int(self.values.shape[0])
 
     @cached_property
-    def counted(self) -> Dataset:
+    def expanded(self) -> Dataset:
         """The table with every row as often as it counts, and every row an item."""
         if self.bundles is None or self.bundles.weights is None:
             return replace(self, bundles=None)

@@ -1,7 +1,7 @@
 """Items that are bundles of rows: any mixture whose statistics of a cluster are sums over rows.
 
-A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is the difference
-of two columns, so an item of more than one row has a column of its own, which is added to a cluster or taken out
+A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is a column, too,
+so an item of more than one row has a column of its own, which is added to a cluster or taken out
 (``absorb``). An item costs the same, however many rows it counts as.
 
 *The prior* counts rows or items. With rows the posterior is exactly the posterior of the table with each row repeated,
@@ -124,7 +124,7 @@ cdef class Bundles(Model):
     cdef double penalty                 # by which each lowers its log likelihood
 
     def __init__(self, Model rows not None, bundles, Prior prior=None):
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t i
         if rows.why_not_added:
             raise ValueError(rows.why_not_added)
         self.rows = rows
@@ -197,7 +197,7 @@ cdef class Bundles(Model):
         return 0
 
     def separated(self, labels):
-        """Labels of items, ndarray of int32 of shape (N,): the given ones, where items that are apart share no cluster; one
+        """The labels of items, ndarray of int32 of shape (N,), with items that are apart in different clusters: one
         that shares the cluster of an earlier item goes to the next cluster that holds none of the items it is apart
         from, which may be a new one."""
         cdef Py_ssize_t i, t, number
@@ -478,7 +478,7 @@ cdef class Bundles(Model):
         """A start: items one after the other, by the prior's weights of the rows, none next to one it is apart from."""
         cdef Py_ssize_t i
         if self.of_rows is None:
-            labels, K = self.prior.draw(generator)
+            labels = self.prior.draw(generator)[0]
         else:
             labels, rows = np.zeros(self.N, dtype=np.int32), []
             for i in range(self.N):
@@ -527,7 +527,7 @@ def build(cls, dataset, options):
             raise ValueError("data.weights: fractions are a power of the likelihood, which this model does not have; "
                              "expected whole numbers")
         options = {**options, "power": given["power"] * bundles.unit}
-    rows = cls.from_data(dataset.counted, **options)
+    rows = cls.from_data(dataset.expanded, **options)
     prior = None
     if bundles.prior_counts == "items":
         given = read_options("model", cls.OPTIONS, options)

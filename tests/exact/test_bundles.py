@@ -149,7 +149,7 @@ POINTS = np.array([[0.1, 0.3], [2.5, 2.0], [-0.4, 0.2], [2.2, 1.7], [0.0, -1.0],
 def weighted(cls, options, kind="points", values=POINTS, **fields):
     """A model of six rows with weights, and the model of the table in which each row is repeated."""
     data = Dataset("small", kind, values, bundles=BundlesOfData(ITEMS, WEIGHTS, **fields))
-    return build(cls, data, options), cls.from_data(data.counted, **options)
+    return build(cls, data, options), cls.from_data(data.expanded, **options)
 
 
 @pytest.mark.parametrize("prior", ["crp", "mfm", "uniform", "pitman_yor(discount=0.3)", "esc"])
