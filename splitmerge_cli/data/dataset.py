@@ -371,7 +371,7 @@ class Dataset:
         return int(self.values.shape[0])
 
     @cached_property
-    def expanded(self) -> Dataset:
+    def with_repeats(self) -> Dataset:
         """The table with every row as often as it counts, and every row an item."""
         if self.bundles is None or self.bundles.weights is None:
             return replace(self, bundles=None)

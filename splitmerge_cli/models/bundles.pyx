@@ -1,8 +1,8 @@
 """Items that are bundles of rows: any mixture whose statistics of a cluster are sums over rows.
 
-A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is a column, too,
-so an item of more than one row has a column of its own, which is added to a cluster or taken out
-(``absorb``). An item costs the same, however many rows it counts as.
+A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is a column,
+too, so an item of more than one row has a column of its own, which is added to a cluster or taken out (``absorb``). An
+item costs the same, however many rows it counts as.
 
 *The prior* counts rows or items. With rows the posterior is exactly the posterior of the table with each row repeated,
 given that rows of one item share a cluster:
@@ -40,7 +40,7 @@ cdef enum:
 
 @cython.final
 cdef class RowsCounted(Prior):
-    """What a prior of a partition of rows is for items, where the likelihood counts its factors by size: f(K).
+    """The prior of items where the likelihood counts the factors by rows of a cluster: f(K).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ cdef class Bundles(Model):
         self._set_prior(prior)
         if self.L:
             self._set_penalty()
-        self.set_labels(self.separated(np.zeros(N, dtype=np.int32)))
+        self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     cdef int _take_apart(self, Py_ssize_t N, pairs) except -1:
         """Take pairs of items that may not share a cluster."""
@@ -176,7 +176,7 @@ cdef class Bundles(Model):
         return 0
 
     cdef int _fill_bank(self, items, mass) except -1:
-        """Count the rows of every item of several rows in its column."""
+        """Fill the columns of items: each counts the rows of its item."""
         cdef Py_ssize_t t, k
         cdef const int32_t[::1] item = np.ascontiguousarray(items, dtype=np.int32)
         for t in range(self.banked):
@@ -196,7 +196,7 @@ cdef class Bundles(Model):
         self.penalty = exp2(ceil(log2(RANGES * span)))
         return 0
 
-    def separated(self, labels):
+    def keep_apart(self, labels):
         """The labels of items, ndarray of int32 of shape (N,), with items that are apart in different clusters: one
         that shares the cluster of an earlier item goes to the next cluster that holds none of the items it is apart
         from, which may be a new one."""
@@ -215,9 +215,9 @@ cdef class Bundles(Model):
         return np.unique(chosen, return_inverse=True)[1].astype(np.int32) if not self.allows_empty else chosen
 
     def separate(self):
-        """Move items that share a cluster with one that they are apart from, as in ``separated``."""
+        """Move items that share a cluster with one that they are apart from, as in ``keep_apart``."""
         if self.L:
-            self.set_labels(self.separated(self.labels))
+            self.set_labels(self.keep_apart(self.labels))
 
     def set_labels(self, labels, K=None):
         """Set the partition; labels of all rows, before any is repeated, do as well as labels of items.
@@ -376,7 +376,7 @@ cdef class Bundles(Model):
         Model.begin_scan(self)
 
     cdef void catch_up(self) noexcept nogil:
-        """Bring the weights of the model of rows up to date."""
+        """Bring the weights in `rows` up to date."""
         self.rows.K = self.K
         self.rows.count_changed()
         self.rows.begin_scan()
@@ -488,7 +488,7 @@ cdef class Bundles(Model):
                 k = int(generator.choice(len(p), p=p / p.sum()))
                 labels[i] = k
                 rows[k:k + 1] = [self.mass[i] + (rows[k] if k < len(rows) else 0)]
-        labels = self.separated(labels)
+        labels = self.keep_apart(labels)
         return labels, int(labels.max()) + 1
 
     def left_out_predictive(self):
@@ -500,7 +500,7 @@ cdef class Bundles(Model):
 
     @property
     def zeta(self):
-        """float: power of the likelihood of the model of rows."""
+        """float: the power of the likelihood."""
         return getattr(self.rows, "zeta", 1.0)
 
     @property
@@ -527,7 +527,7 @@ def build(cls, dataset, options):
             raise ValueError("data.weights: fractions are a power of the likelihood, which this model does not have; "
                              "expected whole numbers")
         options = {**options, "power": given["power"] * bundles.unit}
-    rows = cls.from_data(dataset.expanded, **options)
+    rows = cls.from_data(dataset.with_repeats, **options)
     prior = None
     if bundles.prior_counts == "items":
         given = read_options("model", cls.OPTIONS, options)

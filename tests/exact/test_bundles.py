@@ -95,7 +95,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
 
 
 def test_samplers():
-    """Those that draw parameters of clusters do not take bundles, all others do; some belong to topics and mentions."""
+    """Samplers that draw parameters of clusters do not take bundles, all others do; two are for topics and mentions."""
     without = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for learning in (0, 1) for _, s in pairs(learning)}
     assert without == {
         "independence",
@@ -146,16 +146,16 @@ WEIGHTS = np.array([3, 1, 2, 1, 4, 1])
 POINTS = np.array([[0.1, 0.3], [2.5, 2.0], [-0.4, 0.2], [2.2, 1.7], [0.0, -1.0], [5.0, 5.5]])
 
 
-def weighted(cls, options, kind="points", values=POINTS, **fields):
+def model_with_weights(cls, options, kind="points", values=POINTS, **fields):
     """A model of six rows with weights, and the model of the table in which each row is repeated."""
     data = Dataset("small", kind, values, bundles=BundlesOfData(ITEMS, WEIGHTS, **fields))
-    return build(cls, data, options), cls.from_data(data.expanded, **options)
+    return build(cls, data, options), cls.from_data(data.with_repeats, **options)
 
 
 @pytest.mark.parametrize("prior", ["crp", "mfm", "uniform", "pitman_yor(discount=0.3)", "esc"])
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_a_weight_is_a_repeated_row(covariance, prior):
-    model, whole = weighted(Gaussian, {"covariance": covariance, "prior": prior})
+    model, whole = model_with_weights(Gaussian, {"covariance": covariance, "prior": prior})
     for labels, _ in mixture_states(4):
         model.set_labels(np.array(labels))
         whole.set_labels(np.repeat(np.array(labels)[ITEMS], WEIGHTS))
@@ -166,7 +166,7 @@ def test_a_weight_is_a_repeated_row(covariance, prior):
 def test_what_is_resampled_is_as_with_repeated_rows():
     """Draw by draw, given the same random numbers: prior, scales, and the state that they are a part of."""
     options = {"prior": "dynamic_mfm", "concentration": "gamma(2,1)", "b0": "gamma(3,3)", "kappa0": "gamma(2,4)"}
-    model, whole = weighted(Gaussian, options)
+    model, whole = model_with_weights(Gaussian, options)
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     whole.set_labels(np.repeat(labels[ITEMS], WEIGHTS))
@@ -180,7 +180,7 @@ def test_what_is_resampled_is_as_with_repeated_rows():
 
 
 def test_a_left_out_item_is_all_its_rows():
-    model, whole = weighted(Gaussian, {"covariance": "diag"})
+    model, whole = model_with_weights(Gaussian, {"covariance": "diag"})
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     density, weight = model.left_out_predictive()
@@ -199,7 +199,7 @@ def test_a_left_out_item_is_all_its_rows():
 
 def test_fractions_are_a_power():
     """Half a count each: the rows once, with half the power."""
-    model, _ = weighted(Gaussian, {"covariance": "diag"}, unit=0.5, prior_counts="items")
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, unit=0.5, prior_counts="items")
     halves = Gaussian.from_data(
         Dataset("small", "points", np.repeat(POINTS, WEIGHTS, axis=0)), covariance="diag", power=0.5
     )
@@ -210,7 +210,7 @@ def test_fractions_are_a_power():
 
 
 def test_a_chain_records_rows_and_keeps_items_apart():
-    model, _ = weighted(Gaussian, {"covariance": "diag"}, apart=APART)
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, apart=APART)
     rng = Rng(1)
     chain = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)], partitions=1)
     labels = chain.advance(300)["partition_labels"]
@@ -222,7 +222,7 @@ def test_a_chain_records_rows_and_keeps_items_apart():
 
 
 def test_labels_of_rows_must_agree_within_an_item():
-    model, _ = weighted(Gaussian, {"covariance": "diag"})
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"})
     model.set_labels(np.array([0, 1, 0, 1, 2, 1]))
     assert model.labels.tolist() == [0, 1, 1, 2]
     with pytest.raises(ValueError, match="rows 2 and 6 are one item, but have different labels"):
