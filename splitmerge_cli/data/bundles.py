@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 ROWS, ITEMS = "rows", "items"
 COUNTS = (ROWS, ITEMS)
-"""What the prior of the partition may count: rows, each as often as its weight says, or items."""
+"""Values of `Bundles.prior_counts`: the prior counts rows, each as often as its weight says, or items."""
 
 
 def _no_pairs() -> NDArray[np.int32]:
@@ -80,7 +80,7 @@ class Bundles:
         return plain and self.unit == 1.0 and not len(self.apart) and self.classes is None
 
     def take(self, rows: NDArray[np.int64] | slice) -> Self:
-        """The bundles of these rows alone, their items numbered anew."""
+        """The bundles of these rows alone, their items numbered from 0 again."""
         kept = self.items[rows]
         order, number = np.unique(kept, return_index=True)
         order = order[np.argsort(number, kind="stable")]

@@ -370,6 +370,11 @@ class Dataset:
         """Number of items."""
         return int(self.values.shape[0])
 
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """int64 ``[N]``: how often each row counts, in units of its weight; None: all once."""
+        return None if self.bundles is None else self.bundles.weights
+
     @cached_property
     def missing(self) -> int:
         """Number of missing cells; 0 for data that are no table."""

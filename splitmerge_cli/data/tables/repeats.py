@@ -161,9 +161,11 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     rows are no items, or of a sparse matrix.
     """
     require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
+    bundled = dataset.bundles is not None
+    require(not bundled or repeated == KEEP, "data.repeated", repeated, f"{KEEP} with weights, groups, labels or links")
     place = dataset.meta.get("path", "data")
     if repeated == KEEP:
-        if dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
+        if bundled or dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
             return dataset
         N, U = dataset.N, int(items.max()) + 1
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"

@@ -110,7 +110,7 @@ class RowsReading(KindReading):
         for j in columns_read if wanted.columns is not None else ():
             notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
-        e = wanted.find_exposure(table)
+        e = wanted.find_roles(table).get("exposure")
         exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
         if e is not None and exposure is not None and not (exposure > 0).all():
             raise table.error(int(np.argmin(exposure > 0)), e, POSITIVE)
