@@ -111,7 +111,7 @@ def from_object(
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}
-    data, of_rows = _take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
+    data, of_rows = take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
     bundled = {key: value for key, value in of_rows.items() if key != "exposure"}
     for key, value in (bundled | {"must_link": must_link, "cannot_link": cannot_link}).items():
         require(value is None or bool(of_kind.text_types), f"data.{key}", "...", f"null: {kind} is no table")
@@ -133,19 +133,21 @@ def from_object(
     return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
 
 
-def _take_columns(data: Any, named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A table without the columns that some keys name, and what the keys stand for: these columns, or arrays."""
-    names = {key: value for key, value in named.items() if isinstance(value, str)}
+def take_columns(
+    data: Any, options: dict[str, Any], keys: Sequence[str] = ("exposure", "weights", "group", "labels")
+) -> tuple[Any, dict[str, Any]]:
+    """A table without the columns that options of these `keys` name, and the options with the columns themselves."""
+    names = {key: options[key] for key in keys if isinstance(options.get(key), str)}
     if names.get("exposure") == TOTAL:
         del names["exposure"]
     if not names:
-        return data, named
+        return data, options
     data = as_pandas(data)
     for key, column in names.items():
         if not isinstance(data, pd.DataFrame) or column not in data:
             total = f", or {TOTAL}" if key == "exposure" else ""
             raise DataError(f"data.{key}={column}: no such column; expected one of a data frame{total}")
-    return data.drop(columns=list(names.values())), named | {key: data[column] for key, column in names.items()}
+    return data.drop(columns=list(names.values())), options | {key: data[column] for key, column in names.items()}
 
 
 def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import specify, specify_stored
+from splitmerge_cli.api.sampling import row_options, specify_sample
+from splitmerge_cli.config import ConfigError, specify, specify_stored
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.bundled import round_weights
@@ -236,3 +237,20 @@ def test_identity_knows_the_links_and_old_runs() -> None:
     assert specify_stored(values, Path("t.csv")).identity == spec.identity
     edges = specify(["data=edges", "data.path=t.csv", "model=irm", "data.weights=null"])
     assert edges.identity["data"]["weights"] is None
+
+
+def test_a_sample_takes_the_same_arguments() -> None:
+    frame = pd.read_csv("t.csv")[[*X, "w", "unit"]]
+    keys = {"chains": 1, "iterations": 10, "seed": 0, "progress": "none"}
+
+    def settle(model: str, data: object, **of_rows: object):
+        return specify_sample(model, data, None, keys, None, row_options(**of_rows), say=lambda line: None)
+
+    settled, data = settle("gaussian", frame, weights="w", group="unit", must_link=[[0, 2]])
+    assert data.columns == X and data.bundles.names == ["a+b", "c"] and settled.spec.data.name == "given"
+    of_file = settle("gaussian", "t.csv", weights="w", cannot_link="cannot.tsv")[0].spec.data.values
+    assert (of_file["weights"], of_file["cannot_link"]) == ("w", "cannot.tsv")
+    with pytest.raises(ConfigError, match=r"data.weights: expected names of columns and files, as data are a file"):
+        settle("gaussian", "t.csv", weights=[1] * 6)
+    with pytest.raises(ConfigError, match=r"data.group: expected None with a Dataset"):
+        settle("gaussian", data, group="unit")

@@ -104,18 +104,19 @@ def _weights_in(table: Table, j: int, also: Sequence[str | int | float]) -> NDAr
 
 
 def columns_of(N: int, name: str, given: dict[str, Any]) -> dict[str, Column]:
-    """The same of arrays of a program, by their keys; `name` is the name of the data."""
+    """Arrays of a program as `columns_in` has the columns of a table; `name` is the name of the data."""
     columns: dict[str, Column] = {}
     for key, values in given.items():
-        if len(values) != N:
-            raise DataError(f"data.{key}: {len(values)} values; expected one for each of {N} rows")
+        if (shape := np.shape(values)) != (N,):
+            shown = f"{shape[0]} values" if len(shape) == 1 else f"an array of shape {shape}"
+            raise DataError(f"data.{key}: {shown}; expected one for each of {N} rows")
 
         def fail(i: int, expected: str, values: Any = values) -> DataError:
             return DataError(f"{name}: row {i + 1}: {np.asarray(values)[i]}; expected {expected}")
 
         if key == "weights":
             try:
-                columns[key] = Column(f"{name}: weights", np.asarray(values, dtype=np.float64).ravel(), fail, [])
+                columns[key] = Column(f"{name}: weights", np.asarray(values, dtype=np.float64), fail, [])
             except (TypeError, ValueError) as error:
                 raise DataError(f"data.weights: {error}; expected numbers") from error
             continue
