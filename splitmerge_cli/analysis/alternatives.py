@@ -21,6 +21,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
@@ -204,9 +205,10 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    memberships = membership(sampled_partitions(run), labels)
-    frame, _ = describe_clusters(dataset_of(run), labels, memberships.certainty, run.first_cluster)
-    rows, outliers = set_apart(as_text(frame), len(labels))
+    dataset = dataset_of(run)
+    memberships = membership(sampled_partitions(run), labels, dataset.items)
+    frame, _ = describe_clusters(dataset, labels, memberships.certainty, run.first_cluster)
+    rows, outliers = set_apart(as_text(frame), total_size(run.summary))
     yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
     yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))
 

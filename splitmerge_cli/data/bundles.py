@@ -7,7 +7,7 @@ show rows: a row is in the cluster of its item.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,24 @@ class Bundles:
     def mass(self) -> NDArray[np.int64]:
         """int64 ``[items]``: how many rows each item counts as."""
         return np.bincount(self.items, self.counts).astype(np.int64)
+
+    @property
+    def row_sizes(self) -> NDArray[np.float64]:
+        """float64 ``[rows]``: what each row adds to the size of its cluster. A unit that has a name counts once, with
+        its first row; any other row counts as its weight says."""
+        if self.names is None:
+            return np.asarray(self.unit * self.counts, dtype=np.float64)
+        sizes = np.zeros(len(self.items))
+        sizes[self.first_rows] = 1.0
+        return sizes
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The entry of a summary: number of `items`, `size` of all rows together, `sizes` of the rows, and
+        whether these are of `units`."""
+        sizes = self.row_sizes
+        facts = {"items": self.n_items, "size": float(sizes.sum()), "units": self.names is not None}
+        return facts | {"prior_counts": self.prior_counts, "sizes": sizes.tolist()}
 
     @property
     def is_trivial(self) -> bool:

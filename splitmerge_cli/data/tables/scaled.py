@@ -83,7 +83,7 @@ def _find_column(dataset: Dataset, column: str | int) -> int:
     return positions.index(j)
 
 
-def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArray[np.int64] | None) -> Scale:
+def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArray[np.float64] | None) -> Scale:
     if word in (LOG, SQRT):
         return Scale(word)
     if word == YEO_JOHNSON:
@@ -102,7 +102,7 @@ def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
     return bool(least * np.abs(y).max() < np.ptp(y) < MAGNITUDE)
 
 
-def fit_power(cells: NDArray[np.float64], counts: NDArray[np.int64] | None = None) -> float:
+def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = None) -> float:
     """Power of ``yeo-johnson`` under which one normal distribution has the largest likelihood, from `LEAST_POWER` to
     `MOST_POWER`, to two decimals; `counts`: how often each cell counts."""
 
