@@ -35,9 +35,10 @@ DECIMALS = 6
 
 
 class Column(NamedTuple):
-    """A column of a table that is no data: its cells, as float64 or, with `words`, as codes of these (-1: none), what
-    messages call it, and the error for a cell."""
+    """A column of a table that is no data: its name, if it has one, what messages call it, its cells, as float64 or,
+    with `words`, as codes of these (-1: none), and the error for a cell."""
 
+    name: str | None
     title: str
     cells: NDArray[Any]
     fail: Callable[[int, str], DataError]
@@ -88,7 +89,8 @@ def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
         def fail(i: int, expected: str, j: int = j) -> DataError:
             return table.error(i, j, expected)
 
-        columns[key] = Column(f"{table.path}: {table.column(j)}", values, fail, words)
+        name = table.names[j] if table.names else None
+        columns[key] = Column(name, f"{table.path}: {table.column(j)}", values, fail, words)
     return columns
 
 
@@ -103,8 +105,8 @@ def _weights_in(table: Table, j: int, also: Sequence[str | int | float]) -> NDAr
     return cells.numbers
 
 
-def columns_of(N: int, name: str, given: dict[str, Any]) -> dict[str, Column]:
-    """Arrays of a program as `columns_in` has the columns of a table; `name` is the name of the data."""
+def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
+    """Arrays of a program as `columns_in` has the columns of a table; `data` is the name of the data."""
     columns: dict[str, Column] = {}
     for key, values in given.items():
         if (shape := np.shape(values)) != (N,):
@@ -112,11 +114,13 @@ def columns_of(N: int, name: str, given: dict[str, Any]) -> dict[str, Column]:
             raise DataError(f"data.{key}: {shown}; expected one for each of {N} rows")
 
         def fail(i: int, expected: str, values: Any = values) -> DataError:
-            return DataError(f"{name}: row {i + 1}: {np.asarray(values)[i]}; expected {expected}")
+            return DataError(f"{data}: row {i + 1}: {np.asarray(values)[i]}; expected {expected}")
 
+        of_frame = getattr(values, "name", None)  # a column of a data frame has one
+        name = None if of_frame is None else str(of_frame)
         if key == "weights":
             try:
-                columns[key] = Column(f"{name}: weights", np.asarray(values, dtype=np.float64), fail, [])
+                columns[key] = Column(name, f"{data}: weights", np.asarray(values, dtype=np.float64), fail, [])
             except (TypeError, ValueError) as error:
                 raise DataError(f"data.weights: {error}; expected numbers") from error
             continue
@@ -126,8 +130,8 @@ def columns_of(N: int, name: str, given: dict[str, Any]) -> dict[str, Column]:
         if key == "group" and (coded < 0).any():
             raise fail(int(np.argmin(coded)), A_UNIT)
         if (coded < 0).all():
-            raise DataError(f"data.{key}: {name}: no row has one; expected {A_CLASS} of one row at least")
-        columns[key] = Column(f"{name}: {key}", coded, fail, words)
+            raise DataError(f"data.{key}: {data}: no row has one; expected {A_CLASS} of one row at least")
+        columns[key] = Column(name, f"{data}: {key}", coded, fail, words)
     return columns
 
 
@@ -182,9 +186,18 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     names = None if group is None else _item_names(group, items)
     counted = _read_prior_counts(options.prior_counts, unit, group is not None)
     bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
-    facts: dict[str, Any] = {key: column.title.partition(": ")[2] for key, column in columns.items()}
-    meta = dataset.meta | notes_entry(notes) | {"bundled": facts}
+    meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
     return replace(_keep(dataset, kept), bundles=bundles, meta=meta)
+
+
+def _describe_role(key: str, column: Column) -> tuple[str, str, str, int]:
+    """Name of a column that is no data, what it is read as, what it holds, and its missing cells."""
+    name = column.name or column.title.rpartition(": ")[2]
+    if key == "weights":
+        return name, "weight", f"{column.cells.min():g} to {column.cells.max():g}", 0
+    noun, plural = ("unit", "units") if key == "group" else ("class", "classes")
+    held = f"{len(column.words):,} {plural if len(column.words) != 1 else noun}"
+    return name, noun, held, int((column.cells < 0).sum())
 
 
 def _keep(dataset: Dataset, kept: NDArray[np.int64] | slice) -> Dataset:

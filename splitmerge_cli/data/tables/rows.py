@@ -128,7 +128,8 @@ class RowsReading(KindReading):
         )
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
-        if len(columns_read) < len(read) or table.left_out:
+        # new rows need no weights, units or classes
+        if len(columns_read) < len(read) or table.left_out or wanted.roles.keys() - {"truth", "exposure"}:
             meta["typed"] = [column_key(table, j) for j in columns_read]
         names = table.names_of_items()
         positions = positions_in(columns_read, table.width)
