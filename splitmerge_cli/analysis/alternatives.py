@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.repeats import folds
+from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import find_item_core
@@ -68,7 +68,7 @@ def predictive_densities(
     if not dataset.kind.has_rows or dataset.kind.has_topics:
         return None
     values, parameters = _hyperparameters(run)
-    order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]
+    order = draw_rows(dataset, 0, MOST_ROWS)
     density = np.zeros(len(cuts))
     for held in folds(dataset, np.sort(order), FOLDS):
         rest = np.setdiff1d(np.arange(dataset.N), held)

@@ -9,6 +9,7 @@ import pytest
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics import cluster_summary
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 from splitmerge_cli.diagnostics.similarity import membership
@@ -70,3 +71,15 @@ def test_an_estimate_and_its_certainty_are_of_items() -> None:
     assert estimate.expected_loss == estimate_partition(of_items).expected_loss
     sure, alone = membership(draws, estimate.labels, items), membership(of_items, estimate.labels[[0, 6, 7]])
     assert np.array_equal(sure.certainty, alone.certainty[items]) and np.array_equal(sure.second, alone.second[items])
+
+
+def test_rows_that_are_held_out_are_whole_items() -> None:
+    items = np.repeat(np.arange(40, dtype=np.int32), 5)
+    data = Dataset("t", "points", np.random.default_rng(0).normal(size=(200, 1)), bundles=Bundles(items))
+    rows = draw_rows(data, seed=1, most_rows=52)
+    assert len(rows) == 50 and np.bincount(items[rows]).max() == 5 and len(np.unique(items[rows])) == 10
+    assert len(draw_rows(data, seed=1, most_rows=3)) == 10  # two items at least
+    for held in folds(data, rows, 3):
+        assert not np.isin(items[np.setdiff1d(np.arange(200), held)], items[held]).any()
+    alone = replace(data, bundles=None)
+    assert np.array_equal(draw_rows(alone, 1, 52), np.random.default_rng(1).permutation(200)[:52])
