@@ -295,6 +295,11 @@ cdef class Mixed(Table):
             found["resolution"] = resolutions_of(given["resolution"], len(reals), reals, "real columns").tolist()
         return found
 
+    @property
+    def why_not_added(self):
+        """str: of jointly normal cells, or of rows with weights, what their model says."""
+        return "" if self.joint is None else self.joint.why_not_added
+
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
@@ -368,19 +373,19 @@ cdef class Mixed(Table):
             self.joint.size[dst] = self.joint.size[src]
         self.stale[dst] = True
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t c
         for c in range(self.levels):
-            self.count[dst * self.levels + c] += self.count[src * self.levels + c]
+            self.count[dst * self.levels + c] += sign * self.count[src * self.levels + c]
         for c in range(self.S):
-            self.seen[dst * self.S + c] += self.seen[src * self.S + c]
+            self.seen[dst * self.S + c] += sign * self.seen[src * self.S + c]
         for c in range(self.sums):
-            self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
+            self.sum[dst * self.sums + c] += sign * self.sum[src * self.sums + c]
         if self.reals is not None:
-            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src))
+            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src), sign)
         if self.joint is not None:
-            self.joint.absorb(dst, src)
-            self.joint.size[dst] = self.joint.size[dst] + self.joint.size[src]
+            self.joint.absorb(dst, src, sign)
+            self.joint.size[dst] = self.joint.size[dst] + sign * self.joint.size[src]
         self.stale[dst] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
@@ -861,7 +866,7 @@ cdef class MixedShards(Shards):
         cdef int32_t *own_count = self.model.count + k * self.model.levels
         cdef int32_t *own_seen = self.model.seen + k * self.model.S
         if R:
-            self.model.reals.add_column(k, sum + P, <const whole *> packed)
+            self.model.reals.add_column(k, sum + P, <const whole *> packed, 1)
         for c in range(P):
             own_sum[c] += sum[c]
         own_sum[P] += sum[P + R]
