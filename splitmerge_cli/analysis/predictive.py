@@ -25,6 +25,11 @@ _MOST_SUMS = 2**26
 BLOCK = 8_192
 """New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
 the model of the data."""
+ALONE: dict[str, Any] = dict.fromkeys(
+    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts")
+)
+ALONE |= {"apart": True}
+"""Options of data with which new rows are read alone, but for the rows of one unit."""
 BLOCK_COUPLED = 16
 """New items that are predicted at once where each has a model of its own."""
 
@@ -311,10 +316,18 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     table = dataset.original
     every_row |= {} if table.scales is None else {"scale": None}
     every_row |= {} if dataset.reduction is None else {"reduce": None}
-    new_items = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
+    every_row |= {} if dataset.bundles is None else ALONE
+    every_row |= kind.reader_options(table)
+    try:
+        new_items = load_dataset(source.with_options(**every_row), kind, digests)
+    except DataError as error:
+        if dataset.bundles is None or not str(error).startswith("data.group="):
+            raise
+        # without the column of units each row is alone
+        new_items = load_dataset(source.with_options(**every_row, group=None), kind, digests)
     try:
         # exposures are no column of the data
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
-        return replace(new, exposure=new_items.exposure)
+        return replace(new, exposure=new_items.exposure, bundles=new_items.bundles)
     except DataError as error:
         raise DataError(f"new={file}: {error}") from None

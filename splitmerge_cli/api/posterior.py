@@ -168,7 +168,9 @@ class Posterior(StoredDraws):
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(self.partitions, loss, self.n_clusters_interval)
+            self._estimates[loss] = estimate_partition(
+                self.partitions, loss, self.n_clusters_interval, self.dataset.items
+            )
         return self._estimates[loss]
 
     @cached_property
@@ -305,7 +307,8 @@ class Posterior(StoredDraws):
 
     def _membership(self) -> Table:
         labels = self._labels
-        memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
+        memberships = similarity.membership(self.partitions, labels, self.dataset.items)
+        first = self.run.first_cluster
         second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
         columns = (number_clusters(labels, first), memberships.certainty, second, memberships.second_probability)
         names = self.dataset.names or range(len(labels))
