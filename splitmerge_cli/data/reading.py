@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import as_pandas, with_exposure
 from splitmerge_cli.data.tables.scaled import put_on_scales
@@ -58,7 +59,11 @@ class KindReading:
                 [dataset.values, new.values.astype(dataset.values.dtype) if keeps_type else new.values]
             )
         exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
-        further: dict[str, Any] = {"reduction": None, "exposure": exposure}
+        bundles = dataset.bundles
+        if bundles is None and new.items is not None:
+            bundles = Bundles(np.arange(dataset.N, dtype=np.int32))
+        bundles = None if bundles is None else bundles.with_new(new.N, new.bundles)
+        further: dict[str, Any] = {"reduction": None, "exposure": exposure, "bundles": bundles}
         return replace(dataset, values=values, truth=None, names=None, copies=None, **further)
 
     def as_given(self, dataset: Dataset) -> Any:
