@@ -514,7 +514,7 @@ cdef class Bundles(Model):
         return log_density, log_weight - np.logaddexp.reduce(log_weight)
 
     def log_densities(self, Py_ssize_t first):
-        """Of an item that is one row, as the model of rows has it; of several rows, from likelihoods of clusters."""
+        """Densities as the model of rows has them for an item that is one row; of several, from likelihoods."""
         cdef Py_ssize_t i
         self.catch_up()
         density = self.rows.log_densities(self.row[first])
@@ -538,8 +538,8 @@ cdef class Bundles(Model):
 
 
 def build(cls, dataset, options, whole=None):
-    """Return the model of a Dataset with bundles; of the items of `whole` with what the options mean on `dataset`, if it
-    is given, as ``Model.with_new``.
+    """Return the model of a Dataset with bundles; or of the items of `whole`, with the options' meaning on `dataset`, as
+    ``Model.with_new`` does.
 
     Parameters
     ----------
@@ -563,7 +563,7 @@ def build(cls, dataset, options, whole=None):
     elif len(np.unique(bundles.items[dataset.N:])) == whole.N - dataset.N:
         rows = cls.with_new(dataset.with_repeats, whole.with_repeats, **options)
     else:
-        # models may keep new rows aside, out of columns; those of a new item are added up in one
+        # models may keep new rows aside, out of columns, but rows of a new item are added up in one
         rows = cls.from_data(whole.with_repeats, **cls.with_defaults_of(dataset.with_repeats, **options))
     prior = None
     if bundles.prior_counts == "items":

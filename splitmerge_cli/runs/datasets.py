@@ -59,8 +59,8 @@ def give_back() -> None:
 
 
 def build_model(model: Component, dataset: Dataset, whole: Dataset | None = None) -> Model:
-    """Build a model of a data set, or of a `whole` that has new items behind those of the data set; raises as
-    `construct`. Items may be bundles of rows."""
+    """Build a model of a data set, or of a `whole`, which has new items behind the data set; raises as `construct`.
+    Items may be bundles of rows."""
     of_items = (whole or dataset).bundles
 
     def build() -> Model:
