@@ -75,7 +75,7 @@ class Bundles:
 
     @property
     def pairs_apart(self) -> NDArray[np.int32]:
-        """int32 ``[pairs, 2]``: all pairs of items that may not share a cluster, those of different classes too."""
+        """int32 ``[pairs, 2]``: pairs of items that may not share a cluster, also because of their classes."""
         if self.classes is None:
             return self.apart
         known = np.flatnonzero(self.classes >= 0).astype(np.int32)

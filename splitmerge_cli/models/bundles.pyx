@@ -148,7 +148,7 @@ cdef class Bundles(Model):
             self.vectors = np.zeros((N, rows.vectors.shape[1]))
             np.add.at(self.vectors, items.repeat(counts), rows.vectors / mass[items.repeat(counts), None])
         self._take_apart(N, bundles.pairs_apart)
-        # the columns behind those of clusters are filled before any item is counted
+        # the columns of items are filled before any item is counted
         self._allocate(N, N)
         self._fill_bank(np.repeat(items, counts), mass)
         if prior is None:

@@ -138,6 +138,8 @@ def pooled_estimate(
         estimate = estimate_partition(together, interval=interval, items=items)
         of_items = together if items is None else first_rows(together, items)
         least = minimise_expected_loss(of_items)
+        if recorder.dataset.bundles is not None:
+            estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if recorder.dataset.truth is not None:

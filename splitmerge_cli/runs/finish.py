@@ -40,6 +40,7 @@ from splitmerge_cli.runs.store.store import ChainStore, RunStore
 from splitmerge_cli.runs.summaries import FAR
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.clusterings import Pooled
@@ -205,14 +206,14 @@ def _summary(
             "chain": chain,
             "iteration": outcomes[chain][iteration],
             value: outcomes[chain][f"best_{value}"],
-            **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed),
+            **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed, plan.dataset),
         }
 
     highest = describe_best("joint density", "log_joint", "best_iteration", "best_labels")
     likeliest = describe_best("likelihood", "log_lik", "best_lik_iteration", "best_lik_labels")
     estimate = central = None
     if pooled is not None:
-        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed, plan.dataset.items)
+        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed, plan.dataset)
     if estimate is None or why_not is not None:
         chosen = highest | {"note": why_not}
     else:
@@ -292,15 +293,13 @@ def _describe_kinds(
     return [description for description, _ in described], [example for _, example in described]
 
 
-def _describe_estimates(
-    pooled: "Pooled", listed: bool, items: NDArray[np.int32] | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimate over all chains, and the partition of least expected variation of information."""
     over = "over partitions of the second halves of all chains"
     estimate, least = pooled.estimate, pooled.least
     labels, sampled = estimate.labels, pooled.sampled
-    if items is not None:
-        labels, sampled = first_rows(labels, items), first_rows(sampled, items)
+    if dataset.items is not None:
+        labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
     expected = float(distances(labels, thin_partitions(sampled)).mean())
     return {
         "criterion": f"least expected variation of information {over}, separating at cost {COST:g} and joining at "
@@ -308,12 +307,12 @@ def _describe_estimates(
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,
-        **_describe_labels(estimate.labels, listed),
+        **_describe_labels(estimate.labels, listed, dataset),
     }, {
         "criterion": f"least expected variation of information {over}",
         "expected_vi": least.expected_loss,
         "partitions": least.partitions,
-        **_describe_labels(least.labels, listed),
+        **_describe_labels(least.labels, listed, dataset),
     }
 
 
@@ -331,5 +330,8 @@ def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     return {name: dict(counts) for name, counts in totals.items()}
 
 
-def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
-    return {"n_clusters": int(labels.max()) + 1, **({"labels": by_size(labels).tolist()} if listed else {})}
+def _describe_labels(labels: NDArray[Any], listed: bool, dataset: "Dataset") -> dict[str, Any]:
+    return {
+        "n_clusters": int(labels.max()) + 1,
+        **({"labels": by_size(labels, dataset.row_sizes).tolist()} if listed else {}),
+    }

@@ -41,7 +41,7 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
-    labels, certainty, source = by_size(run.best_state()), None, "the best state so far"
+    labels, certainty, source = by_size(run.best_state(), plan.dataset.row_sizes), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
     if per_chain and late and all(map(len, late)):
         partitions = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
