@@ -105,7 +105,7 @@ class Fits:
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
     ) -> LeaveOneOut:
         """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
-        if _has_power(options):
+        if _has_power(options, dataset):
             return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
@@ -201,7 +201,7 @@ def compare(
             else:
                 continue
             remaining.remove(name)
-        if len(remaining) < 2 or _has_power(candidates[ahead][0]):
+        if len(remaining) < 2 or _has_power(*candidates[ahead]):
             break
     return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
 
@@ -271,8 +271,10 @@ def rank(
     return table
 
 
-def _has_power(options: Mapping[str, Any]) -> bool:
-    return float(options.get("power", 1.0)) != 1.0
+def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
+    """Whether the likelihood of a row has a power: the model's, or a fractional weight."""
+    of_weights = dataset.bundles is not None and dataset.bundles.unit != 1.0
+    return of_weights or float(options.get("power", 1.0)) != 1.0
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
@@ -281,7 +283,12 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
-    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
+    chosen = np.sort(rows)
+    if dataset.items is not None:  # one row of each item, which has the density of the item
+        chosen = chosen[np.unique(dataset.items[chosen], return_index=True)[1]]
+    elif dataset.counts is not None:
+        density *= dataset.counts
+    return LeaveOneOut(density[chosen], np.full(len(chosen), -np.inf))
 
 
 def compare_readings(

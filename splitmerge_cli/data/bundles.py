@@ -108,6 +108,20 @@ class Bundles:
         plain = self.n_items == len(self.items) and (self.weights is None or bool((self.weights == 1).all()))
         return plain and self.unit == 1.0 and not len(self.apart) and self.classes is None
 
+    def with_new(self, n: int, new: Self | None) -> Self:
+        """These bundles and n new rows behind them, each of which counts once; rows are items of their own, or as
+        the bundles `new` say."""
+        items = np.arange(n, dtype=np.int32) if new is None else new.items
+        ones = np.ones(n, dtype=np.int64)
+        more = items.max(initial=-1) + 1
+        return replace(
+            self,
+            items=np.concatenate([self.items, self.n_items + items]),
+            weights=None if self.weights is None else np.concatenate([self.weights, ones]),
+            classes=None if self.classes is None else np.concatenate([self.classes, np.full(more, -1, dtype=np.int32)]),
+            names=None,
+        )
+
     def take(self, rows: NDArray[np.int64] | slice) -> Self:
         """The bundles of these rows alone, their items numbered from 0 again."""
         kept = self.items[rows]

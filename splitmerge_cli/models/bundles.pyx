@@ -80,6 +80,9 @@ cdef class RowsCounted(Prior):
     def present(self):
         return self.rows.present
 
+    def with_items(self, N):
+        return RowsCounted(N, self.rows)
+
 
 @cython.final
 cdef class Bundles(Model):
@@ -521,6 +524,31 @@ cdef class Bundles(Model):
         finally:
             self.plain = False
 
+    def log_predictive(self, Py_ssize_t first):
+        """As of any model, for the items from `first` on. Where the prior counts rows, a new item counts as one."""
+        cdef Py_ssize_t k, m = self.K - 1
+        log_density, log_weight = Model.log_predictive(self, first)
+        if self.of_rows is None:
+            return log_density, log_weight
+        for k in range(m):
+            log_weight[k] = self.log_factor(self.rows.size[k] + 1) - self.log_factor(self.rows.size[k])
+        one_more = self.of_rows.with_items(self.rows.N - self.rows.size[m] + 1)
+        log_weight[m] = log((<Prior> one_more).new_weight(m))
+        return log_density, log_weight - np.logaddexp.reduce(log_weight)
+
+    def log_densities(self, Py_ssize_t first):
+        """Densities as the model of rows has them for an item that is one row; of several, from likelihoods."""
+        cdef Py_ssize_t i
+        self.catch_up()
+        density = self.rows.log_densities(self.row[first])
+        mass = np.array([self.mass[i] for i in range(first, self.N)])
+        density = density[np.cumsum(mass) - mass]
+        if (mass > 1).any():
+            self.plain = True
+            density[mass > 1] = Model.log_densities(self, first)[mass > 1]
+            self.plain = False
+        return density
+
     @property
     def zeta(self):
         """float: the power of the likelihood."""
@@ -532,8 +560,9 @@ cdef class Bundles(Model):
         return copy_ints(self.rows.size, self.K)
 
 
-def build(cls, dataset, options):
-    """Return the model of a Dataset with bundles.
+def build(cls, dataset, options, whole=None):
+    """Return the model of a Dataset with bundles; or of the items of `whole`, with the options' meaning on `dataset`, as
+    ``Model.with_new`` does.
 
     Parameters
     ----------
@@ -542,15 +571,23 @@ def build(cls, dataset, options):
     dataset : Dataset
     options : mapping
         Options of the model.
+    whole : Dataset, optional
+        The items of `dataset`, and new ones behind them.
     """
-    bundles = dataset.bundles
+    bundles = dataset.bundles if whole is None else whole.bundles
     if bundles.unit != 1.0:
         given = read_options("model", cls.OPTIONS, options)
         if "power" not in given:
             raise ValueError("data.weights: fractions are a power of the likelihood, which this model does not have; "
                              "expected whole numbers")
         options = {**options, "power": given["power"] * bundles.unit}
-    rows = cls.from_data(dataset.with_repeats, **options)
+    if whole is None:
+        rows = cls.from_data(dataset.with_repeats, **options)
+    elif len(np.unique(bundles.items[dataset.N:])) == whole.N - dataset.N:
+        rows = cls.with_new(dataset.with_repeats, whole.with_repeats, **options)
+    else:
+        # models may keep new rows aside, out of columns, but rows of a new item are added up in one
+        rows = cls.from_data(whole.with_repeats, **cls.with_defaults_of(dataset.with_repeats, **options))
     prior = None
     if bundles.prior_counts == "items":
         given = read_options("model", cls.OPTIONS, options)

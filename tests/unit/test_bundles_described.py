@@ -20,7 +20,7 @@ LABELS = np.array([0, 0, 1, 1, 2, 0, 1, 2])
 COUNTS = np.array([1, 3, 2, 1, 4, 2, 5, 1])
 
 
-def mixed() -> pd.DataFrame:
+def mixed_frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=8), "n": rng.integers(0, 90, 8), "c": list("aabcbbca"), "b": [0, 1] * 4})
     frame.loc[3, "x"] = np.nan
@@ -29,7 +29,7 @@ def mixed() -> pd.DataFrame:
 
 @pytest.mark.parametrize("kind", ["mixed", "points", "tokens"])
 def test_weighted_rows_are_described_as_repeated_rows(kind: str) -> None:
-    frame = mixed()[["x", "n"]] if kind == "points" else mixed()
+    frame = mixed_frame()[["x", "n"]] if kind == "points" else mixed_frame()
     data = frame["c"].tolist() if kind == "tokens" else frame
     types = {} if kind != "mixed" else {"types": {"n": "count", "c": "categorical", "b": "binary"}}
     options = {"columns": list(frame), **types} if kind != "tokens" else {}

@@ -135,6 +135,12 @@ def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
     return columns
 
 
+def bundle_units(units: Any) -> Bundles:
+    """Bundles of new rows by a column of units; a `DataError` where one is missing."""
+    column = columns_of(len(units), "new items", {"group": units})["group"]
+    return Bundles(column.cells.astype(np.int32), prior_counts=ITEMS)
+
+
 def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOptions) -> Dataset:
     """A table whose rows are bundled as its `columns` and the `options` say; rows of weight 0 are left out.
 
@@ -187,6 +193,8 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     counted = _read_prior_counts(options.prior_counts, unit, group is not None)
     bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
     meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
+    if group is not None and group.name is not None:
+        meta["group"] = group.name
     return replace(_keep(dataset, kept), bundles=bundles, meta=meta)
 
 
