@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from splitmerge_cli import terminal
 from splitmerge_cli.analysis.plots.run import PICTURES, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, RunSpecification, compose, specify
@@ -322,7 +323,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
         if (Path(target) / STATUS).is_file():
             print(target)
             for name in available(open_run(Path(target), config_dir)):
-                print(f"  {name:15}{PICTURES[name].shows}")
+                print(terminal.hang(f"  {name:15}", PICTURES[name].shows))
         else:
             for name in select([target], config_dir):
                 print(f"{name}  figure of a paper")
