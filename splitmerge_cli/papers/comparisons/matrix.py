@@ -85,7 +85,7 @@ def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: st
             dark = level > 0.55 if colours.endswith("_r") else level < 0.45
             text = form.format(value) if value < SLOWEST else f"{value:,.0f}"
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6, color="w" if dark else "k")
-    ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6.5)
+    ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)

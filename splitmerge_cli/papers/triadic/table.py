@@ -130,7 +130,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
         printed.append((f"released, {where}: {name}", {column: row[column] for column in COLUMNS}))
     for y, (name, scores) in enumerate(printed, start=-len(printed)):
         shade: dict[str, Any] = {"va": "center", "fontsize": 7, "color": "#555555"}
-        ax.text(0.0, y, name, ha="left", **shade)
+        ax.text(0.0, y, name, ha="left", **(shade | {"fontsize": 6.3}))
         for column, score in scores.items():
             ax.text(places[column], y, _score(score), ha="right", **shade)
     for y, (setting, method) in enumerate(rows):
