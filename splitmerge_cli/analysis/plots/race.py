@@ -48,7 +48,7 @@ def times(race: Race) -> Figure:
                 share = np.arange(1, len(reached) + 1) / len(rows)
                 x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
                 number = race.samplers.index(sampler)
-                # samplers that a paper draws in one kind of line are told apart in grey, too
+                # in grey, too, the lines of samplers differ
                 look = look_of(sampler) | {"color": colours[sampler], "linestyle": CHAINS[number % len(CHAINS)]}
                 place = marks_along(y, number, len(race.samplers))
                 below.step(x, y, where="post", label=title_of(sampler), **look, **place)

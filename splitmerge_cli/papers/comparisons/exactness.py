@@ -91,12 +91,12 @@ def draw(table: pd.DataFrame) -> Drawing:
 
 def _marks(ax: Axes, table: pd.DataFrame, column: str, rows: Sequence[str], shift: float, mark: dict[str, Any]) -> None:
     """Marks of all forms in the rows of their samplers."""
-    of = table[table[column].notna()]
-    at = np.array([rows.index(name) for name in of["sampler"]]) + shift
+    measured = table[table[column].notna()]
+    heights = np.array([rows.index(name) for name in measured["sampler"]]) + shift
     face = "none" if mark.get("hollow") else mark["color"]
     ax.scatter(
-        np.maximum(of[column], ROUNDING),
-        at,
+        np.maximum(measured[column], ROUNDING),
+        heights,
         s=9,
         marker=mark["marker"],
         facecolors=face,
