@@ -49,6 +49,11 @@ VECTOR_MODELS: dict[str, Any] = {
 }
 
 
+def gibbs(model: Any, rng: Rng) -> list[Sampler]:
+    """Gibbs scans alone."""
+    return [Gibbs(model, rng)]
+
+
 @dataclass(frozen=True)
 class Row:
     """One comparison.
@@ -158,7 +163,6 @@ def rows() -> list[Row]:
 
 def count_rows() -> list[Row]:
     """The rows a, a2 and a3."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     ssdm: Samplers = lambda m, r: [SDDS(m, r, kernel="ssdm")]  # noqa: E731
     both: Samplers = lambda m, r: [SDDS(m, r)]  # noqa: E731
     with_site: Samplers = lambda m, r: [SDDS(m, r), Gibbs(m, r, scan="site")]  # noqa: E731
@@ -181,7 +185,6 @@ def count_rows() -> list[Row]:
 def gaussian_rows() -> list[Row]:
     """The rows b: 10,000 points of 25 dimensions, 10 true clusters, apart (no point moves) or overlapping (a third of
     the points moves in a sweep). The peer: one variational iteration of scikit-learn's BayesianGaussianMixture."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     return [
         Row(
             *("b", f"Gaussian {covariance}, Gibbs, clusters {how}", "sweep", f"gaussian {covariance}", gibbs),
@@ -219,7 +222,6 @@ def variational_us(data: Dataset, model: Any) -> dict[str, float]:
 def network_rows() -> list[Row]:
     """The rows d: 332 nodes and 2,146 edges, planted in 8 blocks or in 16, and USAir97 itself where its file is.
     The peer: graph-tool's sweeps over the same edges from the same blocks."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("8 blocks", lambda: network.generate(332, blocks=8, p_in=0.2, p_out=0.0168, seed=13)),
         ("16 blocks", lambda: network.generate(332, blocks=16, p_in=0.34, p_out=0.0197, seed=131)),
@@ -246,7 +248,6 @@ def authors(us: float) -> dict[str, float]:
 
 def line_rows() -> list[Row]:
     """The rows e: 200 points, 200 updates. The peer: van Rossum et al.'s C++ program."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
     samplers: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
@@ -289,7 +290,6 @@ def line_rows() -> list[Row]:
 def mixed_rows() -> list[Row]:
     """The rows f: 10,000 rows of 12 columns, three of each type, 10 true clusters: with and without missing cells, and
     so close that many items move."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("complete, apart", lambda: mixed.generate(10_000, components=10, separation=4.0, missing=0.0)),
         ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
@@ -303,7 +303,6 @@ def mixed_rows() -> list[Row]:
 
 def vector_rows() -> list[Row]:
     """The rows g: 10,000 vectors of 20 counts, 10 true clusters, apart or so close that many items move."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("apart", lambda: counts.generate(10_000, clusters=10)),
         ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
@@ -318,7 +317,6 @@ def vector_rows() -> list[Row]:
 def jointly_normal_rows() -> list[Row]:
     """The rows h: full covariances with missing cells, a Gibbs sweep and the step on these: 10,000 points of 25
     dimensions, and tables of 12 columns, six of them real, with 10 true clusters."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     with_gaps: Samplers = lambda m, r: [Gibbs(m, r), Refresh(m, r)]  # noqa: E731
 
     def points(separation: float) -> Dataset:
@@ -348,7 +346,6 @@ def refreshed_rows() -> list[Row]:
     have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, tables of
     12 columns, six of them real with these tails and 5% of all cells missing, and 25 columns of which ten tell the
     clusters apart."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, str, str, Callable[[float], Dataset], float, float]] = [
         ("overdispersed counts", "overdispersed", "gibbs", generated.scattered_counts, 0.5, 5.0),
         ("ordinal columns", "mixed", "gibbs", generated.answers, 2.0, 0.5),
