@@ -198,7 +198,7 @@ cdef class Mixed(Table):
         self.total = N
         self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
         if OUTCOME in kinds:
-            self._regress(values, of_table, levels, N if known is None else known, given, of_outcome)
+            self._regress(values, of_table, levels, N if known is None else min(known, N), given, of_outcome)
         if data.cuts:
             if columns is not None:
                 raise ValueError("types: ordinal: expected another type for rows in shards")
@@ -493,21 +493,20 @@ cdef class Mixed(Table):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): the scales, then the missing cells, as a ``FullGaussian`` gives them, then
-        the latent outcomes."""
+        """ndarray of float64, shape (P, 1): latent outcomes, then the scales, then the missing cells, as a
+        ``FullGaussian`` gives them."""
         found = Scaled.parameters.__get__(self) if self.joint is None else self.joint.parameters
         if self.regression is None or not self.regression.n_latent:
             return found
         latent = self.regression.latent[:, None]
-        return latent if found is None else np.concatenate([found, latent])
+        return latent if found is None else np.concatenate([latent, found])
 
     def set_parameters(self, values):
         """Set what ``parameters`` gives; errors as there."""
         if self.regression is not None and self.regression.n_latent:
-            values = as_numbers("parameters", values).reshape(-1)
-            self.regression.take_latent(values[-self.regression.n_latent:], self.z)
+            latent, values = np.split(as_numbers("parameters", values).reshape(-1), [self.regression.n_latent])
+            self.regression.take_latent(latent, self.z)
             self.real_columns_changed()
-            values = values[:-self.regression.n_latent]
             if not len(values):
                 return
         if self.imputed is None:

@@ -1,4 +1,4 @@
-"""Rows of a table in shards, in other processes: what a ``Mixed`` of them sends. Of independent columns alone."""
+"""Rows of a table in shards, in other processes, which send the statistics of a ``Mixed``."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy

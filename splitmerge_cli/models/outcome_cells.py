@@ -45,7 +45,7 @@ FARTHEST = 64.0
 
 
 def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a model with numbers from 1, among the columns that were read, in place of names of columns.
+    """The options of a model with numbers, from 1 among the columns that were read, in place of names of columns.
 
     Raises
     ------
@@ -57,17 +57,16 @@ def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     def number_of(key: str, column: str | int) -> int:
         if isinstance(column, str) and column in names:
             return names.index(column) + 1
-        place = column - 1 if isinstance(column, int) else -1
-        if data.positions is not None and place >= 0:
-            place = list(data.positions).index(place) if place in data.positions else -1
-        if not 0 <= place < len(names):
+        if not isinstance(column, int) or not 1 <= column <= len(names):
             raise ValueError(f"model.{key}: no column {column}; expected one of {', '.join(names)}")
-        return place + 1
+        return column
 
     placed = dict(options)
     placed |= {option.name: option.read(placed[option.name], "model") for option in OPTIONS if option.name in placed}
     if placed.get("outcome") is not None:
         placed["outcome"] = number_of("outcome", placed["outcome"])
+        if np.isnan(data.values[:, placed["outcome"] - 1]).all():
+            raise ValueError(f"model.outcome: column {names[placed['outcome'] - 1]}: all cells are missing")
     for column in placed.get("effects") or ():
         j = number_of("effects", column) - 1
         if (absent := np.isnan(data.values[:, j])).any():
@@ -103,13 +102,17 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
         )
     if kind == "binary" and effects and options["power"] != 1.0:
         raise ValueError(f"model.power={options['power']:g}: expected 1 of a binary model.outcome with model.effects")
-    is_regressed = kind == "real" or bool(effects)
     marked = list(kinds)
     for column in effects:
         marked[column - 1] = EFFECT
-    if is_regressed:
+    if is_regressed(kind, options):
         marked[outcome - 1] = OUTCOME
     return tuple(marked)
+
+
+def is_regressed(kind: str, options: Mapping[str, Any]) -> bool:
+    """Whether an outcome of this type has a regression of its own, and is not a column like any other."""
+    return kind == "real" or bool(options["effects"])
 
 
 def split_reals(kinds: Sequence[str], marked: Sequence[str], options: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -154,8 +157,6 @@ def prepare(
     """
     cells, deviations = design_of(values, kinds, levels, effects, known)
     y = values[:, outcome]
-    if np.isnan(y[:known]).all():
-        raise ValueError("model.outcome: all cells are missing")
     is_latent = kinds[outcome] == "binary"
     answer = np.full(len(y), -1, dtype=np.int8)
     centre, location, scale, grain = 0.0, 0.0, 0.5, 0.0
@@ -171,7 +172,7 @@ def prepare(
         of_column = [np.array([number]) for number in (mean, variance, span, centre)]
         locations, scales = prior_of("diag", m0, b0, *of_column)
         location, scale = float(locations[0]), float(scales[0])
-        unit = float(resolution(np.nanmax(np.abs(y - centre)), total))
+        unit = float(resolution(np.abs(np.nan_to_num(y - centre)).max(initial=0.0), total))
         grain = float(resolutions_of(step, 1, [seen], "outcomes")[0]) ** 2 / 12.0
         y = y - centre
     widest = np.abs(cells).max(axis=0, initial=0.0)
@@ -243,8 +244,9 @@ def draw_outcome(
         What other columns are drawn given: a state without latent outcomes.
     """
     of_table = [column.type for column in given.data.types]
-    kinds = np.array(outcome_kinds(of_table, given.options))
-    others, of_outcome = split_reals(of_table, kinds, given.options)
+    marked = outcome_kinds(of_table, given.options)
+    others, of_outcome = split_reals(of_table, marked, given.options)
+    kinds = np.array(marked)
     made = given.data.values[slice(None) if given.rows is None else given.rows][:, drawn].astype(np.float64)
     if OUTCOME in kinds:
         outcome, given = _simulate_outcome(rng, given, of_outcome)
@@ -265,8 +267,7 @@ def _simulate_outcome(rng: np.random.Generator, given: Any, of_outcome: Mapping[
     if is_latent and there.any() and given.parameters is not None:
         held = np.ravel(given.parameters)
         y = np.array(y)
-        y[there] = held[-int(there.sum()) :]
-        rest = held[: -int(there.sum())]
+        y[there], rest = np.split(held, [int(there.sum())])
         given = replace(given, parameters=rest if len(rest) else None)
     kappa0, m0, a0, b0, step = 1.0, 0.0, 0.0, 0.0, 0.0
     if not is_latent:

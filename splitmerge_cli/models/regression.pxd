@@ -72,7 +72,7 @@ cdef class Regression:
         return self.at + (k >> 3) * 8 * self.rows + (k & 7)
 
     cdef inline double *level_of(self, Py_ssize_t k) noexcept nogil:
-        """What follows the factor in the block of cluster k."""
+        """The numbers behind the factor in the block of cluster k."""
         return self.block_of(k) + 8 * (self.D + self.squares)
 
     cdef inline bint is_observed(self, Py_ssize_t i) noexcept nogil:

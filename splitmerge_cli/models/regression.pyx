@@ -6,8 +6,8 @@
 The effects e, real ones standardised, are given: they have no density. The coefficients are integrated out. With n
 observed outcomes in a cluster, effects and outcome are one vector (e, y), of which it has the sums and the sums of
 products, whole numbers. Let S be their scatter plus kappa0 n / (kappa0 + n) times the square of (mean - (0, m0)), plus
-w on the diagonal of the effects and 2 b0 on that of the outcome. The last pivot of the Cholesky factor of S is 2 b_n,
-and the product of the others times kappa0 + n is the determinant of the coefficients' posterior precision
+w on the diagonal entries of the effects and 2 b0 on the entry of the outcome. The last pivot of the Cholesky factor of
+S is 2 b_n, and the product of the others times kappa0 + n is the determinant of the coefficients' posterior precision
 (docs/derivations.md, "An outcome"), so that the likelihood is
 
     log m = -n/2 log(2 pi) + (log kappa0 + p log w - log(kappa0 + n) - log of the p pivots) / 2
@@ -308,8 +308,7 @@ cdef class Regression:
                           self.work, power)
 
     cdef double place(self, Py_ssize_t i, Py_ssize_t k, double *off) noexcept nogil:
-        """Variance of the mean of item i's outcome in cluster k over v; how far the outcome is from that mean, in
-        units."""
+        """Return h of item i in cluster k; and how far its outcome is from its mean there, in units."""
         self.settle(k)
         return place_outcome(self.block_of(k), self.x + i * self.D, self.D, self.work, off)
 
@@ -348,7 +347,7 @@ cdef class Regression:
         return total
 
     cdef double log_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive density of the outcome of item i, which cluster k does not count; the posterior of the
+        """Return the log predictive density of an outcome that cluster k does not count; the posterior of the
         parameters has the power."""
         cdef double off, b, widened, a = self.a0 + 0.5 * self.zeta * self.n[k]
         if not self.is_observed(i):
@@ -465,7 +464,7 @@ cdef class Regression:
 
     # -- answers
     def predictive(self, Py_ssize_t first, columns):
-        """Predictive distributions of the outcomes of the items from `first` on in clusters of these numbers.
+        """Predict the outcomes of the items from `first` on in clusters of these numbers.
 
         Returns
         -------

@@ -52,7 +52,7 @@ def log_regression(
 
 
 def log_latent(u: NDArray[np.float64], X: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Log density of latent outcomes of variance 1, coefficients integrated out."""
+    """Return the log density of latent outcomes, whose variance is 1, coefficients integrated out."""
     covariance = np.eye(len(u)) + (X / weights) @ X.T
     log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
     return float(-0.5 * (log_det + u @ np.linalg.solve(covariance, u)))
@@ -67,7 +67,7 @@ def latent_outcomes(
         return None
     latent = np.array(x[:, outcome])
     known = ~np.isnan(latent)
-    latent[known] = model.parameters[-int(known.sum()) :, 0]
+    latent[known] = model.parameters[: int(known.sum()), 0]
     return latent
 
 
@@ -96,10 +96,8 @@ def outcome_log_weight(
         numbers = np.broadcast_to(np.asarray(options.get(key, 0.0), dtype=float), len(reals))
         of_outcome[key] = float(numbers[reals.index(outcome)]) if outcome in reals else 0.0
         options[key] = [number for j, number in zip(reals, numbers, strict=True) if j != outcome]
-    columns = ("types", types), ("levels", levels)
-    of_columns = {key: [all_of[j] for j in rest] for key, all_of in columns}
     alone = options | {"prior": "uniform"}
-    others = mixed_log_weight(values[:, rest], **of_columns, concentration=1.0, **alone)
+    others = mixed_log_weight(values[:, rest], [types[j] for j in rest], [levels[j] for j in rest], 1.0, **alone)
     X, is_latent = design_matrix(values, types, levels, effects), types[outcome] == "binary"
     kappa0 = 1.0 if is_latent else options["kappa0"]
     weights = np.append(kappa0, np.full(X.shape[1] - 1, slope_weight or kappa0))

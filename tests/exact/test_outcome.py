@@ -2,6 +2,7 @@
 against the posterior in which they are integrated out, densities of new rows, coefficients, and what goes together.
 Kernels given latent outcomes, and of a normal outcome, are in the tests of every sampler."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ from scipy import stats
 from scipy.special import log_ndtr
 from small_cases import check_resumption
 
+from splitmerge_cli.analysis.outcomes import outcome_densities, predict_outcome
+from splitmerge_cli.config import component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.outcomes import find_effects
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
@@ -38,8 +43,8 @@ ROWS = np.array(
     ]
 )
 PRIOR: dict[str, Any] = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "shape": 1.4, "rate": 0.5}
-NORMAL: dict[str, Any] = {"outcome": "y", "effects": ["e", "c"]}
-BINARY: dict[str, Any] = {"outcome": "b", "effects": ["e", "c"]}
+NORMAL: dict[str, Any] = {"outcome": "y", "effects": ("e", "c")}
+BINARY: dict[str, Any] = {"outcome": "b", "effects": ("e", "c")}
 LABELS = np.array([0, 0, 1, 1, 0, 1], dtype=np.int32)
 ORTHANT_ERROR = 2e-4
 
@@ -121,7 +126,7 @@ def test_densities_of_new_rows() -> None:
 
 
 def test_probabilities_of_binary_outcomes() -> None:
-    """Of new rows, and of rows that are left out, by normal equations given the latent outcomes."""
+    """New rows, and rows that are left out: by normal equations given the latent outcomes."""
     new = np.array([[1.0, 2.0, nan, 9.0, nan], [0.0, 2.0, nan, 9.0, nan], [nan, 0.0, nan, -3.0, nan]])
     model = with_new(new, **BINARY)
     known = ~np.isnan(ROWS[:, 0])
@@ -203,11 +208,11 @@ def test_other_parts_are_what_they_are_alone(name: str) -> None:
     for _ in range(3):
         Refresh(model, rng).step()
     held = model.parameters
-    u = held[-4:, 0]
+    u = held[:4, 0]
     assert ((u > 0) == (GAPS[:, 0] == 1)).all()
     other.set_labels(model.labels)
     if len(held) > 4:
-        other.set_parameters(held[:-4, 0])
+        other.set_parameters(held[4:, 0])
     X = design_matrix(GAPS, TYPES, LEVELS, [1])
     expected = sum(log_latent(u[here], X[here], np.ones(3)) for here in (model.labels == 0, model.labels == 1))
     assert model.log_lik_total() - other.log_lik_total() == pytest.approx(expected, abs=1e-9)
@@ -254,3 +259,85 @@ def test_refusals_name_the_key(options: dict[str, Any], message: str) -> None:
         build(**options)
     with pytest.raises(ValueError, match="positive where the outcome is 1"):
         build(**BINARY).set_parameters(np.ones(5))
+
+
+# ---- Answers of two draws
+
+STATES = [State(LABELS, 2, {}), State(np.array([0, 0, 0, 1, 2, 1], dtype=np.int32), 3, {})]
+NEW = np.array([[1.0, 2.0, 4.0, 0.9, 1.7], [0.0, 0.0, 9.0, -1.0, 0.2]])
+
+
+def shares_of(at: int, **options: Any) -> list[tuple[Any, NDArray[np.float64]]]:
+    """The model in each draw, and the joint weights of the other columns of `NEW` and its clusters, ``[n, K + 1]``."""
+    new = np.array(NEW)
+    new[:, at] = nan
+    found = []
+    for state in STATES:
+        model = with_new(new, **options)
+        model.set_labels(np.append(state.labels, np.full(2, state.K)).astype(np.int32))
+        found.append((model, np.exp(sum(model.log_predictive(6)))))
+    return found
+
+
+def test_predictions_of_a_number_are_of_the_mixture_over_draws_and_clusters() -> None:
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    found = predict_outcome(model, dataset(), dataset(NEW), STATES, 0.8)
+    cdf, total, mean, density = np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.zeros(2)
+    for own, weight in shares_of(4, **NORMAL):
+        K = weight.shape[1] - 1
+        location, scale, freedom = own.regression.predictive(6, [*range(K), K + 1])
+        spread = stats.t(freedom, location, scale)
+        total += weight.sum(axis=1)
+        mean += (weight * location).sum(axis=1)
+        density += (weight * spread.pdf(NEW[:, [4]])).sum(axis=1)
+        for at, end in enumerate((found.low, found.high)):
+            assert end is not None
+            cdf[at] += (weight * spread.cdf(end[:, None])).sum(axis=1)
+    np.testing.assert_allclose(found.mean, mean / total, rtol=1e-10)
+    np.testing.assert_allclose(cdf / total, [[0.1, 0.1], [0.9, 0.9]], atol=0.02)
+    np.testing.assert_allclose(
+        outcome_densities(model, dataset(), dataset(NEW), STATES), np.log(density / total), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("options", [{"outcome": "c"}, BINARY | {"effects": ("e",)}, {"outcome": "n"}])
+def test_predictions_of_levels_and_counts(options: dict[str, Any]) -> None:
+    """Ratios of the joint densities of row and outcome; a density of the outcome is the probability of its level."""
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **options)
+    states = STATES
+    if "effects" in options:
+        u = np.array([1.2, -0.3, 0.8, -1.1, 0.4])
+        states = [replace(state, parameters=u) for state in STATES]
+    found = predict_outcome(model, dataset(), dataset(NEW), states)
+    density = np.exp(outcome_densities(model, dataset(), dataset(NEW), states))
+    if options["outcome"] == "n":
+        own, total, mean = 0.0, np.zeros(2), np.zeros(2)
+        x, weights = ROWS[:, 2], shares_of(2, **options)
+        for (_, weight), state in zip(weights, states, strict=True):
+            n = np.bincount(state.labels, minlength=state.K + 1)
+            shape, rate = 1.4 + np.bincount(state.labels, x, state.K + 1), 0.5 + n
+            total += weight.sum(axis=1)
+            mean += weight @ (shape / rate)
+            own = own + (weight * stats.nbinom.pmf(NEW[:, [2]], shape, rate / (rate + 1))).sum(axis=1)
+        np.testing.assert_allclose(found.mean, mean / total, rtol=1e-10)
+        np.testing.assert_allclose(density, own / total, rtol=1e-9)
+        return
+    probability = found.probability
+    assert probability is not None
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    observed = NEW[:, 1 if options["outcome"] == "c" else 0].astype(int)
+    np.testing.assert_allclose(probability[[0, 1], observed], density, rtol=1e-9)
+
+
+def test_effects_of_a_partition_do_not_depend_on_numbers_of_clusters() -> None:
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    turned = [replace(state, labels=(state.K - 1 - state.labels).astype(np.int32)) for state in STATES]
+    one, other = (find_effects(model, dataset(), each * 2_000, LABELS) for each in (STATES, turned))
+    assert [row[1] for row in one["rows"][:4]] == ["intercept", "e", "c=b", "c=c"]
+    first, second = (np.array([row[2:] for row in found["rows"]]) for found in (one, other))
+    np.testing.assert_allclose(first[:, 0], second[:, 0], atol=0.12)
+    assert (first[:, 1] < first[:, 0]).all() and (first[:, 0] < first[:, 2]).all()
+    for name, terms in (("b", ["P(b)"]), ("c", ["P(a)", "P(b)", "P(c)"]), ("n", ["rate"])):
+        own = component("model", "mixed", outcome=name, **PRIOR)
+        rows = find_effects(own, dataset(), STATES * 100, LABELS)["rows"]
+        assert [row[1] for row in rows if row[0] == 0] == terms
