@@ -42,6 +42,7 @@ cdef class Model(Partition):
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_prior_all(self) noexcept nogil
+    cdef double log_lik_all(self) noexcept nogil
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil

@@ -126,6 +126,11 @@ cdef class Model(Partition):
         classes = (resolve_name(own) if isinstance(own, str) else own for own in cls.CAPABILITIES)
         return next((own for own in classes if issubclass(own, kind)), None)
 
+    @property
+    def why_not_added(self):
+        """str: why the statistics of several rows cannot be added to stand for one item; empty if they can."""
+        return f"model {type(self).__name__}: what it knows of a cluster is no sum over rows"
+
     def capability(self, kind):
         """The capability of this kind, an object that holds the model; None if it has none with its options."""
         found = self.find_capability(kind)
@@ -214,6 +219,10 @@ cdef class Model(Partition):
     cdef double log_prior_all(self) noexcept nogil:
         """Log prior of the state; ``log_extra`` not counted."""
         return self.log_prior(self.size, self.K, self.K)
+
+    cdef double log_lik_all(self) noexcept nogil:
+        """Log likelihood of the state."""
+        return self.log_lik(self.numbers, self.K) + self.log_lik_aside
 
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one.
@@ -602,7 +611,7 @@ cdef class Model(Partition):
 
     def log_lik_total(self):
         """float: log likelihood of all items given the partition."""
-        return self.log_lik(self.numbers, self.K) + self.log_lik_aside
+        return self.log_lik_all()
 
     def log_prior_total(self):
         """float: log prior of the state."""

@@ -371,6 +371,22 @@ class Dataset:
         return int(self.values.shape[0])
 
     @cached_property
+    def counted(self) -> Dataset:
+        """The table with every row as often as it counts, and every row an item."""
+        if self.bundles is None or self.bundles.weights is None:
+            return replace(self, bundles=None)
+        return replace(self.take(np.repeat(np.arange(self.N), self.bundles.weights)), bundles=None)
+
+    @cached_property
+    def truth_of_items(self) -> Labels:
+        """int32 ``[items]``: the true label of each item, -1 where its rows have several or none."""
+        if self.truth is None or self.bundles is None:
+            return self.truth
+        first = self.truth[self.bundles.first_rows]
+        differs = np.bincount(self.bundles.items, first[self.bundles.items] != self.truth) > 0
+        return np.where(differs, -1, first).astype(np.int32)
+
+    @cached_property
     def missing(self) -> int:
         """Number of missing cells; 0 for data that are no table."""
         x = self.values

@@ -301,6 +301,14 @@ cdef class Mixed(Table):
     def with_defaults_of(cls, data, **params):
         return defaults_of(cls, data, params)
 
+    @property
+    def why_not_added(self):
+        """str: of jointly normal cells, or of rows with weights, what their model says; of latent outcomes, which each
+        row has, that they do not add up."""
+        if self.regression is not None and self.regression.is_latent:
+            return "model.effects: expected none of a binary outcome, since each row has a latent outcome of its own"
+        return "" if self.joint is None else self.joint.why_not_added
+
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
@@ -382,21 +390,21 @@ cdef class Mixed(Table):
             self.regression.copy(src, dst)
         self.stale[dst] = True
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t c
         for c in range(self.levels):
-            self.count[dst * self.levels + c] += self.count[src * self.levels + c]
+            self.count[dst * self.levels + c] += sign * self.count[src * self.levels + c]
         for c in range(self.S):
-            self.seen[dst * self.S + c] += self.seen[src * self.S + c]
+            self.seen[dst * self.S + c] += sign * self.seen[src * self.S + c]
         for c in range(self.sums):
-            self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
+            self.sum[dst * self.sums + c] += sign * self.sum[src * self.sums + c]
         if self.reals is not None:
-            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src))
+            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src), sign)
         if self.joint is not None:
-            self.joint.absorb(dst, src)
-            self.joint.size[dst] = self.joint.size[dst] + self.joint.size[src]
+            self.joint.absorb(dst, src, sign)
+            self.joint.size[dst] = self.joint.size[dst] + sign * self.joint.size[src]
         if self.regression is not None:
-            self.regression.absorb(dst, src, 1)
+            self.regression.absorb(dst, src, sign)
         self.stale[dst] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:

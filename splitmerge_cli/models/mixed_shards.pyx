@@ -59,7 +59,7 @@ cdef class MixedShards(Shards):
         cdef int32_t *own_count = self.model.count + k * self.model.levels
         cdef int32_t *own_seen = self.model.seen + k * self.model.S
         if R:
-            self.model.reals.add_column(k, sum + P, <const whole *> packed)
+            self.model.reals.add_column(k, sum + P, <const whole *> packed, 1)
         for c in range(P):
             own_sum[c] += sum[c]
         own_sum[P] += sum[P + R]

@@ -12,6 +12,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import Kind
+from splitmerge_cli.models import bundles
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
@@ -58,8 +59,14 @@ def give_back() -> None:
 
 
 def build_model(model: Component, dataset: Dataset) -> Model:
-    """Build a model of a data set; raises as `construct`."""
-    built: Model = construct(model, lambda: model.target.from_data(dataset, **model.options))
+    """Build a model of a data set; raises as `construct`. Its items may be bundles of rows."""
+
+    def build() -> Model:
+        if dataset.bundles is None or dataset.bundles.is_trivial:
+            return model.target.from_data(dataset, **model.options)
+        return bundles.build(model.target, dataset, model.options)
+
+    built: Model = construct(model, build)
     return built
 
 

@@ -65,7 +65,7 @@ def initial_labels(
     DataError
         A label file with another number of rows than there are items.
     """
-    N = dataset.N
+    N = model.N
     if init == "mixture":
         init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
     if init == "singletons" and model.largest_K < N:
@@ -96,7 +96,7 @@ def initial_labels(
         labels = own_labels
         if dataset.copies is not None and len(labels) == len(dataset.copies.items):
             labels = _codes(labels[np.unique(dataset.copies.items, return_index=True)[1]])
-        if len(labels) != N:
+        if len(labels) not in (N, dataset.N):
             raise DataError(f"{init}: {len(labels)} rows; expected {N}, one label per item")
     K = int(labels.max()) + 1
     _check_bound(model, "init", init, K)

@@ -12,7 +12,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.ordered_levels import tables_of_levels
 from splitmerge_cli.models.outcome_cells import is_regressed, term_names
-from splitmerge_cli.runs.datasets import build_model, construct
+from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.draws import State
 
 LEVEL = 0.95
@@ -29,13 +29,6 @@ def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
     if options.get("outcome") is None:
         raise ConfigError(f"model={model.name} without an outcome; expected model.outcome=COLUMN")
     return options
-
-
-def set_state(model: Any, state: State) -> None:
-    """Put a model of the data in a recorded state."""
-    model.set_labels(np.unique(state.labels, return_inverse=True)[1].astype(np.int32))
-    if state.parameters is not None and model.parameters is not None:
-        model.set_parameters(np.asarray(state.parameters))
 
 
 def find_effects(
@@ -63,18 +56,29 @@ def find_effects(
         `outcome`, its name; `type`; `latent`, whether coefficients are those of a probit regression; and `rows`, each
         [cluster from 0, term, mean, low, high].
     """
-    options, rng = options_of(model, dataset), Rng(seed, 1)
+    rng, powers, rows = Rng(seed, 1), dict[str, Any](), np.arange(dataset.N)
+    if (bundles := dataset.bundles) is not None:
+        # every row as often as it counts
+        powers = {"power": model.options["power"] * bundles.unit}
+        rows, dataset = np.repeat(rows, bundles.counts), dataset.counted
+    options = options_of(model, dataset) | powers
     j = options["outcome"] - 1
     column = (dataset.types or ())[j]
+    labels = labels[rows]
     sizes = np.bincount(labels)
     regressed = is_regressed(column.type, options)
-    built: Any = build_model(model, dataset) if regressed else None
+    built: Any = None
+    if regressed:
+        built = construct(model, lambda: model.target.from_data(dataset, **model.options | powers))
     terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])] if regressed else _levels(column)
     draws = np.empty((len(states), len(sizes), len(terms)))
     for s, state in enumerate(states):
-        own, K = np.unique(state.labels, return_inverse=True)[1], len(np.unique(state.labels))
+        numbers, own = np.unique(state.labels[rows], return_inverse=True)
+        K = len(numbers)
         if built is not None:
-            set_state(built, state)
+            built.set_labels(own.astype(np.int32))
+            if built.parameters is not None:
+                built.set_parameters(np.asarray(state.parameters))
             coefficients = built.regression.draw(rng, K)
         else:
             coefficients = _draw_levels(rng, dataset, column, j, own, K, options)
@@ -83,13 +87,13 @@ def find_effects(
         draws[s] = shared @ coefficients / sizes[:, None]
     low, high = np.quantile(draws, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
     mean = draws.mean(axis=0)
-    rows = [
+    listed = [
         [k, term, *(float(values[k, t]) for values in (mean, low, high))]
         for k in range(len(sizes))
         for t, term in enumerate(terms)
     ]
     latent = bool(built is not None and built.regression.is_latent)
-    return {"outcome": dataset.column_names[j], "type": column.type, "latent": latent, "rows": rows}
+    return {"outcome": dataset.column_names[j], "type": column.type, "latent": latent, "rows": listed}
 
 
 def _levels(column: ColumnType) -> list[str]:

@@ -16,6 +16,7 @@ from splitmerge_cli.analysis.outcomes import outcome_densities, predict_outcome
 from splitmerge_cli.config import component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.runs.draws import State
@@ -341,3 +342,18 @@ def test_effects_of_a_partition_do_not_depend_on_numbers_of_clusters() -> None:
         own = component("model", "mixed", outcome=name, **PRIOR)
         rows = find_effects(own, dataset(), STATES * 100, LABELS)["rows"]
         assert [row[1] for row in rows if row[0] == 0] == terms
+
+
+def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
+    """Whole weights, and halves that are a power of the likelihood; latent outcomes do not go with weights."""
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    weights = np.array([1, 2, 1, 1, 3, 1])
+    bundles = Bundles(np.arange(6, dtype=np.int32), weights)
+    rows = np.repeat(np.arange(6), weights)
+    weighted = find_effects(model, replace(dataset(), bundles=bundles), STATES * 5, LABELS)
+    repeated = [replace(state, labels=state.labels[rows]) for state in STATES]
+    assert weighted == find_effects(model, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
+    halves = find_effects(model, replace(dataset(), bundles=replace(bundles, unit=0.5)), STATES * 5, LABELS)
+    powered = component("model", "mixed", power=0.5, resolution="none", concentration=1.3, **PRIOR, **NORMAL)
+    assert halves == find_effects(powered, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
+    assert build().why_not_added == "" and "latent" in build(**BINARY).why_not_added
