@@ -12,6 +12,8 @@ from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
+from pkgutil import resolve_name
+
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of
@@ -111,7 +113,8 @@ cdef class Model(Partition):
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
     CAPABILITIES = ()
-    """Subclasses of `Capability` that it can be asked for; see ``core/capabilities.pyx``."""
+    """Subclasses of `Capability` that it can be asked for, or their names, as module:name; see
+    ``core/capabilities.pyx``."""
 
     def __cinit__(self, *args, **kwargs):
         self.conjugate = True
@@ -120,7 +123,8 @@ cdef class Model(Partition):
     @classmethod
     def find_capability(cls, kind):
         """The class by which models of this class have a capability, a subclass of `kind`; None if they have not."""
-        return next((own for own in cls.CAPABILITIES if issubclass(own, kind)), None)
+        classes = (resolve_name(own) if isinstance(own, str) else own for own in cls.CAPABILITIES)
+        return next((own for own in classes if issubclass(own, kind)), None)
 
     @property
     def why_not_added(self):

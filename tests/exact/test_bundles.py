@@ -41,6 +41,7 @@ CASES = {
     "bernoulli-mfm-apart": ("Bernoulli", {"prior": "mfm(components=uniform(3))"}, "rows", True),
     "bernoulli-items": ("Bernoulli", {"prior": "pitman_yor(discount=0.3)"}, "items", True),
     "mixed": ("Mixed", {}, "rows", False),
+    "mixed-outcome": ("Mixed", {"outcome": 5, "effects": [4]}, "rows", False),
     "mixed-full-items": ("Mixed", {"covariance": "full", "complete": True}, "items", False),
     "mixed-ordinal-power": ("Mixed", {"levels": "ordinal", "power": 0.4}, "rows", False),
     "multinomial-apart": ("Multinomial", {"prior": "esc(r=1.5,p=0.4)"}, "rows", True),
