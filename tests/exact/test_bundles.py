@@ -183,11 +183,14 @@ def test_what_is_resampled_is_as_with_repeated_rows():
 
 
 def test_a_left_out_item_is_all_its_rows():
-    model, whole = model_with_weights(Gaussian, {"covariance": "diag"})
+    options = {"covariance": "diag", "m0": 0.0, "b0": 1.0}
+    model, whole = model_with_weights(Gaussian, options)
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     density, weight = model.left_out_predictive()
     for i in range(4):
+        rows = np.repeat(POINTS, WEIGHTS * (ITEMS == i), axis=0)
+        assert density[i, 2] == pytest.approx(Gaussian(rows, **options).log_lik_total(), abs=1e-9)
         for k, other in enumerate([*range(2), 9]):
             joint = []
             for moved in (9, other):
