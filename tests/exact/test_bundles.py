@@ -189,7 +189,7 @@ def test_a_left_out_item_is_all_its_rows():
     model.set_labels(labels)
     density, weight = model.left_out_predictive()
     for i in range(4):
-        rows = np.repeat(POINTS, WEIGHTS * (ITEMS == i), axis=0)
+        rows = np.repeat(POINTS, WEIGHTS * (i == ITEMS), axis=0)
         assert density[i, 2] == pytest.approx(Gaussian(rows, **options).log_lik_total(), abs=1e-9)
         for k, other in enumerate([*range(2), 9]):
             joint = []
