@@ -1,18 +1,15 @@
 """``smcmc diagnose`` and ``smcmc summary``: convergence and clusters of runs."""
 
-import sys
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 
 from splitmerge_cli import terminal
 from splitmerge_cli.analysis import alternatives
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import WIDTH
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
 from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs
 from splitmerge_cli.received import DataError
@@ -47,17 +44,17 @@ def diagnose(
                 rows = [] if one.is_done else evidence_of(one)
                 frame = one.diagnostics() if one.is_done else as_frame(rows)
                 for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 for line in summaries.interval_lines(one) if one.is_done else ():
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 if one.is_done and (scores := summaries.score_line(one)):
-                    shown.print(scores, highlight=False, markup=False)
+                    print_line(scores)
                 if specification_of(one).is_adaptive:
-                    shown.print(_LEARNT, highlight=False)
+                    print_line(_LEARNT)
                 if one.is_done and one.has_topics:
                     of_topics.append(_topics_of(one))
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
@@ -91,14 +88,15 @@ def summary(
 
     clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
     partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
-    once, with that probability.
+    once, with that probability. outcome=0.2 holds out a fifth of the rows, and compares how well clusters predict
+    model.outcome there if it helps to form them, and if it does not.
 
     The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """
-    width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    width = terminal.width()
     runs, shown = _read_words(words)
     if columns and (levels or shown):
-        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers= or core=")
+        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers=, core= or outcome=")
     status = 0
     for path in runs if levels or columns or shown else show_certificates(runs):
         runs_below = runs_in(path)
@@ -111,16 +109,17 @@ def summary(
                     typer.echo(one.path)
                 if not (levels or shown):
                     for line in summaries.lines(one, width=width, columns=columns):
-                        typer.echo(terminal.fold(line, width))
+                        print_line(line)
                     continue
 
                 answers = [alternatives.dendrogram_lines(one)] if levels else []
                 answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
+                answers += [[_describe_gain(one, value)] for value in shown.get("outcome", ())]
                 for lines in answers:
                     for line in lines:
-                        typer.echo(terminal.fold(line, width))
+                        print_line(line)
             except (ConfigError, DataError, DamagedRun) as error:
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)
@@ -129,7 +128,7 @@ def summary(
 
 def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     """Separate folders of runs from keys such as ``clusters=5``; raise `ConfigError` for another key or value."""
-    keys = {"clusters": int, "answers": int, "core": float}
+    keys = {"clusters": int, "answers": int, "core": float, "outcome": float}
     runs: list[Path] = []
     shown: dict[str, list[float]] = {}
     for word in words:
@@ -142,11 +141,21 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
         try:
             shown.setdefault(key, []).append(keys[key](value))
         except ValueError:
-            kind = "a number from 0 to 1" if key == "core" else "a whole number"
-            raise ConfigError(f"{word}: expected {kind}, such as {key}={'0.95' if key == 'core' else '5'}") from None
+            kind = "a number from 0 to 1" if keys[key] is float else "a whole number"
+            such_as = {"core": "0.95", "outcome": "0.2"}.get(key, "5")
+            raise ConfigError(f"{word}: expected {kind}, such as {key}={such_as}") from None
     if not runs:
         raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
     return runs, shown
+
+
+def _describe_gain(run: Run, share: float) -> str:
+    """Whether the outcome of a run helps to form its clusters."""
+    from splitmerge_cli.api.outcomes import OutcomeAnswers  # takes longer than all else that this command imports
+
+    if not 0.0 < share < 1.0:
+        raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
+    return str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
 
 
 def _topics_of(run: Run) -> RunTopics:

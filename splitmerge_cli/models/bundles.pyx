@@ -30,6 +30,7 @@ from splitmerge_cli.core.memory cimport copy_ints
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.table cimport weigh_powers
 
 from splitmerge_cli.core.options import read_options
 
@@ -114,6 +115,7 @@ cdef class Bundles(Model):
     cdef int32_t *slot                  # [N] place of an item there; -1 of a row that counts once
     cdef int32_t *row                   # [N] its first row in `rows`
     cdef int32_t *mass                  # [N] rows that it counts as
+    cdef double *power                  # [cap] log predictives of an item
     cdef bint behind                    # the weights of `rows` are behind
     cdef bint plain                     # the prior's factors are counted with its weights, not with the likelihood
     # -- items that may not share a cluster
@@ -244,7 +246,9 @@ cdef class Bundles(Model):
     # -- statistics: the columns of `rows`
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t t, old = self.cap
-        self.rows._reserve(cap + self.banked)
+        # one more, for a cluster without an item
+        self.rows._reserve(cap + self.banked + 1)
+        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
         # the largest first, since they may overlap
         for t in range(self.banked - 1, -1, -1):
             if old:
@@ -378,6 +382,24 @@ cdef class Bundles(Model):
         self.behind = True
         Model.begin_scan(self)
 
+    cdef void score_bundle(self, Py_ssize_t i, Py_ssize_t own) noexcept nogil:
+        """power[k]: log predictive of an item of several rows in cluster k without it, or a new one."""
+        cdef Py_ssize_t k, bank = self.cap + self.slot[i], others = self.cap + self.banked, rows
+        self.rows.log_unions(bank, 0, self.K + 1, self.power)
+        if own >= 0:
+            # the cluster without the item
+            self.rows.copy_column(own, others)
+            self.rows.absorb(others, bank, -1)
+            self.rows.size[others] = self.rows.size[others] - self.mass[i]
+            self.rows.is_valid[others] = False
+            self.power[own] = self.rows.lik(own)
+        for k in range(self.K + 1):
+            rows = self.rows.size[k] - (self.mass[i] if k == own else 0)
+            self.power[k] += (self.log_factor(rows + self.mass[i]) - self.log_factor(rows)
+                              - self.rows.lik(others if k == own else k))
+            if self.link[i] >= 0:
+                self.power[k] -= self.penalty * self.partners[k * self.L + self.link[i]]
+
     cdef void catch_up(self) noexcept nogil:
         """Bring the weights in `rows` up to date."""
         self.rows.K = self.K
@@ -389,7 +411,8 @@ cdef class Bundles(Model):
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i]
         if self.slot[i] >= 0:
-            Model.scan(self, i)
+            self.score_bundle(i, own)
+            weigh_powers(self, self.power, own)
             return
         if self.behind:
             self.catch_up()

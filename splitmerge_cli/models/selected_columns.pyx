@@ -241,6 +241,8 @@ cdef class SelectedColumns(Table):
             raise ValueError("model.select=true: expected false for rows in shards")
         if given["covariance"] != "diag":
             raise ValueError(f"model.select=true: expected model.covariance=diag, got {given['covariance']}")
+        if given["outcome"] is not None or given["effects"]:
+            raise ValueError("model.select=true: expected no model.outcome and model.effects")
         if isinstance(given["b0"], Gamma) or isinstance(given["kappa0"], Gamma):
             raise ValueError("model.select=true: expected numbers for model.b0 and model.kappa0, which are then known")
         values = as_array(x)

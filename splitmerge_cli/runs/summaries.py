@@ -48,6 +48,8 @@ WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "
 """Columns that are shown."""
 NAMED = 10
 """Outliers that are named."""
+MOST_TERMS = 3
+"""Effects of a cluster that a line has."""
 FAR = 0.2
 """Rows of a smaller mean weight lie far from the middle of their cluster."""
 MOST_ROWS = 100_000
@@ -134,6 +136,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from effect_lines(run.summary, run.first_cluster, most_clusters)
     yield from far_lines(run)
     yield from describe_informative(run.summary)
     yield from joined_lines(run.summary)
@@ -163,6 +166,22 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
     )
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
+
+
+def effect_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
+    """Describe the outcome in each cluster of a run, a line for each."""
+    if (found := summary.get("outcome")) is None:
+        return
+    by_cluster: dict[int, list[list[Any]]] = {}
+    for row in found["rows"]:
+        by_cluster.setdefault(row[0], []).append(row)
+    kind = "coefficients of a probit regression, " if found["latent"] else ""
+    yield f"{found['outcome']} within clusters ({kind}mean and 95 % interval):"
+    for k in list(by_cluster)[:most_clusters]:
+        rows = by_cluster[k]
+        shown = [f"{term} {mean:.3g} ({low:.3g} to {high:.3g})" for _, term, mean, low, high in rows[: MOST_TERMS + 1]]
+        more = f"; and {len(rows) - MOST_TERMS - 1} more" if len(rows) > MOST_TERMS + 1 else ""
+        yield f"  {k + first}: {'; '.join(shown)}{more}"
 
 
 def far_lines(run: Run) -> Iterator[str]:

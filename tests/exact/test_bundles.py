@@ -14,12 +14,14 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.bundles import Bundles, build
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 from splitmerge_cli.verify.transitions import (
@@ -39,6 +41,7 @@ CASES = {
     "bernoulli-mfm-apart": ("Bernoulli", {"prior": "mfm(components=uniform(3))"}, "rows", True),
     "bernoulli-items": ("Bernoulli", {"prior": "pitman_yor(discount=0.3)"}, "items", True),
     "mixed": ("Mixed", {}, "rows", False),
+    "mixed-outcome": ("Mixed", {"outcome": 5, "effects": [4]}, "rows", False),
     "mixed-full-items": ("Mixed", {"covariance": "full", "complete": True}, "items", False),
     "mixed-ordinal-power": ("Mixed", {"levels": "ordinal", "power": 0.4}, "rows", False),
     "multinomial-apart": ("Multinomial", {"prior": "esc(r=1.5,p=0.4)"}, "rows", True),
@@ -240,3 +243,40 @@ def test_models_whose_rows_cannot_be_added(cls, options, message):
     rows = cls(POINTS, **options) if cls is Gaussian else IRM.from_data(get_kind("graph").example(6))
     with pytest.raises(ValueError, match=message):
         Bundles(rows, BundlesOfData(ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "kind"),
+    [
+        (Gaussian, {"covariance": "diag"}, "points"),
+        (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
+        (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
+        (Gaussian, {"covariance": "full"}, "points"),
+        (Bernoulli, {}, "binary"),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"prior_counts": "items"}, {"apart": np.array([[0, 7], [3, 12]])}])
+def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
+    """Items of one to three rows, some of which count 5,000 times, against more than eight clusters."""
+    rng = np.random.default_rng(3)
+    items = np.sort(rng.integers(0, 20, 40)).astype(np.int32)
+    items = np.unique(items, return_inverse=True)[1].astype(np.int32)
+    values = rng.normal(3.0, 1.0, (40, 30)) + 4.0 * rng.normal(size=(20, 30))[items]
+    if kind == "binary":
+        values = (values > 3.0).astype(np.uint8)
+    weights = np.where(items % 4 == 1, 5_000, 1)
+    model = build(cls, Dataset("s", kind, values, bundles=BundlesOfData(items, weights, **fields)), options)
+    labels = model.keep_apart(rng.integers(0, 10, model.N).astype(np.int32))
+    for i in range(0, model.N, 3):
+        model.set_labels(labels)
+        w = pieces.scan(model, i)
+        K, log_joint = model.n_clusters, []
+        for k in range(K + 1):
+            moved = labels.copy()
+            moved[i] = k
+            model.set_labels(moved)
+            log_joint.append(model.log_joint())
+        if (labels == labels[i]).sum() == 1:
+            # alone, its own cluster stands for the new one
+            log_joint[-1] = -np.inf
+        np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-9)
