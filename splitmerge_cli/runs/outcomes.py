@@ -69,7 +69,7 @@ def find_effects(
     regressed = is_regressed(column.type, options)
     built: Any = None
     if regressed:
-        built = construct(model, lambda: model.target.from_data(dataset, **model.options | powers))
+        built = construct(model, lambda: model.target.from_data(dataset, **{**model.options, **powers}))
     terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])] if regressed else _levels(column)
     draws = np.empty((len(states), len(sizes), len(terms)))
     for s, state in enumerate(states):
