@@ -14,7 +14,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import generated, graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
+from bench.baseline import COLUMNS, Baseline, Counts, OfBundles, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -22,6 +22,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.bundles import build
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
@@ -48,6 +49,11 @@ VECTOR_MODELS: dict[str, Any] = {
 }
 
 
+def gibbs(model: Any, rng: Rng) -> list[Sampler]:
+    """Gibbs scans alone."""
+    return [Gibbs(model, rng)]
+
+
 @dataclass(frozen=True)
 class Row:
     """One comparison.
@@ -62,7 +68,7 @@ class Row:
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
             'mixed full', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
-            'gaussian diag select'}
+            'gaussian diag select', 'bundles'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -151,13 +157,12 @@ def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
     return [
         *(*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()),
-        *(*jointly_normal_rows(), *refreshed_rows()),
+        *(*jointly_normal_rows(), *refreshed_rows(), *bundle_rows()),
     ]
 
 
 def count_rows() -> list[Row]:
     """The rows a, a2 and a3."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     ssdm: Samplers = lambda m, r: [SDDS(m, r, kernel="ssdm")]  # noqa: E731
     both: Samplers = lambda m, r: [SDDS(m, r)]  # noqa: E731
     with_site: Samplers = lambda m, r: [SDDS(m, r), Gibbs(m, r, scan="site")]  # noqa: E731
@@ -180,7 +185,6 @@ def count_rows() -> list[Row]:
 def gaussian_rows() -> list[Row]:
     """The rows b: 10,000 points of 25 dimensions, 10 true clusters, apart (no point moves) or overlapping (a third of
     the points moves in a sweep). The peer: one variational iteration of scikit-learn's BayesianGaussianMixture."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     return [
         Row(
             *("b", f"Gaussian {covariance}, Gibbs, clusters {how}", "sweep", f"gaussian {covariance}", gibbs),
@@ -218,7 +222,6 @@ def variational_us(data: Dataset, model: Any) -> dict[str, float]:
 def network_rows() -> list[Row]:
     """The rows d: 332 nodes and 2,146 edges, planted in 8 blocks or in 16, and USAir97 itself where its file is.
     The peer: graph-tool's sweeps over the same edges from the same blocks."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("8 blocks", lambda: network.generate(332, blocks=8, p_in=0.2, p_out=0.0168, seed=13)),
         ("16 blocks", lambda: network.generate(332, blocks=16, p_in=0.34, p_out=0.0197, seed=131)),
@@ -245,7 +248,6 @@ def authors(us: float) -> dict[str, float]:
 
 def line_rows() -> list[Row]:
     """The rows e: 200 points, 200 updates. The peer: van Rossum et al.'s C++ program."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
     samplers: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
@@ -288,7 +290,6 @@ def line_rows() -> list[Row]:
 def mixed_rows() -> list[Row]:
     """The rows f: 10,000 rows of 12 columns, three of each type, 10 true clusters: with and without missing cells, and
     so close that many items move."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("complete, apart", lambda: mixed.generate(10_000, components=10, separation=4.0, missing=0.0)),
         ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
@@ -302,7 +303,6 @@ def mixed_rows() -> list[Row]:
 
 def vector_rows() -> list[Row]:
     """The rows g: 10,000 vectors of 20 counts, 10 true clusters, apart or so close that many items move."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("apart", lambda: counts.generate(10_000, clusters=10)),
         ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
@@ -317,7 +317,6 @@ def vector_rows() -> list[Row]:
 def jointly_normal_rows() -> list[Row]:
     """The rows h: full covariances with missing cells, a Gibbs sweep and the step on these: 10,000 points of 25
     dimensions, and tables of 12 columns, six of them real, with 10 true clusters."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     with_gaps: Samplers = lambda m, r: [Gibbs(m, r), Refresh(m, r)]  # noqa: E731
 
     def points(separation: float) -> Dataset:
@@ -347,7 +346,6 @@ def refreshed_rows() -> list[Row]:
     have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, tables of
     12 columns, six of them real with these tails and 5% of all cells missing, and 25 columns of which ten tell the
     clusters apart."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     cases: list[tuple[str, str, str, Callable[[float], Dataset], float, float]] = [
         ("overdispersed counts", "overdispersed", "gibbs", generated.scattered_counts, 0.5, 5.0),
         ("ordinal columns", "mixed", "gibbs", generated.answers, 2.0, 0.5),
@@ -360,6 +358,18 @@ def refreshed_rows() -> list[Row]:
         Row(*("i", f"{title}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
         for title, model, c, data, *both in cases
         for how, far in zip(("apart", "overlap"), both, strict=True)
+    ]
+
+
+def bundle_rows() -> list[Row]:
+    """The rows j: 2,000 items of ten columns, 10 true clusters, of five rows each, or of one that counts three times."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    return [
+        Row("j", f"Gaussian diag, Gibbs, {title}", "sweep", "bundles", gibbs, "gibbs", (), 4, data=data)
+        for title, data in (
+            ("units of 5 rows", partial(generated.bundles, 5, 1)),
+            ("rows that count 3 times", partial(generated.bundles, 1, 3)),
+        )
     ]
 
 
@@ -384,6 +394,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         further = {"select": True} if tails == ["select"] else {"tails": "t"} if tails else {}
         model = Gaussian.from_data(data, covariance=covariance, **further)
         kind = OfGaussian
+    elif row.model == "bundles" and row.data is not None:
+        data = row.data()
+        model = build(Gaussian, data, {"resolution": "none"})
+        kind = OfBundles
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
         tails = {"tails": "t"} if row.model.endswith(" t") else {}

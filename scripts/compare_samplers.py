@@ -33,6 +33,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from matplotlib.colors import LogNorm
+from matplotlib.patheffects import withStroke
 from scipy import stats
 
 from splitmerge_cli.analysis.plots.style import FULL, use_style
@@ -335,6 +336,7 @@ def draw_losses(chains: pd.DataFrame, picture: Path) -> None:
     order = sorted(lost, key=lambda name: float(np.log(lost[name]["times"]).mean()))
     figure, ax = plt.subplots(figsize=(0.8 * FULL, 0.32 * len(order) + 0.8), layout="constrained")
     generator = np.random.default_rng(0)
+    halo = [withStroke(linewidth=5, foreground="white")]
     for row, name in enumerate(order):
         for kind, filled in (("real", True), ("generated", False)):
             times = lost[name].loc[lost[name]["kind"] == kind, "times"]
@@ -351,7 +353,7 @@ def draw_losses(chains: pd.DataFrame, picture: Path) -> None:
                 **style,
             )
         median = lost[name]["times"].median()
-        ax.plot([median, median], [row - 0.38, row + 0.38], color="#D55E00", linewidth=1.6)
+        ax.plot([median, median], [row - 0.38, row + 0.38], color="#D55E00", linewidth=2, path_effects=halo)
     ax.set_yticks(range(len(order)), order)
     ax.set_xscale("log")
     ax.set_xticks([1 / 16, 0.25, 0.5, 1, 2, 4, 8, 16, 32], ["1/16", "1/4", "1/2", "1", "2", "4", "8", "16", "32"])

@@ -5,6 +5,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -62,6 +63,24 @@ def fold(text: str, width: int | None = None) -> str:
         lead = line[: len(line) - len(line.lstrip())]
         folded += textwrap.wrap(line, width, subsequent_indent=f"{lead}  ", **options)
     return "\n".join(folded).replace(_JOINED, " ")
+
+
+def width() -> int:
+    """Return the width of stdout: a terminal's, at least `WIDTH`; `WIDTH` for a pipe."""
+    return max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def hang(lead: str, text: str) -> str:
+    r"""Return `lead` and a text; on a terminal folded, with its further lines below the beginning of the text.
+
+    After a lead of more than half the width the text begins on a line of its own.
+    """
+    if not sys.stdout.isatty() or len(lead) + len(text) <= width():
+        return lead + text
+    indent = " " * (len(lead) if len(lead) <= width() // 2 else 4)
+    first = lead if len(lead) <= width() // 2 else f"{lead.rstrip()}\n{indent}"
+    lines = textwrap.wrap(text, width() - len(indent), break_long_words=False, break_on_hyphens=False)
+    return first + f"\n{indent}".join(lines)
 
 
 class _Stream:

@@ -162,7 +162,7 @@ class Article:
     @cached_property
     def front_matter(self) -> dict[str, Any]:
         """Front matter with its abstract filled in."""
-        return self._front | {"abstract": self._fill_line(" ".join(self._front["abstract"].split()))}
+        return self._read[0] | {"abstract": self._fill_line(" ".join(self._read[0]["abstract"].split()))}
 
     @cached_property
     def text(self) -> str:
@@ -173,7 +173,7 @@ class Article:
         ConfigError
             Something cannot be filled: a figure that is not kept, a claim or a number that is none, an unknown name.
         """
-        source = self._source
+        source = self._read[1]
         parts, end = [], 0
         for found in sorted([*BLOCK.finditer(source), *EQUATION.finditer(source)], key=lambda one: one.start()):
             parts += [self._fill_line(source[end : found.start()]), self._fill_block(found)]
@@ -183,14 +183,6 @@ class Article:
     @cached_property
     def _read(self) -> tuple[dict[str, Any], str]:
         return read(self.file)
-
-    @property
-    def _front(self) -> dict[str, Any]:
-        return self._read[0]
-
-    @property
-    def _source(self) -> str:
-        return self._read[1]
 
     @cached_property
     def _words(self) -> dict[str, Any]:
@@ -207,10 +199,10 @@ class Article:
         kinds = {"figure": "fig", **dict.fromkeys(tables, "table")}
         names = [
             f"{kinds[one['kind']]}:{one['argument'].partition(' ')[0] or one['kind']}"
-            for one in BLOCK.finditer(self._source)
+            for one in BLOCK.finditer(self._read[1])
             if one["kind"] in kinds
         ]
-        names += [f"eq:{one['name']}" for one in EQUATION.finditer(self._source)]
+        names += [f"eq:{one['name']}" for one in EQUATION.finditer(self._read[1])]
         found: dict[str, int] = {}
         for name in names:
             if name in found:
@@ -355,13 +347,16 @@ class Article:
         return self._fill_line(text) + self._table("editions", caption, head, cells, 62, 12, 16, 16)
 
     def _errata(self, name: str, body: str) -> str:
-        rows = [[_plain(row[key]) for key in ("where", "printed", "correct", "effect")] for row in _rows(errata, self)]
+        rows = [
+            [_plain(row[key]) for key in ("where", "printed", "correct", "effect")]
+            for _, row in errata(self.paper).iterrows()
+        ]
         return self._table(name or "errata", body, ["where", "printed", "correct", "effect"], rows, 14, 30, 30, 30)
 
     def _settings(self, name: str, body: str) -> str:
         measured = sensitivity.read(self.file.parent.parent)
         rows = []
-        for row in _rows(settings, self):
+        for _, row in settings(self.paper).iterrows():
             said = sensitivity.summarise(row["sensitivity"], measured.get((self.paper.key, row["setting"])))
             rows.append([_plain(text) for text in (row["setting"], row["paper"], row["chosen"], said)])
         head = ["setting", "the paper", "here", "how much it matters"]
@@ -408,10 +403,6 @@ BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
 
 def _load(file: Path) -> dict[str, Any]:
     return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
-
-
-def _rows(table: Callable[[Paper], pd.DataFrame], article: Article) -> list[Any]:
-    return [row for _, row in table(article.paper).iterrows()]
 
 
 def _fits(column: pd.Series, pattern: str) -> Any:

@@ -15,6 +15,8 @@ from splitmerge_cli.papers.overview import LatestFigure
 
 DIGITS = 12
 """Digits of a commit."""
+CLAIM = ["data", "sampler", "metric"]
+"""Columns that name a claim of a figure."""
 
 
 def page(of: FigureSet, figure: PaperFigure, title: str, source: Path, kept: LatestFigure | None, claims: Any) -> str:
@@ -104,13 +106,17 @@ def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
 
 
 def _claims(claims: pd.DataFrame) -> str:
-    counted = claims["counted"]
-    text = "\n## Claims\n\n" + parts.claims_table(claims[counted])
-    if not counted.all():
+    counted = claims[claims["counted"]]
+    text = (
+        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims gives the reason of each "
+        "verdict.\n" + parts.claims_table(counted)
+    )
+    if others := len(claims) - len(counted):
+        pairs = claims[~claims["counted"]].merge(counted[[*CLAIM, "verdict"]], on=CLAIM, suffixes=("", "_counted"))
+        differing = int((pairs["verdict"] != pairs["verdict_counted"]).sum())
         text += (
-            "\n## Other readings\n\nThe same claims under readings that were not chosen, not counted: they show how "
-            "much\nthe choice matters. The file of claims above has their numbers.\n"
-            f'\n<div class="uncounted">\n{parts.readings_table(claims[~counted])}\n</div>\n'
+            f"\nThe file has {others} more verdicts on these claims, under readings that were not chosen and do not "
+            f"count:\n{differing} of them differ from the counted verdict.\n"
         )
     return text
 
@@ -130,43 +136,22 @@ def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
 
 def _origin(kept: LatestFigure) -> str:
     said = kept.entry
-    rows: list[list[str]] = [["edition", str(kept.edition)], ["scale", cell(said["scale"])]]
+    text = f"\n## Where it comes from\n\nEdition {kept.edition}, {cell(said['scale'])} scale. "
     for name, seeds in said["runs"].items():
-        number = sum(len(ids) for ids in seeds.values())
-        rows.append([f"runs of {cell(name)}", f"{number} with {_seeds(list(seeds))}"])
-    if not said["runs"]:
-        rows.append(["runs", "none: the numbers are computed"])
-    else:
-        rows.append(["sampling, all chains", f"{said['seconds']:,.0f} s"])
-    for made in said["made"]:
-        which = f"{made['runs']} of the runs" if len(said["made"]) > 1 else "made with"
-        commit, _, changed = made["commit"].partition("+")
-        versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
-        machine = ", ".join(
-            [
-                str(made["machine"]["processor"]),
-                f"{made['machine']['processors']} processors",
-                str(made["machine"]["system"]),
-            ]
-        )
-        edited = " with changes" if changed else ""
-        rows.append([which, f"commit <code>{cell(commit[:DIGITS])}</code>{edited}; {cell(versions)}; {cell(machine)}"])
-    for name, files in said["data"].items():
-        digests = "<br>".join(f"{cell(file)} {_digest(digest)}" for file, digest in files.items())
-        rows.append([f"data {cell(name)}", digests or "generated: follows from the seed"])
-    for name, file in said["files"].items():
-        rows.append([cell(name), f"{file['bytes']:,} bytes {_digest(file['sha256'])}"])
+        text += f"{sum(map(len, seeds.values()))} runs of {cell(name)} with {_seeds(list(seeds))}. "
+    text += f"All chains sampled for {said['seconds']:,.0f} s. " if said["runs"] else "The numbers are computed. "
+    commits = dict.fromkeys(made["commit"] for made in said["made"])
+    if commits:
+        text += f"Made with commit {' and '.join(map(_commit, commits))}. "
     return (
-        "\n## Where it comes from\n\nDigests are SHA-256. The ids of all runs are in "
-        f"[index.json](../{parts.place_of(kept)}/index.json).\n\n"
-        + '<div class="origin">\n'
-        + parts.table(["what", "which"], rows, raw=(0, 1))
-        + "\n</div>\n"
+        f"{text}\n[index.json](../{parts.place_of(kept)}/index.json) has the ids of all runs, machines, versions of "
+        "packages, and SHA-256 digests of data and\nfiles.\n"
     )
 
 
-def _digest(digest: str) -> str:
-    return f'<code class="digest">{digest}</code>'
+def _commit(commit: str) -> str:
+    name, _, changed = commit.partition("+")
+    return f"<code>{cell(name[:DIGITS])}</code>{' with changes' if changed else ''}"
 
 
 def _seeds(seeds: list[str]) -> str:

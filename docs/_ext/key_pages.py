@@ -119,11 +119,14 @@ def part() -> str:
         "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
         "(run-files.md).\n" + table((row, []) for row in own if row.key in unidentified)
     )
-    for group in ("model", "sampler", "schedule", "data"):
-        text += f"\n## Keys of `{group}`\n"
-        if group not in PAGES:
-            rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
-            text += parts.table(["choice", "what it is"], rows, range(2))
+    text += (
+        "\n## Keys of models and samplers\n\nThe page of a model or sampler has its keys, and so has "
+        "`smcmc model info NAME` or\n`smcmc sampler info NAME`. The keys `model.prior`, `model.concentration` and "
+        "others of [priors](models/prior.md) belong\nto every mixture.\n"
+    )
+    for group in ("schedule", "data"):
+        rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
+        text += f"\n## Keys of `{group}`\n{parts.table(['choice', 'what it is'], rows, range(2))}"
         text += table(merged_keys(group))
     comments = file_comments(LAUNCHER, "dask")
     rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
@@ -178,7 +181,5 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
 
 def cards(lines: list[dict[str, str]]) -> str:
     """A table of lines of Markdown by the head of their column; on a phone each line is a block."""
-    first, *rest = [name for name in lines[0] if any(line[name] for line in lines)]
-    cells = [[line[first], *(parts.label_cell(f"{name}:", line[name]) for name in rest)] for line in lines]
-    head = [first, *rest]
-    return f'\n<div class="cards">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
+    head = [name for name in lines[0] if any(line[name] for line in lines)]
+    return parts.cards(head, ([line[name] for name in head] for line in lines))

@@ -1,12 +1,12 @@
 """Parts that pages of the reproduction share: cells, tables, bars of verdicts, in Markdown with some HTML."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from splitmerge_cli.papers.claims import Claim
@@ -26,8 +26,6 @@ html_theme.sidebar_secondary.remove: true
 """
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
-DIFFERENCE = re.compile(r"^ours - published = [^;]*; ")
-"""Beginning of a reason that repeats two columns of the table."""
 
 
 def place_of(figure: LatestFigure) -> str:
@@ -58,9 +56,25 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: Iterable[i
     return "\n" + "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
-def label_cell(name: str, text: str) -> str:
-    """A cell with the name of its column, which a phone shows: there a row is a block."""
-    return f'<span class="label">{name}</span> {text}' if text else ""
+def cards(
+    head: Sequence[str], rows: Iterable[Sequence[str]], classes: str = "", labels: Sequence[str] | None = None
+) -> str:
+    """A table of Markdown that a phone shows as a block per row, each cell with its label.
+
+    Parameters
+    ----------
+    head : sequence of str
+    rows : iterable of sequence of str
+    classes : str
+        More classes of site.css.
+    labels : sequence of str, optional
+        Labels of the cells, empty for none; by default the head of every column but the first. site.css reads them
+        from variables, so that the page does not repeat them in every row.
+    """
+    labels = ["", *head[1:]] if labels is None else labels
+    style = "; ".join(f"--label{i}: '{label}: '" for i, label in enumerate(labels, 1) if label)
+    shown = table(head, rows, range(len(head)))
+    return f'\n<div class="{" ".join(["cards", classes]).strip()}" style="{style}">\n{shown}\n</div>\n'
 
 
 def download(file: Path, name: str) -> str:
@@ -100,66 +114,58 @@ def bar(counts: Counts) -> str:
 
 
 def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
-    """Claims beside what was measured, the reason below each claim; columns without content are left out.
+    """Claims with the numbers that were measured; columns without content are left out.
+
+    Claims of one sentence and reading stand together, and the first of them has both. The file of claims has the
+    reason of each verdict; the table gives it where no number was measured.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Rows of ``ID-claims.csv``.
     link : bool
-        Begin each claim with a link to the page of its figure, where the reason is.
+        Begin each claim with a link to the page of its figure.
     """
-    readings = [", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
-    shared = readings[0] if len(set(readings)) == 1 and not link else ""
+    frame = frame.assign(
+        reading=[", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
+    )
+    frame = frame.iloc[np.lexsort([pd.factorize(frame[key])[0] for key in ("reading", "statement")])]
+    shared = frame["reading"].iloc[0] if frame["reading"].nunique() == 1 and not link else ""
+    if shared:
+        frame["reading"] = ""
     columns: dict[str, list[str]] = {}
-    for r, reading in zip(frame.itertuples(index=False), readings, strict=True):
+    above = ("", "")
+    for r in frame.itertuples(index=False):
         units = f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else ""
         cells = {
             "verdict": verdict(r.verdict, r.counted),
-            "claim": _claim(r, "" if reading == shared else reading, link),
+            "claim": _claim(r, above, link),
             "published": _number(r.published, r.unit),
             "ours": _number(r.ours, r.unit),
             "95 % interval": cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;"),
             "n": units,
         }
-        for i, (name, text) in enumerate(cells.items()):
-            columns.setdefault(name, []).append(label_cell(name, text) if i > 1 else text)
+        above = (r.statement, r.reading)
+        for name, text in cells.items():
+            columns.setdefault(name, []).append(text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
+    head = list(shown)
     said = f"\nRead as: {cell(shared)}.\n" if shared else ""
-    rows = zip(*shown.values(), strict=True)
-    return f'{said}\n<div class="cards claims">\n{table(list(shown), rows, range(len(shown)))}\n</div>\n'
+    return said + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
 
 
-def readings_table(frame: pd.DataFrame) -> str:
-    """Claims with their verdicts under other readings, a row for each; numbers and reasons are in ``ID-claims.csv``.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows of ``ID-claims.csv`` that are not counted.
-    """
-    rows = []
-    for (data, sampler, metric), claim in frame.groupby(["data", "sampler", "metric"], sort=False):
-        where = ", ".join(part for part in (data, sampler) if part)
-        readings = [
-            f"{cell(', '.join(part for part in (r.reading, r.on) if part))}: {verdict(r.verdict, counted=False)}"
-            for r in claim.itertuples(index=False)
-        ]
-        rows.append([cell(f"{where}: {metric}" if where else metric).replace("\\_", " "), "<br>".join(readings)])
-    return f'\n<div class="cards claims">\n{table(["claim", "read as"], rows, range(2))}\n</div>\n'
-
-
-def _claim(r: Any, reading: str, link: bool) -> str:
-    """Return a claim's statement, the words of the paper, the reading, and the reason of the verdict."""
+def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
+    """A claim, with the sentence of the paper and the reading if they differ from those of the row above."""
     where = ", ".join(part for part in (r.data, r.sampler) if part)
     figure = f"[{r.id}]({r.id}.md) " if link else ""
     lines = [figure + cell(f"{where}: {str(r.metric).replace('_', ' ')}" if where else r.metric.replace("_", " "))]
-    if r.statement:
+    is_new = r.statement != above[0]
+    if r.statement and is_new:
         lines.append(f'<span class="statement">{cell(r.statement)}</span>')
-    if reading:
-        lines.append(f'<span class="soft">read as: {cell(reading)}</span>')
-    if r.reason and not link:
-        lines.append(f'<span class="soft">{cell(DIFFERENCE.sub("", str(r.reason)))}</span>')
+    if (r.reading != "") if is_new else (r.reading != above[1]):
+        lines.append(f'<span class="soft">read as: {cell(r.reading or "it stands")}</span>')
+    if r.reason and pd.isna(r.ours) and not link:
+        lines.append(f'<span class="soft">{cell(r.reason)}</span>')
     return "<br>".join(lines)
 
 

@@ -31,7 +31,6 @@ PAGES = {
 """Pages that all papers share."""
 ARTICLES = "articles"
 """The folder of the articles."""
-CITED = re.compile(r"\[(@[\w; @]+)\]|(?<![\w\[@\\])@(\w+)")
 
 
 def write(source: Path) -> None:
@@ -55,7 +54,7 @@ def write(source: Path) -> None:
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
         if paper.key in written:
-            pages[f"article-{paper.key}"] = _article(paper, source)
+            pages[f"{ARTICLES}/{paper.key}"] = _article(paper, source)
     for comparison in comparisons():
         pages[comparison.key] = _comparison(comparison, titles)
     for each in (*known, *comparisons()):
@@ -67,14 +66,14 @@ def write(source: Path) -> None:
         pages["not-reproduced"] = classes.page(kept, source)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known, sensitivity.read(source))
-    out.mkdir(exist_ok=True)
+    (out / ARTICLES).mkdir(parents=True, exist_ok=True)
     pages["gallery"] = gallery.page(source, titles, latest)
     for name, page in pages.items():
-        path, text = out / f"{name}.md", f"{WIDE}\n{page}"
+        path, text = out / f"{name}.md", page if name.startswith(ARTICLES) else f"{WIDE}\n{page}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    for path in out.glob("*.md"):
-        if path.stem not in pages:
+    for path in out.rglob("*.md"):
+        if path.relative_to(out).with_suffix("").as_posix() not in pages:
             path.unlink()
 
 
@@ -147,31 +146,22 @@ def _wrong(counts: Counts) -> str:
 
 
 def _article(paper: Paper, source: Path) -> str:
-    shows = {figure.id: figure.shows for figure in paper.figures}
+    """The article on a paper, filled in, as a file to download; its pictures are named by their place in docs."""
 
     def figure(number: int, name: str, _width: str, caption: str) -> str:
-        place = parts.place_of(written.latest[name])
-        head = f"```{{figure}} ../{place}/{name}.png\n:alt: {cell(shows[name])}\n:width: 100%\n\n"
-        return f"{head}**Figure {number}.** {caption}\n```\n"
+        return f"![**Figure {number}.** {caption}]({parts.place_of(written.latest[name])}/{name}.png)\n"
 
     layout = articles.Layout(
         figure=figure,
         table=lambda number, caption, table: f"**Table {number}.** {caption}\n\n{table}\n",
         equation=lambda number, latex: f"$$\n{latex} \\qquad ({number})\n$$\n",
-        references="```{bibliography}\n:filter: docname in docnames\n:list: bullet\n```\n",
+        references="Works are cited by their keys in docs/articles/references.bib.\n",
     )
     written = articles.Article(source / ARTICLES / f"{paper.key}.md", paper, source / FOLDER, layout)
     return (
-        f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
-        f"**Abstract.** {written.front_matter['abstract']}\n\n"
-        + re.sub(r"(?m)^(#+) ", r"#\1 ", CITED.sub(cite, written.text))
+        f"# [Re] {paper.title}\n\nA replication of {paper.citation}. `make articles` sets it for print.\n\n"
+        f"**Abstract.** {written.front_matter['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
     )
-
-
-def cite(found: re.Match[str]) -> str:
-    """The role of a citation in pandoc's form."""
-    keys = re.findall(r"\w+", found[1] or found[2])
-    return f"{{cite:{'p' if found[1] else 't'}}}`{','.join(keys)}`"
 
 
 def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFrame], article: bool = False) -> str:
@@ -192,8 +182,7 @@ def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFr
     links = [f"[{title.lower()}]({name}.md{anchors[name]})" for name, title in PAGES.items()]
     names = [figure.id for figure in paper.figures]
     if article:
-        names.append(f"article-{paper.key}")
-        links.insert(0, f"[article](article-{paper.key}.md)")
+        links.insert(0, f"{{download}}`article <{ARTICLES}/{paper.key}.md>`")
     return text + f"\nOf this paper: {', '.join(links)}.\n" + parts.toctree(names)
 
 

@@ -11,6 +11,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.support import example, support
 
 NO_RATIO = "no ratio: the acceptance probability is 1"
+NO_MODEL = "none: `smcmc verify sampler={}` gives the reasons"
 
 
 def cell(text: object) -> str:
@@ -31,13 +32,8 @@ def _models() -> dict[str, Model]:
 
 def overview() -> str:
     """The table of all samplers."""
-    rows = []
-    for name in choices("sampler"):
-        supported = [model for model, built in _models().items() if support(name, built)[0]]
-        rows.append(
-            [f"[{name}]({name}.md)", title("sampler", name), ", ".join(supported) or "none with default options"]
-        )
-    return "\n" + table(["sampler", "what it is", "models"], rows)
+    rows: list[list[object]] = [[f"[{name}]({name}.md)", title("sampler", name)] for name in choices("sampler")]
+    return "\n" + table(["sampler", "what it is"], rows)
 
 
 def part(source: Path, name: str) -> str:
@@ -45,13 +41,7 @@ def part(source: Path, name: str) -> str:
     target = locate(choice("sampler", name)["_target_"])
     without = "those of the samplers that it draws" if hasattr(target, "members") else NO_RATIO
     terms = ", ".join(getattr(target, "TERMS", ())) or without
-    supported, refused = [], []
-    for model, built in _models().items():
-        able, reason = support(name, built)
-        if able:
-            supported.append(f"`{model}`")
-        else:
-            refused.append([f"`{model}`", reason])
+    supported = [f"`{model}`" for model, built in _models().items() if support(name, built)[0]]
     text = f"""
 
 ## Models, moves, options
@@ -60,31 +50,30 @@ def part(source: Path, name: str) -> str:
 |---|---|
 | moves, as `moves.parquet` counts them | {", ".join(f"`{move}`" for move in target.MOVES)} |
 | terms of the log ratio | {terms} |
-| models, with their default options | {", ".join(supported) or "none: see the reasons"} |
+| models, with their default options | {", ".join(supported) or NO_MODEL.format(name)} |
 
 """
-    if refused:
-        text += table(["not with", "because"], refused) + "\n"
     rows = [[f"`{row.key}={row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
     text += table(["option, default", "expected", "meaning"], rows) if rows else "It has no options.\n"
     return text + _verification(source, name)
 
 
 def _verification(source: Path, name: str) -> str:
+    """The stored verification of a sampler, a row for each mode and verdict."""
     with (source / "samplers" / "verification.csv").open(newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["sampler"] == name]
     lines: list[list[object]] = []
-    for (model, mode, verdict), group in groupby(
-        sorted(rows, key=lambda row: (row["model"], row["mode"] != "exact", row["verdict"])),
-        key=lambda row: (row["model"], row["mode"], row["verdict"]),
+    for (mode, verdict), group in groupby(
+        sorted(rows, key=lambda row: (row["mode"] != "exact", row["mode"], row["verdict"])),
+        key=lambda row: (row["mode"], row["verdict"]),
     ):
         members = list(group)
         enumerated = [row for row in members if _is_number(row["defect"])]
         found = [row["mutants"].split("/") for row in members if "/" in row["mutants"]]
         lines.append(
             [
-                f"`{model}`",
                 mode,
+                ", ".join(f"`{model}`" for model in sorted({row["model"] for row in members})),
                 f"{len(enumerated)} of {len(members)}",
                 _largest(enumerated, "defect"),
                 _largest(enumerated, "tv"),
@@ -92,19 +81,15 @@ def _verification(source: Path, name: str) -> str:
                 verdict,
             ]
         )
-    head = ["model", "mode", "enumerated", "max \\|πP − π\\|", "total variation", "mutants found", "verdict"]
+    head = ["mode", "models", "enumerated", "max \\|πP − π\\|", "total variation", "mutants found", "verdict"]
     return f"""
 ## Verification
 
-`smcmc verify sampler={name} iterations=20000` enumerates the transition matrix P of the compiled sampler
-alone on small data and compares it with the enumerated posterior π. The largest values over the cases of each model:
+`smcmc verify sampler={name} iterations=20000` compares the transition matrix of the compiled sampler with the
+enumerated posterior ([what the columns mean](index.md#verification), [every case](verification.csv)). The largest
+values of all cases:
 
-{table(head, lines)}
-`exact`: π is stationary to rounding error, and sampled chains agree with it. Total variation is between the stationary
-distribution of P and π; *reducible*: alone the sampler does not reach every state. Cases that are not enumerated draw
-from a continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left
-out or turned round. `scripts/verify_samplers.py` makes these rows anew.
-"""
+{table(head, lines)}"""
 
 
 def _is_number(text: str) -> bool:

@@ -16,13 +16,6 @@ ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "S
 """Columns of ``errata.csv`` that are shown, and their labels."""
 NONE = "none"
 """Text in ``errata.csv`` where no command shows an error."""
-SENSITIVITY = (
-    "Both verdicts are from runs of the same design, often smaller than that of the kept ones, so the first one may\n"
-    "differ from the kept one. What moves to or from undecided may do so by chance; a verdict is reversed where\n"
-    "reproduced becomes not reproduced, or the other way round.\n"
-    "[How this is measured](../figures.md#how-much-a-setting-decides);\n"
-    "[every claim with its numbers](../reproduction-sensitivity.csv).\n"
-)
 SPAN = re.compile(r"(`[^`]+`)")
 
 
@@ -85,7 +78,10 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
     measured = measured or {}
     text = (
         "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
-        "how is each claim read?\n"
+        "how is each claim read?\n\n"
+        "The column *sensitivity* counts the verdicts that move under other values, in runs that are often smaller\n"
+        "than the kept ones ([how](../figures.md#how-much-a-setting-decides)). What moves to or from undecided may\n"
+        "do so by chance. [Every such verdict](../reproduction-sensitivity.csv) is in a file.\n"
     )
     for paper in known:
         text += f"\n## {paper.name}\n"
@@ -93,8 +89,6 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         rows = tables.settings(paper).to_numpy().tolist()
         lines = [[*row[:-1], sensitivity.summarise(row[-1], measured.get((paper.key, row[0])))] for row in rows]
         text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
-        if values := sensitivity.table(paper.key, measured):
-            text += f"\n### {paper.name}: verdicts under other settings\n\n{SENSITIVITY}{values}"
         text += (
             f"\n### {paper.name}: readings of the claims\n\nHow each claim is measured and judged, and why: "
             f"{parts.download(paper.folder / 'readings.csv', 'readings.csv')}. `*` stands for any name. The first\n"
@@ -104,8 +98,4 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    cells = [
-        [cell(first), *(parts.label_cell(f"{name}:", words(text)) for name, text in zip(head[1:], rest, strict=True))]
-        for first, *rest in lines
-    ]
-    return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
+    return parts.cards(head, ([cell(first), *map(words, rest)] for first, *rest in lines), "words")

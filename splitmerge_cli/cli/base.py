@@ -378,8 +378,14 @@ def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*entries, strict=True)]
-    for entry in entries:
-        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(entry, widths, strict=True)).rstrip())
+    for *cells, last in entries:
+        lead = "".join(f"{cell:<{width}}  " for cell, width in zip(cells, widths, strict=False))
+        typer.echo(terminal.hang(lead, last).rstrip())
+
+
+def print_line(line: str) -> None:
+    """Print a line on stdout, folded to its width."""
+    typer.echo(terminal.fold(line, terminal.width()))
 
 
 def console(width: int = 160) -> "Console":

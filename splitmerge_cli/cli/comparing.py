@@ -1,5 +1,6 @@
 """``smcmc compare``, and the table that it shares with ``smcmc sweep``."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from splitmerge_cli import terminal
 from splitmerge_cli.analysis import comparison
-from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors
+from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors, print_line
 from splitmerge_cli.cli.folders import runs_in
 from splitmerge_cli.runs import open_run
 
@@ -46,31 +48,46 @@ def compare(
     if apart:
         typer.echo("no distance, because the items differ:")
         for line in apart:
-            typer.echo(f"  {line}")
+            print_line(f"  {line}")
 
 
 def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None:
-    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`."""
+    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`.
+
+    If a terminal is too narrow for the rows, labels and runs follow below the table.
+    """
     truth = bool(table["ari"].notna().any())
-    out = Table(box=None)
-    heads = [
-        *([""] if numbered else []),
-        first,
-        *(comparison.HEAD if truth else comparison.HEAD[:-1]),
-        *(["run"] if numbered else []),
-    ]
-    for head in heads:
-        out.add_column(head, justify="right" if head in comparison.HEAD else "left", no_wrap=True)
-    for number, row in enumerate(table.itertuples(index=False), 1):
-        texts = [str(row.job), *comparison.cells(row, truth)]
-        out.add_row(*map(Text, [str(number), *texts, str(row.run)] if numbered else texts))
+    heads = comparison.HEAD if truth else comparison.HEAD[:-1]
+    cells = [comparison.cells(row, truth) for row in table.itertuples(index=False)]
+    numbers = {"": [str(number) for number in range(1, len(table) + 1)]}
+    values = {head: list(column) for head, column in zip(heads, zip(*cells, strict=True), strict=True)}
+    labels, paths = {first: table["job"].astype(str)}, {"run": table["run"].astype(str)}
     # a terminal's width would break the paths of a pipe
-    console(10_000).print(out)
+    shown = console(10_000)
+    whole = _build_table((numbers if numbered else {}) | labels | values | (paths if numbered else {}))
+    if shown.measure(whole, options=shown.options.update(width=10_000)).maximum <= shown.width:
+        shown.print(whole)
+        return
+    shown.print(_build_table(numbers | values))
+    for number, label, path in zip(numbers[""], labels[first], paths["run"], strict=True):
+        typer.echo(terminal.hang(f" {number}  ", label))
+        if numbered:
+            typer.echo(f"    {path}")
+
+
+def _build_table(columns: Mapping[str, Iterable[str]]) -> Table:
+    """A table of columns by their heads."""
+    out = Table(box=None)
+    for head in columns:
+        out.add_column(head, justify="right" if head in comparison.HEAD else "left", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        out.add_row(*map(Text, row))
+    return out
 
 
 def _print_distances(distances: pd.DataFrame, number: int) -> None:
     """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
-    typer.echo(
+    print_line(
         "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
     )
     out = Table(box=None)

@@ -4,6 +4,7 @@ import inspect
 
 import typer
 
+from splitmerge_cli import terminal
 from splitmerge_cli.cli.base import ConfigDir, app, complain, explain_errors, print_entries
 from splitmerge_cli.cli.components import Named
 from splitmerge_cli.config import DataSource, choice, compose, describe, import_beside, places, shared_options, show
@@ -55,7 +56,9 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     typer.echo(inspect.getdoc(DataSource({"name": name} | options).function))
     del options["_target_"]
     if name in sets.SETS:
-        typer.echo("\nThe published set\n-----------------\n" + sets.describe(name))
+        typer.echo("\nThe published set\n-----------------")
+        for line in sets.describe(name).splitlines():
+            typer.echo(terminal.hang(line[:9], line[9:]))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":

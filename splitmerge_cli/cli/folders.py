@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from splitmerge_cli.analysis.certificate import Certificate, find_certificates, open_certificate
-from splitmerge_cli.cli.base import console
+from splitmerge_cli.cli.base import console, print_line
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.store.read import Run, find_runs
 
@@ -48,7 +48,7 @@ def show_certificates(paths: list[Path]) -> list[Path]:
 def show_certificate(certificate: Certificate) -> None:
     """Print the lines of a certificate, and the posterior means."""
     for line in certificate.lines():
-        typer.echo(line)
+        print_line(line)
     shown = certificate.shown_estimates()
     if len(shown):
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)

@@ -16,6 +16,7 @@ from splitmerge_cli.cli.base import (
     console,
     explain_errors,
     fail,
+    print_line,
     settle_jobs,
 )
 from splitmerge_cli.cli.files import with_file
@@ -79,8 +80,8 @@ def race(
             raise typer.Exit(1)
         runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
     comparison = race_of(runs)
-    table = Table(box=None)
-    for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "accepted/s"):
+    table = Table(box=None, pad_edge=False)
+    for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "moves/s"):
         table.add_column(name, justify="left" if name in ("sampler", "from") else "right")
     for row in comparison.table().itertuples(index=False):
         median = f"{row.seconds:.3g}" if row.seconds < float("inf") else f"> {row.end:.3g}"
@@ -89,9 +90,9 @@ def race(
         table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
     console().print(table)
     for line in comparison.lines():
-        typer.echo(line)
+        print_line(line)
     if certify:
         for each in races.efficiencies(jobs, certify, workers):
-            typer.echo(each)
+            print_line(each)
     # next to the runs: results/SAMPLER-DATA/ID
     typer.echo(races.write_race(comparison, runs[0].path.parents[1]))

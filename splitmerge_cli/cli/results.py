@@ -1,19 +1,16 @@
 """``smcmc diagnose`` and ``smcmc summary``: convergence and clusters of runs."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 
 from splitmerge_cli import terminal
 from splitmerge_cli.analysis import alternatives
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import WIDTH
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
 from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs
 from splitmerge_cli.received import DataError
@@ -48,17 +45,17 @@ def diagnose(
                 rows = [] if one.is_done else evidence_of(one)
                 frame = one.diagnostics() if one.is_done else as_frame(rows)
                 for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 for line in summaries.interval_lines(one) if one.is_done else ():
-                    shown.print(line, highlight=False, markup=False)
+                    print_line(line)
                 if one.is_done and (scores := summaries.score_line(one)):
-                    shown.print(scores, highlight=False, markup=False)
+                    print_line(scores)
                 if specification_of(one).is_adaptive:
-                    shown.print(_LEARNT, highlight=False)
+                    print_line(_LEARNT)
                 if one.is_done and one.has_topics:
                     of_topics.append(_topics_of(one))
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
@@ -97,7 +94,7 @@ def summary(
 
     The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """
-    width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    width = terminal.width()
     runs, shown = _read_words(words)
     if columns and (levels or shown):
         raise ConfigError("--columns: expected alone, without --levels, clusters=, answers=, core= or outcome=")
@@ -113,7 +110,7 @@ def summary(
                     typer.echo(one.path)
                 if not (levels or shown):
                     for line in summaries.lines(one, width=width, columns=columns):
-                        typer.echo(terminal.fold(line, width))
+                        print_line(line)
                     continue
 
                 answers = [alternatives.dendrogram_lines(one)] if levels else []
@@ -123,7 +120,7 @@ def summary(
                 answers += [_describe_gain(one, value) for value in shown.get("outcome", ())]
                 for lines in answers:
                     for line in lines:
-                        typer.echo(terminal.fold(line, width))
+                        print_line(line)
             except (ConfigError, DataError, DamagedRun) as error:
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)

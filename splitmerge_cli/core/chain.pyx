@@ -244,7 +244,8 @@ cdef class Rows:
             rows = self.partition_rows if name.startswith("partition_") else self.rows
             if len(values) or name not in ("nmi", "ari"):
                 out[name] = values[:rows]
-        out["partition_labels"] = of_rows(self.model, out["partition_labels"])
+        if self.partition_room:
+            out["partition_labels"] = of_rows(self.model, out["partition_labels"])
         for t, name in enumerate(self.hyper_names):
             out[name] = np.array(self.hyper[:self.rows, t])
         if self.sizes_room:

@@ -113,18 +113,18 @@ cdef class History:
         return self.state[chain][c] + t % CHUNK
 
     cdef void drop(self, Py_ssize_t chain, int64_t t) noexcept nogil:
-        cdef void **at
+        cdef void **slot
         if self.state[chain][t // CHUNK] != NULL:
-            at = self.state[chain][t // CHUNK] + t % CHUNK
-            free(at[0])
-            at[0] = NULL
+            slot = self.state[chain][t // CHUNK] + t % CHUNK
+            free(slot[0])
+            slot[0] = NULL
 
     cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil:
         """The next partition of a chain, numbered by first appearance."""
         cdef int64_t t = self.made[chain], oldest = self.oldest(t + 1)
         cdef Py_ssize_t i, width
         cdef int32_t most = 0
-        cdef void **at
+        cdef void **slot
         cdef char *out
         if self.freeze >= 0 and t > self.freeze:
             set_count(self.made + chain, t + 1)
@@ -133,12 +133,12 @@ cdef class History:
             if labels[i] > most:
                 most = labels[i]
         width = 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4
-        at = self.place(chain, t)
-        at[0] = malloc(HEADER + self.N * width)
-        if at[0] == NULL:
+        slot = self.place(chain, t)
+        slot[0] = malloc(HEADER + self.N * width)
+        if slot[0] == NULL:
             with gil:
                 raise MemoryError(f"the history of {t} iterations")
-        out = <char *> at[0]
+        out = <char *> slot[0]
         out[0] = <char> width
         out += HEADER
         for i in range(self.N):
@@ -247,25 +247,25 @@ cdef class History:
 
 def by_appearance(labels, Py_ssize_t N):
     """Labels numbered by first appearance, ndarray of int32 of shape (N,)."""
-    given = np.asarray(labels)
-    if given.shape != (N,) or not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"labels: expected {N} integers, got shape {given.shape} of {given.dtype}")
-    _, first, number = np.unique(given, return_index=True, return_inverse=True)
+    numbers = np.asarray(labels)
+    if numbers.shape != (N,) or not np.issubdtype(numbers.dtype, np.integer):
+        raise ValueError(f"labels: expected {N} integers, got shape {numbers.shape} of {numbers.dtype}")
+    _, first, number = np.unique(numbers, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[number].astype(np.int32)
 
 
 def check_appearance(str what, labels, Py_ssize_t N):
     """Raise a ValueError unless these are N integers numbered by first appearance: they support as indices. O(N)."""
-    given = np.asarray(labels)
-    if given.shape != (N,) or given.dtype.kind not in "iu":
-        raise ValueError(f"{what}: expected {N} integers, got shape {given.shape} of {given.dtype}")
+    numbers = np.asarray(labels)
+    if numbers.shape != (N,) or numbers.dtype.kind not in "iu":
+        raise ValueError(f"{what}: expected {N} integers, got shape {numbers.shape} of {numbers.dtype}")
     cdef Py_ssize_t i
     cdef int32_t most = -1
     # what does not fit becomes another number out of order
-    cdef int64_t[::1] v = np.ascontiguousarray(given, dtype=np.int64)
+    cdef int64_t[::1] v = np.ascontiguousarray(numbers, dtype=np.int64)
     for i in range(N):
         if not 0 <= v[i] <= most + 1:
-            raise ValueError(f"{what}: expected labels numbered by first appearance, got {given[i]} for item {i}")
+            raise ValueError(f"{what}: expected labels numbered by first appearance, got {numbers[i]} for item {i}")
         most = max(most, <int32_t> v[i])
 
 

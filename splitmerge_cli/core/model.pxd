@@ -50,6 +50,7 @@ cdef class Model(Partition):
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil
     # -- may override, for speed: an item against clusters
+    cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil

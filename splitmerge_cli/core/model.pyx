@@ -284,6 +284,12 @@ cdef class Model(Partition):
             total += self.lik(ks[t])
         return total
 
+    cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
+        """out[t]: ``log_union`` of column first + t with column b, for t below m."""
+        cdef Py_ssize_t t
+        for t in range(m):
+            out[t] = self.log_union(first + t, b)
+
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         return exp(self.log_odds(i, a, b, own, sized))
 

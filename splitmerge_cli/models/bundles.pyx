@@ -1,8 +1,8 @@
 """Items that are bundles of rows: any mixture whose statistics of a cluster are sums over rows.
 
-A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is the difference
-of two columns, so an item of more than one row has a column of its own, which is added to a cluster or taken out
-(``absorb``). An item costs the same, however many rows it counts as.
+A `Bundles` holds the model of all rows and uses its columns. What the rows of an item add to a cluster is a column,
+too, so an item of more than one row has a column of its own, which is added to a cluster or taken out (``absorb``). An
+item costs the same, however many rows it counts as.
 
 *The prior* counts rows or items. With rows the posterior is exactly the posterior of the table with each row repeated,
 given that rows of one item share a cluster:
@@ -30,6 +30,7 @@ from splitmerge_cli.core.memory cimport copy_ints
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.table cimport weigh_powers
 
 from splitmerge_cli.core.options import read_options
 
@@ -40,7 +41,7 @@ cdef enum:
 
 @cython.final
 cdef class RowsCounted(Prior):
-    """What a prior of a partition of rows is for items, where the likelihood counts its factors by size: f(K).
+    """The prior of items where the likelihood counts the factors by rows of a cluster: f(K).
 
     Parameters
     ----------
@@ -79,6 +80,9 @@ cdef class RowsCounted(Prior):
     def present(self):
         return self.rows.present
 
+    def with_items(self, N):
+        return RowsCounted(N, self.rows)
+
 
 @cython.final
 cdef class Bundles(Model):
@@ -111,6 +115,7 @@ cdef class Bundles(Model):
     cdef int32_t *slot                  # [N] place of an item there; -1 of a row that counts once
     cdef int32_t *row                   # [N] its first row in `rows`
     cdef int32_t *mass                  # [N] rows that it counts as
+    cdef double *power                  # [cap] log predictives of an item
     cdef bint behind                    # the weights of `rows` are behind
     cdef bint plain                     # the prior's factors are counted with its weights, not with the likelihood
     # -- items that may not share a cluster
@@ -124,7 +129,7 @@ cdef class Bundles(Model):
     cdef double penalty                 # by which each lowers its log likelihood
 
     def __init__(self, Model rows not None, bundles, Prior prior=None):
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t i
         if rows.why_not_added:
             raise ValueError(rows.why_not_added)
         self.rows = rows
@@ -144,8 +149,8 @@ cdef class Bundles(Model):
             # the mean of its rows
             self.vectors = np.zeros((N, rows.vectors.shape[1]))
             np.add.at(self.vectors, items.repeat(counts), rows.vectors / mass[items.repeat(counts), None])
-        self._take_apart(N, bundles.apart)
-        # the columns behind those of clusters are filled before any item is counted
+        self._take_apart(N, bundles.pairs_apart)
+        # the columns of items are filled before any item is counted
         self._allocate(N, N)
         self._fill_bank(np.repeat(items, counts), mass)
         if prior is None:
@@ -154,7 +159,7 @@ cdef class Bundles(Model):
         self._set_prior(prior)
         if self.L:
             self._set_penalty()
-        self.set_labels(self.separated(np.zeros(N, dtype=np.int32)))
+        self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     cdef int _take_apart(self, Py_ssize_t N, pairs) except -1:
         """Take pairs of items that may not share a cluster."""
@@ -176,7 +181,7 @@ cdef class Bundles(Model):
         return 0
 
     cdef int _fill_bank(self, items, mass) except -1:
-        """Count the rows of every item of several rows in its column."""
+        """Fill the columns of items: each counts the rows of its item."""
         cdef Py_ssize_t t, k
         cdef const int32_t[::1] item = np.ascontiguousarray(items, dtype=np.int32)
         for t in range(self.banked):
@@ -196,8 +201,8 @@ cdef class Bundles(Model):
         self.penalty = exp2(ceil(log2(RANGES * span)))
         return 0
 
-    def separated(self, labels):
-        """Labels of items, ndarray of int32 of shape (N,): the given ones, where items that are apart share no cluster; one
+    def keep_apart(self, labels):
+        """The labels of items, ndarray of int32 of shape (N,), with items that are apart in different clusters: one
         that shares the cluster of an earlier item goes to the next cluster that holds none of the items it is apart
         from, which may be a new one."""
         cdef Py_ssize_t i, t, number
@@ -215,9 +220,9 @@ cdef class Bundles(Model):
         return np.unique(chosen, return_inverse=True)[1].astype(np.int32) if not self.allows_empty else chosen
 
     def separate(self):
-        """Move items that share a cluster with one that they are apart from, as in ``separated``."""
+        """Move items that share a cluster with one that they are apart from, as in ``keep_apart``."""
         if self.L:
-            self.set_labels(self.separated(self.labels))
+            self.set_labels(self.keep_apart(self.labels))
 
     def set_labels(self, labels, K=None):
         """Set the partition; labels of all rows, before any is repeated, do as well as labels of items.
@@ -241,7 +246,9 @@ cdef class Bundles(Model):
     # -- statistics: the columns of `rows`
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t t, old = self.cap
-        self.rows._reserve(cap + self.banked)
+        # one more, for a cluster without an item
+        self.rows._reserve(cap + self.banked + 1)
+        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
         # the largest first, since they may overlap
         for t in range(self.banked - 1, -1, -1):
             if old:
@@ -375,8 +382,26 @@ cdef class Bundles(Model):
         self.behind = True
         Model.begin_scan(self)
 
+    cdef void score_bundle(self, Py_ssize_t i, Py_ssize_t own) noexcept nogil:
+        """power[k]: log predictive of an item of several rows in cluster k without it, or a new one."""
+        cdef Py_ssize_t k, bank = self.cap + self.slot[i], others = self.cap + self.banked, rows
+        self.rows.log_unions(bank, 0, self.K + 1, self.power)
+        if own >= 0:
+            # the cluster without the item
+            self.rows.copy_column(own, others)
+            self.rows.absorb(others, bank, -1)
+            self.rows.size[others] = self.rows.size[others] - self.mass[i]
+            self.rows.is_valid[others] = False
+            self.power[own] = self.rows.lik(own)
+        for k in range(self.K + 1):
+            rows = self.rows.size[k] - (self.mass[i] if k == own else 0)
+            self.power[k] += (self.log_factor(rows + self.mass[i]) - self.log_factor(rows)
+                              - self.rows.lik(others if k == own else k))
+            if self.link[i] >= 0:
+                self.power[k] -= self.penalty * self.partners[k * self.L + self.link[i]]
+
     cdef void catch_up(self) noexcept nogil:
-        """Bring the weights of the model of rows up to date."""
+        """Bring the weights in `rows` up to date."""
         self.rows.K = self.K
         self.rows.count_changed()
         self.rows.begin_scan()
@@ -386,7 +411,8 @@ cdef class Bundles(Model):
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i]
         if self.slot[i] >= 0:
-            Model.scan(self, i)
+            self.score_bundle(i, own)
+            weigh_powers(self, self.power, own)
             return
         if self.behind:
             self.catch_up()
@@ -478,7 +504,7 @@ cdef class Bundles(Model):
         """A start: items one after the other, by the prior's weights of the rows, none next to one it is apart from."""
         cdef Py_ssize_t i
         if self.of_rows is None:
-            labels, K = self.prior.draw(generator)
+            labels = self.prior.draw(generator)[0]
         else:
             labels, rows = np.zeros(self.N, dtype=np.int32), []
             for i in range(self.N):
@@ -488,7 +514,7 @@ cdef class Bundles(Model):
                 k = int(generator.choice(len(p), p=p / p.sum()))
                 labels[i] = k
                 rows[k:k + 1] = [self.mass[i] + (rows[k] if k < len(rows) else 0)]
-        labels = self.separated(labels)
+        labels = self.keep_apart(labels)
         return labels, int(labels.max()) + 1
 
     def left_out_predictive(self):
@@ -498,9 +524,34 @@ cdef class Bundles(Model):
         finally:
             self.plain = False
 
+    def log_predictive(self, Py_ssize_t first):
+        """As of any model, for the items from `first` on. Where the prior counts rows, a new item counts as one."""
+        cdef Py_ssize_t k, m = self.K - 1
+        log_density, log_weight = Model.log_predictive(self, first)
+        if self.of_rows is None:
+            return log_density, log_weight
+        for k in range(m):
+            log_weight[k] = self.log_factor(self.rows.size[k] + 1) - self.log_factor(self.rows.size[k])
+        one_more = self.of_rows.with_items(self.rows.N - self.rows.size[m] + 1)
+        log_weight[m] = log((<Prior> one_more).new_weight(m))
+        return log_density, log_weight - np.logaddexp.reduce(log_weight)
+
+    def log_densities(self, Py_ssize_t first):
+        """Densities as the model of rows has them for an item that is one row; of several, from likelihoods."""
+        cdef Py_ssize_t i
+        self.catch_up()
+        density = self.rows.log_densities(self.row[first])
+        mass = np.array([self.mass[i] for i in range(first, self.N)])
+        density = density[np.cumsum(mass) - mass]
+        if (mass > 1).any():
+            self.plain = True
+            density[mass > 1] = Model.log_densities(self, first)[mass > 1]
+            self.plain = False
+        return density
+
     @property
     def zeta(self):
-        """float: power of the likelihood of the model of rows."""
+        """float: the power of the likelihood."""
         return getattr(self.rows, "zeta", 1.0)
 
     @property
@@ -509,8 +560,9 @@ cdef class Bundles(Model):
         return copy_ints(self.rows.size, self.K)
 
 
-def build(cls, dataset, options):
-    """Return the model of a Dataset with bundles.
+def build(cls, dataset, options, whole=None):
+    """Return the model of a Dataset with bundles; or of the items of `whole`, with the options' meaning on `dataset`, as
+    ``Model.with_new`` does.
 
     Parameters
     ----------
@@ -519,15 +571,23 @@ def build(cls, dataset, options):
     dataset : Dataset
     options : mapping
         Options of the model.
+    whole : Dataset, optional
+        The items of `dataset`, and new ones behind them.
     """
-    bundles = dataset.bundles
+    bundles = dataset.bundles if whole is None else whole.bundles
     if bundles.unit != 1.0:
         given = read_options("model", cls.OPTIONS, options)
         if "power" not in given:
             raise ValueError("data.weights: fractions are a power of the likelihood, which this model does not have; "
                              "expected whole numbers")
         options = {**options, "power": given["power"] * bundles.unit}
-    rows = cls.from_data(dataset.counted, **options)
+    if whole is None:
+        rows = cls.from_data(dataset.with_repeats, **options)
+    elif len(np.unique(bundles.items[dataset.N:])) == whole.N - dataset.N:
+        rows = cls.with_new(dataset.with_repeats, whole.with_repeats, **options)
+    else:
+        # models may keep new rows aside, out of columns, but rows of a new item are added up in one
+        rows = cls.from_data(whole.with_repeats, **cls.with_defaults_of(dataset.with_repeats, **options))
     prior = None
     if bundles.prior_counts == "items":
         given = read_options("model", cls.OPTIONS, options)

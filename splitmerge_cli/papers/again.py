@@ -46,8 +46,8 @@ class Comparison:
 
     def line(self) -> str:
         """How many claims came out how."""
-        found = self.rows["outcome"].value_counts()
-        return f"{self.name}: " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+        counts = self.rows["outcome"].value_counts()
+        return f"{self.name}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """A table with a row for each claim."""
@@ -57,9 +57,11 @@ class Comparison:
             table.add_column(head, justify="right", no_wrap=True)
         table.add_column("outcome")
         for row in self.rows.itertuples(index=False):
-            said = row.outcome if row.verdict == row.verdict_again else f"{row.outcome}; now {row.verdict_again}"
+            shown_outcome = (
+                row.outcome if row.verdict == row.verdict_again else f"{row.outcome}; now {row.verdict_again}"
+            )
             cells = [number(row.kept), interval(row.low, row.high), number(row.again)]
-            table.add_row(row.claim, *cells, Text(said, "red" if row.outcome in FAILED else "green"))
+            table.add_row(row.claim, *cells, Text(shown_outcome, "red" if row.outcome in FAILED else "green"))
         yield table
 
 

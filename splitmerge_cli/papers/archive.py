@@ -65,15 +65,17 @@ def write(
     """
     names, known, finished = select(ids, config_dir), figures(config_dir), Finished(config_dir)
     titles, papers = dict(list_figures(config_dir)), paper_names(config_dir)
-    found = {name: runs for name in names if (runs := _find_stored(name, scale, results, known, finished)) is not None}
-    absent = [name for name in names if name not in found]
-    if absent and (not found or any(name in ids for name in absent)):
+    runs_by_name = {
+        name: runs for name in names if (runs := _find_stored(name, scale, results, known, finished)) is not None
+    }
+    absent = [name for name in names if name not in runs_by_name]
+    if absent and (not runs_by_name or any(name in ids for name in absent)):
         makes = command(absent, scale, results, config_dir)
         raise ConfigError(f"{', '.join(absent)}: not stored at {scale} scale; this makes them: {makes}")
     packed: dict[str, Path] = {}
     told: dict[str, dict[str, Any]] = {}
     folders: dict[str, str] = {}
-    for name, runs in found.items():
+    for name, runs in runs_by_name.items():
         drawn = Manifest(manifest_of(results / FOLDER, name), f"smcmc plot {name} draws it again")
         drawn.check_all()
         files = {f"{FOLDER}/{one}": drawn.path.parent / one for one in [*drawn.names, drawn.path.name]}
@@ -98,7 +100,7 @@ def write(
     written = {CONTENT: told, ENVIRONMENT: environment(), METADATA: crate(told, folders, others)}
     texts = {name: (json.dumps(value, indent=1, allow_nan=False) + "\n").encode() for name, value in written.items()}
     _pack(file, packed, texts)
-    return list(found), sha256_of(file)
+    return list(runs_by_name), sha256_of(file)
 
 
 def _find_stored(
@@ -227,14 +229,14 @@ def _sums(zipped: zipfile.ZipFile, damage: list[str]) -> list[tuple[str, str]]:
     if content is None:
         damage.append(f"{SUMS}: not what was written")
         return []
-    found = []
+    entries = []
     for line in content[1].decode("utf-8", "replace").splitlines():
         match = re.fullmatch(r"([0-9a-f]{64})  (\S+)", line)
         if match is None:
             damage.append(f"{SUMS}: not what was written")
             return []
-        found.append((match[2], match[1]))
-    return found
+        entries.append((match[2], match[1]))
+    return entries
 
 
 def _read(zipped: zipfile.ZipFile, name: str, keep: bool) -> tuple[str, bytes] | None:
@@ -260,7 +262,7 @@ def _figures(path: Path, content: bytes, sums: Mapping[str, str]) -> dict[str, d
     """``figures.json``, checked to be of figures that this program knows and of files that the archive lists."""
     try:
         told = parse_json(content)
-        found: dict[str, dict[str, Any]] = {
+        figure_entries: dict[str, dict[str, Any]] = {
             str(name): {
                 "scale": {"quick": "quick", "paper": "paper"}[figure["scale"]],
                 "seconds": float(figure["seconds"]),
@@ -271,11 +273,11 @@ def _figures(path: Path, content: bytes, sums: Mapping[str, str]) -> dict[str, d
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: {CONTENT}: expected what smcmc archive writes") from error
-    for name, figure in found.items():
+    for name, figure in figure_entries.items():
         for file in [*figure["files"], *(f"{run}{MANIFEST}" for run in figure["runs"])]:
             if file not in sums:
                 raise ConfigError(f"{path}: {CONTENT}: {name}: {file}: not in the archive")
-    return found
+    return figure_entries
 
 
 def cheapest(told: Mapping[str, Mapping[str, Any]]) -> str:

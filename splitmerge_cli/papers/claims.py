@@ -124,8 +124,8 @@ def _state(file: Path) -> tuple[int, int]:
     """Return a stamp that changes when a file does."""
     if not file.is_file():
         return 0, 0
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @cache
@@ -133,20 +133,20 @@ def _claims(published: Path, readings: Path, _states: tuple[tuple[int, int], ...
     """The claims of a paper by figure: of every figure and many times they are asked for."""
     rows = _read(published, PUBLISHED, keep_default_na=False)
     patterns = list(_readings(readings).itertuples(index=False))
-    found: dict[str, list[Claim]] = {}
+    claims_by_id: dict[str, list[Claim]] = {}
     for row in rows.itertuples(index=False):
-        found.setdefault(str(row.id), []).append(_claim(row, patterns))
-    return found
+        claims_by_id.setdefault(str(row.id), []).append(_claim(row, patterns))
+    return claims_by_id
 
 
 def _claim(row: Any, readings: Sequence[Any]) -> Claim:
     """A claim with the first reading whose patterns fit; an empty pattern fits all."""
-    own = Claim(row.id, row.data, row.sampler, row.metric, _number(row.value), row.unit, row.statement)
+    claim = Claim(row.id, row.data, row.sampler, row.metric, _number(row.value), row.unit, row.statement)
     for r in readings:
-        if all(fnmatchcase(getattr(own, name), getattr(r, name) or "*") for name in PATTERNS):
+        if all(fnmatchcase(getattr(claim, name), getattr(r, name) or "*") for name in PATTERNS):
             read = {name: getattr(r, name) for name in READINGS[4:]}
-            return replace(own, **read | {"tolerance": _number(r.tolerance)})
-    return own
+            return replace(claim, **read | {"tolerance": _number(r.tolerance)})
+    return claim
 
 
 def shared_numbers(figures: Iterable[str]) -> dict[tuple[str, ...], tuple[str, ...]]:

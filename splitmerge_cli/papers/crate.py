@@ -22,14 +22,14 @@ def environment() -> dict[str, Any]:
     The commit ends in ``+changes`` where the code was edited; it is null outside a checkout.
     """
     machine = provenance.machine()
-    found = {d.metadata["Name"]: d.version for d in distributions() if d.metadata["Name"]}
+    version_by_name = {d.metadata["Name"]: d.version for d in distributions() if d.metadata["Name"]}
     return {
         "smcmc": __version__,
         "commit": provenance.commit(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "machine": {key: machine[key] for key in ("processor", "processors", "system")},
-        "distributions": dict(sorted(found.items(), key=lambda item: item[0].lower())),
+        "distributions": dict(sorted(version_by_name.items(), key=lambda item: item[0].lower())),
     }
 
 
@@ -54,8 +54,8 @@ def crate(
                 "result": [{"@id": path} for path in figure["files"]],
             }
         )
-    told += [{"@id": path, "@type": "Dataset", "name": said} for path, said in runs.items()]
-    told += [_file(path, said) for path, said in files.items()]
+    told += [{"@id": path, "@type": "Dataset", "name": title} for path, title in runs.items()]
+    told += [_file(path, title) for path, title in files.items()]
     parts = [{"@id": entity["@id"]} for entity in told if entity["@type"] in ("File", "Dataset")]
     actions = [{"@id": entity["@id"]} for entity in told if entity["@type"] == "CreateAction"]
     root = {

@@ -56,15 +56,15 @@ def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
         There is no such folder; or the declaration in a folder cannot be imported, or declares nothing, or what is
         there already.
     """
-    found = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
+    set_by_key = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
     folders = places(config_dir)
     if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
         import_beside(folders)
-        own = _own(file)
-        if own.key in found:
-            raise ConfigError(f"{file}: key={own.key}: expected a key that no other paper has")
-        found[own.key] = _outside[own.key] = own
-    return [found[key] for key in sorted(found)]
+        declared = _own(file)
+        if declared.key in set_by_key:
+            raise ConfigError(f"{file}: key={declared.key}: expected a key that no other paper has")
+        set_by_key[declared.key] = _outside[declared.key] = declared
+    return [set_by_key[key] for key in sorted(set_by_key)]
 
 
 def _declaration(folder: Path) -> Path | None:
@@ -76,35 +76,37 @@ def _declaration(folder: Path) -> Path | None:
 def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
     """The papers and comparisons of the package, whose folders are in `places`, and papers that distributions add."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
-    found = [_read_declaration(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
-    for name, each in zip(names, found, strict=True):
+    declared = [
+        _read_declaration(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names
+    ]
+    for name, each in zip(names, declared, strict=True):
         if each.key != name:
             raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
     for name in plugins.entry_points("paper"):
         with suppress(ConfigError, plugins.PluginError):
-            found.append(_read_plugin(name, names))
-    return found
+            declared.append(_read_plugin(name, names))
+    return declared
 
 
-def _read_plugin(name: str, own: Sequence[str]) -> FigureSet:
+def _read_plugin(name: str, packaged: Sequence[str]) -> FigureSet:
     """The paper that a distribution adds by this name; `own`: the papers of the package."""
-    plugins.check_name("paper", name, own)
-    found = _read_declaration(plugins.load("paper", name))
-    if found.key != name:
-        raise ConfigError(f"{_declaration(found.folder)}: key={found.key}: expected {name}, its entry point")
-    return found
+    plugins.check_name("paper", name, packaged)
+    declared = _read_declaration(plugins.load("paper", name))
+    if declared.key != name:
+        raise ConfigError(f"{_declaration(declared.folder)}: key={declared.key}: expected {name}, its entry point")
+    return declared
 
 
 def unusable() -> dict[str, str]:
     """Papers of other distributions that cannot be used, and why."""
-    own = [module.name for module in pkgutil.iter_modules(splitmerge_cli.papers.__path__) if module.ispkg]
-    found = {}
+    packaged = [module.name for module in pkgutil.iter_modules(splitmerge_cli.papers.__path__) if module.ispkg]
+    reason_by_name = {}
     for name in plugins.entry_points("paper"):
         try:
-            _read_plugin(name, own)
+            _read_plugin(name, packaged)
         except (ConfigError, plugins.PluginError) as error:
-            found[name] = str(error)
-    return found
+            reason_by_name[name] = str(error)
+    return reason_by_name
 
 
 @cache
@@ -145,19 +147,19 @@ def set_of(figure: str) -> FigureSet | None:
     """Return the paper or comparison that a figure belongs to, of the package or a folder that was read, or None."""
     known = {**_outside, **{each.key: each for each in figure_sets()}}
     named = known.get(figure.partition("-")[0])
-    return named or next((each for each in known.values() if figure in {own.id for own in each.figures}), None)
+    return named or next((each for each in known.values() if figure in {member.id for member in each.figures}), None)
 
 
 def paper_of(figure: str) -> Paper | None:
     """The paper of a figure, from its id; None if it is none of a paper."""
-    found = set_of(figure)
-    return found if isinstance(found, Paper) else None
+    owner = set_of(figure)
+    return owner if isinstance(owner, Paper) else None
 
 
 def figures(config_dir: str | Path | None = None) -> dict[str, PaperFigure]:
     """Every figure and table by its id, in the order of the ids; parameters and errors as for `figure_sets`."""
-    found = {figure.id: figure for each in figure_sets(config_dir) for figure in each.figures}
-    return {name: found[name] for name in sorted(found)}
+    figure_by_id = {figure.id: figure for each in figure_sets(config_dir) for figure in each.figures}
+    return {name: figure_by_id[name] for name in sorted(figure_by_id)}
 
 
 def paper_names(config_dir: str | Path | None = None) -> dict[str, str]:
@@ -169,15 +171,15 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     """The function that draws or computes a figure, imported where it is named."""
     if not isinstance(named, str):
         return named
-    of = set_of(figure.id)
-    assert of is not None
+    owner = set_of(figure.id)
+    assert owner is not None
     module, _, name = named.rpartition(".")
     try:
         function: Callable[[Any], Any] = plugins.run_foreign(
-            lambda: getattr(importlib.import_module(f"{of.package}.{module}"), name)
+            lambda: getattr(importlib.import_module(f"{owner.package}.{module}"), name)
         )
     except plugins.ForeignError as error:
-        raise ConfigError(f"{_declaration(of.folder)}: {figure.id}: {named}: {error}") from error
+        raise ConfigError(f"{_declaration(owner.folder)}: {figure.id}: {named}: {error}") from error
     return function
 
 
@@ -203,13 +205,13 @@ def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[s
     known = list(figures(config_dir))
     chosen: list[str] = []
     for name in names:
-        found = [i for i in known if name in ("all", i, keys[i])]
-        if not found:
+        matching = [i for i in known if name in ("all", i, keys[i])]
+        if not matching:
             if (why := unusable().get(name.partition("-")[0])) is not None:
                 raise ConfigError(why)
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
             sets = ", ".join(dict.fromkeys(keys[i] for i in known))
             raise ConfigError(f"{name}: no such figure; expected all, {sets}, or one of {', '.join(known)}.{hint}")
-        chosen += found
+        chosen += matching
     return list(dict.fromkeys(chosen))

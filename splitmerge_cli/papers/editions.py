@@ -64,8 +64,8 @@ def drawn_editions(out: Path) -> list[int]:
 
 
 def _numbers(folder: Path, before: str | None) -> list[int]:
-    found = (_NAME.fullmatch(one.name) for one in folder.iterdir() if one.is_dir())
-    numbers = (int(match[2]) for match in found if match and match[1] == before)
+    matches = (_NAME.fullmatch(one.name) for one in folder.iterdir() if one.is_dir())
+    numbers = (int(match[2]) for match in matches if match and match[1] == before)
     return sorted(number for number in numbers if number > 1)
 
 

@@ -63,11 +63,13 @@ def jobs(
     `stand_in`: with generated data in place of the published ones, for an experiment that has such. `config_dir`: a
     folder of the user's own. `edition`: whose seeds, see `splitmerge_cli.papers.editions`.
     """
-    own = _plan(name, config_dir)
-    sources = [*((source, own.get("only")) for source in own["of"]), (name, None)]
-    found = [job for of, only in sources for job in _jobs_of(of, scale, stand_in, config_dir, edition, only)]
+    plan = _plan(name, config_dir)
+    sources = [*((source, plan.get("only")) for source in plan["of"]), (name, None)]
+    words = [
+        job for experiment, only in sources for job in _jobs_of(experiment, scale, stand_in, config_dir, edition, only)
+    ]
     # of a network that stands in for a published one there is one size
-    return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, found))]
+    return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, words))]
 
 
 def timed_jobs(
@@ -82,13 +84,13 @@ def timed_jobs(
 
     Quick scale is a look at the figure: none of its jobs is timed.
     """
-    found: set[tuple[str, ...]] = set()
+    timed: set[tuple[str, ...]] = set()
     for source in [*_plan(name, config_dir)["of"], name] if scale == "paper" else []:
         if settings := _plan(source, config_dir).get("timed", False):
             only = None if settings is True else settings
-            own = _jobs_of(source, scale, stand_in, config_dir, edition, only)
-            found |= {(*job, out_override(out)) for job in own}
-    return found
+            source_jobs = _jobs_of(source, scale, stand_in, config_dir, edition, only)
+            timed |= {(*job, out_override(out)) for job in source_jobs}
+    return timed
 
 
 def _jobs_of(
@@ -101,17 +103,17 @@ def _jobs_of(
 ) -> list[list[str]]:
     """The jobs of an experiment's own entries at a scale; `only`: of these settings."""
     plan = _plan(source, config_dir)
-    found = []
+    grid_jobs = []
     for entry in plan.get(scale, []):
         for chosen in entry.get("each", plan["each"]):
             if only is None or chosen in only:
                 setting = plan["each"][chosen]
-                own = {"each", *setting}
-                grid = {key: value for key, value in (entry | plan["shared"]).items() if key not in own} | setting
-                found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
+                set_keys = {"each", *setting}
+                grid = {key: value for key, value in (entry | plan["shared"]).items() if key not in set_keys} | setting
+                grid_jobs += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
     # before data are replaced: the seeds of what stands in are fixed
-    found = [shift_seeds(job, edition, plan["seed"]) for job in found]
-    return [_replace_data(job, plan["stand_in"]) for job in found] if stand_in else found
+    grid_jobs = [shift_seeds(job, edition, plan["seed"]) for job in grid_jobs]
+    return [_replace_data(job, plan["stand_in"]) for job in grid_jobs] if stand_in else grid_jobs
 
 
 def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -140,8 +142,8 @@ def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     """Return an experiment's part ``reproduce``; its grid as `shared`, its `seed`, `each` with one nameless setting."""
     values, shared = _read(_file(name, config_dir).read_text(encoding="utf-8"))
     plan = {"each": {"": {}}, "shared": dict(shared), "seed": values.get("seed", 0)} | values.get("reproduce", {})
-    of = plan.get("of", [])
-    plan["of"] = [of] if isinstance(of, str) else list(of)
+    sources = plan.get("of", [])
+    plan["of"] = [sources] if isinstance(sources, str) else list(sources)
     if "stand_in" not in plan:
         plan["stand_in"] = [instead for source in plan["of"] for instead in _plan(source, config_dir)["stand_in"]]
     if isinstance(plan["stand_in"], Mapping):

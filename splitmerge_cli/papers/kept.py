@@ -84,12 +84,12 @@ def keep(
         if runs is None:
             missing.append(name)
             continue
-        said = figure_entry(name, scale, runs, titles, papers, edition)
-        said |= _keep_figure(known[name], runs, scale, out, folder, config_dir)
-        index["figures"][name] = said | {"rules": now["digest"]}
+        kept_figure = figure_entry(name, scale, runs, titles, papers, edition)
+        kept_figure |= _keep_figure(known[name], runs, scale, out, folder, config_dir)
+        index["figures"][name] = kept_figure | {"rules": now["digest"]}
         index["figures"] = dict(sorted(index["figures"].items()))
         used = {figure.get("rules") for figure in index["figures"].values()}
-        index["rules"] = {key: of for key, of in index.get("rules", {}).items() if key in used}
+        index["rules"] = {key: files for key, files in index.get("rules", {}).items() if key in used}
         index["rules"][now["digest"]] = {key: value for key, value in now.items() if key != "digest"}
         # after each: what is interrupted leaves what the index says
         write_sealed(folder / INDEX, index)
@@ -172,36 +172,36 @@ def describe_file(file: Path) -> dict[str, Any]:
 
 def list_runs(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
     """Ids of runs, by the name of their folder and by seed."""
-    found: dict[str, dict[str, list[str]]] = {}
+    ids_by_name: dict[str, dict[str, list[str]]] = {}
     for run in runs:
-        of_seed = found.setdefault(run.path.parent.name, {})
+        of_seed = ids_by_name.setdefault(run.path.parent.name, {})
         of_seed.setdefault(str(run.summary["seed"]), []).append(run.path.name)
-    return found
+    return ids_by_name
 
 
 def environments(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """With what runs were made, and how many with each: commit, versions, machine (without its name). An exact figure:
     with what it is computed now."""
-    found: dict[str, dict[str, Any]] = {}
-    said = [run.provenance for run in runs] or [
+    environment_by_text: dict[str, dict[str, Any]] = {}
+    recorded = [run.provenance for run in runs] or [
         {"commit": provenance.commit(), "versions": provenance.versions(), "machine": provenance.machine()}
     ]
-    for one in said:
+    for one in recorded:
         machine = {key: one["machine"][key] for key in ("processor", "processors", "system")}
         value = {"commit": one["commit"], "versions": one["versions"], "machine": machine}
-        known = found.setdefault(json.dumps(value, sort_keys=True), value | {"runs": 0})
+        known = environment_by_text.setdefault(json.dumps(value, sort_keys=True), value | {"runs": 0})
         known["runs"] += bool(runs)
-    return list(found.values())
+    return list(environment_by_text.values())
 
 
 def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
     """Return the runs' data by name: SHA-256 of each published file; empty where they are generated."""
-    found: dict[str, dict[str, str]] = {}
+    digests_by_name: dict[str, dict[str, str]] = {}
     for name in sorted({str(run.config["data"]["name"]) for run in runs}):
         files = sets.SETS[name].files if name in sets.SETS else ()
         paths = {file.name: sets.place(name) / file.name for file in files}
-        found[name] = {file: sha256_of(path) for file, path in paths.items() if path.is_file()}
-    return found
+        digests_by_name[name] = {file: sha256_of(path) for file, path in paths.items() if path.is_file()}
+    return digests_by_name
 
 
 def read_index(folder: Path) -> dict[str, Any]:
@@ -218,10 +218,14 @@ def read_index(folder: Path) -> dict[str, Any]:
             {"quick": "quick", "paper": "paper"}[figure["scale"]]
             figure["files"][f"{name}-claims.csv"]
             if "rules" in figure:
-                of = index["rules"][figure["rules"]]
-                dict(of["files"]), dict(of.get("judgements", {}))
-            for one, said in figure["files"].items():
-                if one != Path(one).name or not isinstance(said["bytes"], int) or not isinstance(said["sha256"], str):
+                files = index["rules"][figure["rules"]]
+                dict(files["files"]), dict(files.get("judgements", {}))
+            for one, recorded in figure["files"].items():
+                if (
+                    one != Path(one).name
+                    or not isinstance(recorded["bytes"], int)
+                    or not isinstance(recorded["sha256"], str)
+                ):
                     raise ValueError("expected files of this folder, each with its size and digest")
     return index
 
@@ -291,12 +295,12 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
     """
     listed = {INDEX, BESIDE}
     for name, figure in index["figures"].items():
-        for file, said in figure["files"].items():
+        for file, recorded in figure["files"].items():
             listed.add(file)
             try:
                 with member(folder / file) as opened:
-                    good = os.fstat(opened.fileno()).st_size == said["bytes"]
-                    if not good or hashlib.file_digest(opened, "sha256").hexdigest() != said["sha256"]:
+                    good = os.fstat(opened.fileno()).st_size == recorded["bytes"]
+                    if not good or hashlib.file_digest(opened, "sha256").hexdigest() != recorded["sha256"]:
                         yield f"{name}: {file}: not what was written"
             except FileNotFoundError:
                 yield f"{name}: {file}: missing"

@@ -21,15 +21,15 @@ _LONGEST = 80
 
 def check_overrides(overrides: Sequence[str]) -> list[str]:
     """Return ``KEY=VALUE`` of each, the last of each key, by key; a `ConfigError` where one is none of a run."""
-    found = {}
+    override_by_key = {}
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals or not value or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
             raise ConfigError(f"{OPTION} {override}: expected KEY=VALUE")
         if key in RUNTIME_KEYS:
             raise ConfigError(f"{OPTION} {override}: {key} changes no result; expected a key that does")
-        found[key] = override
-    return [found[key] for key in sorted(found)]
+        override_by_key[key] = override
+    return [override_by_key[key] for key in sorted(override_by_key)]
 
 
 def override_jobs(
@@ -74,7 +74,7 @@ def _has(values: Mapping[str, Any], key: str) -> bool:
 
 def _put(job: Sequence[str], override: str) -> list[str]:
     key = override.partition("=")[0]
-    return [*(own for own in job if own.partition("=")[0] != key), override]
+    return [*(word for word in job if word.partition("=")[0] != key), override]
 
 
 def folder_suffix(overrides: Sequence[str]) -> str:

@@ -82,14 +82,14 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
     frames = [kept[name] for name in ids if name in kept]
     whole = pd.concat(frames) if frames else pd.DataFrame()
     once = count_once(whole) if len(ids) > 1 and frames else whole
-    found = counts([once] if frames else [], once=False)
+    verdict_counts = counts([once] if frames else [], once=False)
     rows = sum(_n_claims(name, kept.get(name)) for name in ids)
     return Counts(
         claims=rows - (len(whole) - len(once)),
         rows=rows,
         figures=len(ids),
         kept=len(frames),
-        verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
+        verdicts={verdict: int(verdict_counts[verdict]) for verdict in VERDICTS},
         wrong=expected_errors(once) if frames else 0.0,
     )
 
@@ -121,8 +121,8 @@ def table(kept: Mapping[str, pd.DataFrame]) -> list[list[str]]:
     """
     whole = total(kept)
     rows = [["paper", "claims", *VERDICTS, "not kept yet"]]
-    for name, found in [*((paper.name, found) for paper, found in by_paper(kept)), ("all", whole)]:
-        rows.append([name, *map(str, (found.claims, *found.verdicts.values(), found.n_absent))])
+    for name, paper_counts in [*((paper.name, paper_counts) for paper, paper_counts in by_paper(kept)), ("all", whole)]:
+        rows.append([name, *map(str, (paper_counts.claims, *paper_counts.verdicts.values(), paper_counts.n_absent))])
     return rows if whole.n_absent else [row[:-1] for row in rows]
 
 
@@ -150,15 +150,17 @@ class Edition:
 
 def editions(folder: Path) -> list[Edition]:
     """The editions that a folder keeps, by number, without supplements; parameters and errors as for `kept_claims`."""
-    found = []
+    all_editions = []
     for number, place, index in _indexes(folder):
         if SUPPLEMENTS in index:
             continue
         known = index.get("rules", {}).items()
-        rules = [{"digest": digest, "commit": of["commit"], "committed": of["committed"]} for digest, of in known]
+        rules = [
+            {"digest": digest, "commit": entry["commit"], "committed": entry["committed"]} for digest, entry in known
+        ]
         began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
-        found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
-    return found
+        all_editions.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
+    return all_editions
 
 
 def supplements(folder: Path) -> list[tuple[int, Mapping[str, Any]]]:
@@ -200,15 +202,15 @@ def latest_figures(folder: Path) -> dict[str, LatestFigure]:
 
     An edition at a smaller scale than the first one's does not replace it. Parameters and errors as for `kept_claims`.
     """
-    found: dict[str, LatestFigure] = {}
+    figures: dict[str, LatestFigure] = {}
     for number, place, index in _indexes(folder):
         for name, entry in index["figures"].items():
             if SUPPLEMENTS in index:
-                if name in found and found[name].edition == index[SUPPLEMENTS]:
-                    found[name] = replace(found[name], claims_folder=place)
-            elif name not in found or entry["scale"] == found[name].entry["scale"]:
-                found[name] = LatestFigure(number, place, entry, place)
-    return found
+                if name in figures and figures[name].edition == index[SUPPLEMENTS]:
+                    figures[name] = replace(figures[name], claims_folder=place)
+            elif name not in figures or entry["scale"] == figures[name].entry["scale"]:
+                figures[name] = LatestFigure(number, place, entry, place)
+    return figures
 
 
 def latest_claims(figures: Mapping[str, LatestFigure]) -> dict[str, pd.DataFrame]:
@@ -216,23 +218,23 @@ def latest_claims(figures: Mapping[str, LatestFigure]) -> dict[str, pd.DataFrame
     return {name: claims_of(figure.claims_folder, name)[0] for name, figure in figures.items()}
 
 
-def names_in_common(of: Sequence[Edition]) -> list[str]:
+def names_in_common(several: Sequence[Edition]) -> list[str]:
     """Ids of the figures that all editions have at the same scale."""
-    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in of]
+    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in several]
     return [name for name, scale in scales[0].items() if all(each.get(name) == scale for each in scales)]
 
 
-def editions_table(of: Sequence[Edition]) -> list[list[str]]:
+def editions_table(several: Sequence[Edition]) -> list[list[str]]:
     """The table ``paper | edition | figures | reproduced | ...``: its head, and a row for each paper and edition.
 
     Only figures that all editions have at the same scale are counted, so that the numbers can be compared.
     """
-    common = names_in_common(of)
+    common = names_in_common(several)
     rows = []
     for paper in papers():
         ids = [figure.id for figure in paper.figures]
         both = [name for name in ids if name in common]
-        for each in of:
+        for each in several:
             verdicts = map(str, count(both, each.kept).verdicts.values())
             rows.append([paper.name, str(each.number), f"{len(both)} of {len(ids)}", *verdicts])
     return [["paper", "edition", "figures in all editions", *VERDICTS], *rows]

@@ -60,9 +60,9 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
     """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
     folder, where = out / FOLDER, folders(out, config_dir)
     figures = {figure.id: figure for each in sets for figure in each.figures}
-    of = {each.key: {figure.id for figure in each.figures} for each in sets}
+    ids_by_key = {each.key: {figure.id for figure in each.figures} for each in sets}
     papers_first = sorted(sets, key=lambda each: not isinstance(each, Paper))
-    shown = [(each, [name for name in titles if name in of[each.key]]) for each in papers_first]
+    shown = [(each, [name for name in titles if name in ids_by_key[each.key]]) for each in papers_first]
     verdicts = {name: _claims(folder, name, where) for name in titles}
     body = [
         element("h1", "Split-merge MCMC: figures, numbers, verdicts"),
@@ -95,8 +95,8 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> Markup:
     drawn = [frame for frame in verdicts.values() if frame is not None]
     if not drawn:
         return paragraph(html.with_code("No figure has been drawn yet: `smcmc reproduce all --scale quick`"))
-    found, wrong = counts(drawn), expected_errors(pd.concat(drawn))
-    parts = join([element("span", f"{found[v]} {v}", css) for v, css in CLASSES.items()], ", ")
+    verdict_counts, wrong = counts(drawn), expected_errors(pd.concat(drawn))
+    parts = join([element("span", f"{verdict_counts[v]} {v}", css) for v, css in CLASSES.items()], ", ")
     return paragraph(
         join(
             [
@@ -115,22 +115,22 @@ def _editions(
     out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.DataFrame | None], where: str
 ) -> list[Markup]:
     """The verdicts by paper of each edition that was drawn, and which moved; empty where there is but one."""
-    found = [overview.Edition(1, {name: frame for name, frame in verdicts.items() if frame is not None})]
+    editions = [overview.Edition(1, {name: frame for name, frame in verdicts.items() if frame is not None})]
     for number in drawn_editions(out):
         folder, option = out / figures_folder(number), f"{edition_option(number)}{where}"
         drawn = {name: _claims(folder, name, option) for name in titles}
-        found.append(overview.Edition(number, {name: frame for name, frame in drawn.items() if frame is not None}))
-    if len(found) == 1:
+        editions.append(overview.Edition(number, {name: frame for name, frame in drawn.items() if frame is not None}))
+    if len(editions) == 1:
         return []
-    first, *later = found
-    head, *rows = overview.editions_table(found)
+    first, *later = editions
+    head, *rows = overview.editions_table(editions)
     parts = _listing("editions", "Editions: the same figures from other seeds", head, rows)
     for each in later:
         pairs = overview.pair_verdicts(first, each)
         moved = overview.list_moved(pairs)
-        said = f"Edition {each.number}: {len(moved)} of {len(pairs)} verdicts moved."
+        sentence = f"Edition {each.number}: {len(moved)} of {len(pairs)} verdicts moved."
         absent = overview.list_absent(first, each)
-        parts.append(paragraph(said + (f" Not made again: {', '.join(absent)}." if absent else "")))
+        parts.append(paragraph(sentence + (f" Not made again: {', '.join(absent)}." if absent else "")))
         parts.append(
             html.items(
                 f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
@@ -152,8 +152,8 @@ def _contents(
     rows: list[list[object]] = []
     for each, name in [(each, name) for each, names in sets for name in names]:
         frame = verdicts[name]
-        found = {} if frame is None else counts([frame], once=False).to_dict()
-        numbers = [element("span", found.get(v) or "", css) for v, css in CLASSES.items()]
+        verdict_counts = {} if frame is None else counts([frame], once=False).to_dict()
+        numbers = [element("span", verdict_counts.get(v) or "", css) for v, css in CLASSES.items()]
         link = element("a", f"{each.name}, {titles[name]}", href=f"#{name}")
         rows.append([link, "not drawn" if frame is None else _scale(frame), *numbers])
     for paper in (each for each, _ in sets if isinstance(each, Paper)):

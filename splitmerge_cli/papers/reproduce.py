@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from splitmerge_cli import terminal
 from splitmerge_cli.analysis.plots.run import PICTURES, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, RunSpecification, compose, specify
@@ -105,15 +106,24 @@ def reproduce(
     folder = out / (figures_folder(edition) + folder_suffix(overrides))
     tables = folder if overrides else out
     for name in names:
-        own = [outcomes[job] for job in wanted[name]]
-        incomplete = [o for o in own if not o.complete]
+        figure_outcomes = [outcomes[job] for job in wanted[name]]
+        incomplete = [o for o in figure_outcomes if not o.complete]
         if incomplete:
-            _explain(name, incomplete, len(own))
+            _explain(name, incomplete, len(figure_outcomes))
             status = 1
             continue
         if name in specs:
             _compute(known[name], specs[name], tables)
-        _draw(known[name], [o.path for o in own if o.path], scale, tables, config_dir, folder, overrides, everything)
+        _draw(
+            known[name],
+            [o.path for o in figure_outcomes if o.path],
+            scale,
+            tables,
+            config_dir,
+            folder,
+            overrides,
+            everything,
+        )
     return status
 
 
@@ -129,10 +139,10 @@ def _plan(
     wanted, timed = {}, set()
     for name in names:
         which = name, scale, out, needs_stand_in(name, scale, config_dir), config_dir, edition
-        own = jobs(*which)
-        new = [tuple(job) for job in override_jobs(own, overrides, config_dir)]
+        words = jobs(*which)
+        new = [tuple(job) for job in override_jobs(words, overrides, config_dir)]
         counted = timed_jobs(*which)
-        timed |= {job for old, job in zip(own, new, strict=True) if tuple(old) in counted}
+        timed |= {job for old, job in zip(words, new, strict=True) if tuple(old) in counted}
         # an override may make runs equal
         wanted[name] = list(dict.fromkeys(new))
     return wanted, timed
@@ -180,8 +190,8 @@ def _draw(
         paths.append(folder / f"{entry.id}{end}.csv")
         _write_csv(table, paths[-1])
     paths.append(caption_of(folder, entry.id))
-    said = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
-    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, said, drawing.notes])) + "\n")
+    changed = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
+    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, changed, drawing.notes])) + "\n")
     write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     # a comparison has no verdicts
     if drawing.verdicts and everything:
@@ -266,12 +276,12 @@ def plot(
     missing, status = [], 0
     known, finished = figures(config_dir), Finished(config_dir, edition)
     for name in names:
-        found = finished.find(known[name], scale, out)
-        if found is None:
+        finished_runs = finished.find(known[name], scale, out)
+        if finished_runs is None:
             missing.append(name)
             continue
         try:
-            _draw(known[name], found, scale, out, config_dir, out / figures_folder(edition), (), everything)
+            _draw(known[name], finished_runs, scale, out, config_dir, out / figures_folder(edition), (), everything)
         except DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
@@ -295,10 +305,10 @@ class Finished:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None
-        found = self._all(jobs(entry.id, scale, out, False, self._config_dir, self._edition))
-        if found is None and scale == "quick":
-            found = self._all(jobs(entry.id, scale, out, True, self._config_dir, self._edition))
-        return found
+        runs = self._all(jobs(entry.id, scale, out, False, self._config_dir, self._edition))
+        if runs is None and scale == "quick":
+            runs = self._all(jobs(entry.id, scale, out, True, self._config_dir, self._edition))
+        return runs
 
     def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
         """The runs of all jobs; None as soon as one is missing."""
@@ -322,7 +332,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
         if (Path(target) / STATUS).is_file():
             print(target)
             for name in available(open_run(Path(target), config_dir)):
-                print(f"  {name:15}{PICTURES[name].shows}")
+                print(terminal.hang(f"  {name:15}", PICTURES[name].shows))
         else:
             for name in select([target], config_dir):
                 print(f"{name}  figure of a paper")

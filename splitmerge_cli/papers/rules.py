@@ -71,7 +71,7 @@ JUDGES: dict[str, Callable[[claims.Claim, np.ndarray], verdicts.Verdict]] = {
 @np.errstate(all="ignore")
 def judgements() -> dict[str, str]:
     """Return the SHA-256 of every rule: of its words, and of its verdicts on `SAMPLES` with intervals of six digits."""
-    found = {}
+    digests = {}
     for rule, judge in JUDGES.items():
         lines = [claims.RULES[rule]]
         for value, tolerance in PUBLISHED:
@@ -79,20 +79,20 @@ def judgements() -> dict[str, str]:
             for samples in (np.array(x) for x in SAMPLES):
                 v = judge(claim, samples)
                 lines.append(f"{v.verdict} {v.ours:.6g} {v.low:.6g} {v.high:.6g} {v.n} {v.needed}")
-        found[rule] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    return found
+        digests[rule] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return digests
 
 
 def rule_files(config_dir: str | Path | None = None) -> dict[str, Path]:
     """The files that hold the rules, by the name under which they are kept, in order."""
     package = Path(__file__).resolve().parents[1]
-    found = {name: package / name for name in OF_CODE}
+    path_by_name = {name: package / name for name in OF_CODE}
     for each in discovery.figure_sets(config_dir):
-        found |= {f"{each.key}/{name}": each.folder / name for name in (*OF_PAPER, ADDED)}
-        found |= {f"{FOLDER}/{file.name}": file for file in (each.folder / FOLDER).glob("*.yaml")}
+        path_by_name |= {f"{each.key}/{name}": each.folder / name for name in (*OF_PAPER, ADDED)}
+        path_by_name |= {f"{FOLDER}/{file.name}": file for file in (each.folder / FOLDER).glob("*.yaml")}
     shared = Path(str(resources.files("splitmerge_cli.conf.experiment")))
-    found |= {f"{FOLDER}/{file.name}": file for file in shared.glob("*.yaml")}
-    return {name: found[name] for name in sorted(found) if found[name].is_file()}
+    path_by_name |= {f"{FOLDER}/{file.name}": file for file in shared.glob("*.yaml")}
+    return {name: path_by_name[name] for name in sorted(path_by_name) if path_by_name[name].is_file()}
 
 
 def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
@@ -123,14 +123,14 @@ def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
 def _last_commit(paths: list[Path]) -> tuple[str | None, str | None]:
     git = ["git", "-C", str(Path(__file__).resolve().parent)]
     names = [str(path.resolve()) for path in paths]
-    said = []
+    lines = []
     try:
         for command in (["status", "--porcelain"], ["log", "-1", "--format=%H %cI"]):
             done = subprocess.run([*git, *command, "--", *names], capture_output=True, text=True, check=True)
-            said.append(done.stdout.split())
+            lines.append(done.stdout.split())
     except (OSError, subprocess.SubprocessError):
         return None, None
-    edited, last = said
+    edited, last = lines
     return (last[0], last[1]) if len(last) == 2 and not edited else (None, None)
 
 
@@ -143,9 +143,9 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """
     by_file = "judgements" not in before
     old, new = (
-        {name: digest for name, digest in of["files"].items() if by_file or name not in OF_CODE}
-        | {f"rule {name}": digest for name, digest in ({} if by_file else of["judgements"]).items()}
-        for of in (before, now)
+        {name: digest for name, digest in state["files"].items() if by_file or name not in OF_CODE}
+        | {f"rule {name}": digest for name, digest in ({} if by_file else state["judgements"]).items()}
+        for state in (before, now)
     )
     words = {
         name: "gone" if name not in new else "new" if name not in old else "changed"

@@ -48,8 +48,8 @@ def keep_supplement(
     fixed_by : Path
         The file that fixes which claims are judged, and from what.
     """
-    edition, of = numbers
-    folder, before = kept_folder(root, edition), kept_folder(root, of)
+    edition, base = numbers
+    folder, before = kept_folder(root, edition), kept_folder(root, base)
     folder.mkdir(parents=True, exist_ok=True)
     claims, units = join_verdicts(before, name, verdicts)
     index: dict[str, Any] = {"figures": {}, "rules": {}}
@@ -71,7 +71,7 @@ def keep_supplement(
         "rules": now["digest"],
         "files": {one.name: kept.describe_file(one) for one in (file, kept.write_table(text, folder, f"{name}-units"))},
     }
-    index |= {"format": kept.FORMAT, "edition": edition, kept.SUPPLEMENTS: of}
+    index |= {"format": kept.FORMAT, "edition": edition, kept.SUPPLEMENTS: base}
     index |= {"fixed by": {fixed_by.name: sha256_of(fixed_by)}, "figures": dict(sorted(index["figures"].items()))}
     known = index["rules"] | {now["digest"]: {key: now[key] for key in now if key != "digest"}}
     index["rules"] = {digest: known[digest] for digest in sorted({each["rules"] for each in index["figures"].values()})}

@@ -31,12 +31,12 @@ def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> p
     of other readings. A claim without a counted verdict is undecided: there is no run of it."""
     rows: list[Verdict] = []
     for claim in claims:
-        own = [v for v in verdicts if v.claim == claim]
-        counted = [v for v in own if v.is_counted]
+        judged = [v for v in verdicts if v.claim == claim]
+        counted = [v for v in judged if v.is_counted]
         if len(counted) > 1:
             raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
         rows += counted or [no_run(claim)]
-        rows += [v for v in own if not v.is_counted]
+        rows += [v for v in judged if not v.is_counted]
     cells = {name: [attrgetter(what)(v) if what else scale for v in rows] for name, what in COLUMNS.items()}
     return pd.DataFrame(cells)
 
@@ -53,8 +53,8 @@ def units_frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     for v in verdicts:
         claim = v.claim.id, v.claim.data, v.claim.sampler, v.claim.metric, v.reading, v.on
         for s in v.samples:
-            of = s.quantity, s.interval, v.unit
-            rows += [(*claim, *of, unit, value) for unit, value in zip(s.units, s.values, strict=True)]
+            summary = s.quantity, s.interval, v.unit
+            rows += [(*claim, *summary, unit, value) for unit, value in zip(s.units, s.values, strict=True)]
     return pd.DataFrame(rows, columns=list(UNITS))
 
 
@@ -123,8 +123,8 @@ def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
     if not frames:
         return pd.Series(0, index=list(VERDICTS))
     whole = count_once(pd.concat(frames)) if once else pd.concat(frames)
-    found: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
-    return found
+    numbers: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
+    return numbers
 
 
 def count_once(claims: pd.DataFrame) -> pd.DataFrame:
@@ -135,9 +135,15 @@ def count_once(claims: pd.DataFrame) -> pd.DataFrame:
     claims : pandas.DataFrame
         As `frame` makes them. Where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count.
     """
-    of = {row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)}
+    number_by_claim = {
+        row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)
+    }
     pairs = shared_numbers(dict.fromkeys(claims["id"]))
-    again = {key for key, first in pairs.items() if key in of and of[key] == of.get(first)}
+    again = {
+        key
+        for key, first in pairs.items()
+        if key in number_by_claim and number_by_claim[key] == number_by_claim.get(first)
+    }
     keys = zip(*(claims[name] for name in _NUMBER[:4]), strict=True)
     repeats = [counted and key in again for key, counted in zip(keys, claims["counted"], strict=True)]
     return claims[~np.array(repeats, dtype=bool)]
@@ -169,8 +175,8 @@ def with_unit(value: float, unit: str) -> str:
 
 def headline(row: Any) -> str:
     """Return the heading for a row of `frame`: data, sampler, metric and reading."""
-    said = ", ".join(part for part in (row.reading, row.on) if part)
-    return f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}" + (f" ({said})" if said else "")
+    qualifiers = ", ".join(part for part in (row.reading, row.on) if part)
+    return f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}" + (f" ({qualifiers})" if qualifiers else "")
 
 
 MOST_LISTED = 5

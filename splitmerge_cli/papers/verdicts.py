@@ -274,12 +274,14 @@ def by_factor(
 
     `samples`: measured values, none negative. `note` goes with the reason. Others as for `by_majority`.
     """
-    of = estimate(samples, summary, unit, units)
-    if not of.n:
+    ours = estimate(samples, summary, unit, units)
+    if not ours.n:
         return no_run(claim, "never proposed in any chain", "factor", reading)
     least, most = claim.value / _tolerance(claim), claim.value * _tolerance(claim)
-    reason = f"ours / published = {of.interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
-    return _cut(judge_interval(claim, of, least, most, reason, "factor", reading))
+    reason = (
+        f"ours / published = {ours.interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
+    )
+    return _cut(judge_interval(claim, ours, least, most, reason, "factor", reading))
 
 
 def _cut(verdict: Verdict) -> Verdict:
@@ -296,11 +298,11 @@ def by_bound(
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Judge "almost never": reproduced at or below the claim's tolerance. Parameters as of `by_factor`."""
-    of = estimate(samples, mean_interval, unit, units)
-    if not of.n:
+    estimated = estimate(samples, mean_interval, unit, units)
+    if not estimated.n:
         return no_run(claim, "never proposed in any chain", "at_most", reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
-    return _cut(judge_interval(claim, of, -np.inf, _tolerance(claim), reason, "at_most", reading))
+    return _cut(judge_interval(claim, estimated, -np.inf, _tolerance(claim), reason, "at_most", reading))
 
 
 def by_distance(
@@ -312,12 +314,12 @@ def by_distance(
 ) -> Verdict:
     """Judge a mean score, of each data set over its seeds: reproduced within the claim's tolerance of the published
     value. Others as for `by_majority`."""
-    of = estimate(samples, mean_interval, unit, units)
-    if not of.n:
+    estimated = estimate(samples, mean_interval, unit, units)
+    if not estimated.n:
         return no_run(claim, rule="distance", reading=reading)
-    reason = f"ours - published = {of.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
+    reason = f"ours - published = {estimated.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
     least, most = claim.value - _tolerance(claim), claim.value + _tolerance(claim)
-    return judge_interval(claim, of, least, most, reason, "distance", reading)
+    return judge_interval(claim, estimated, least, most, reason, "distance", reading)
 
 
 def by_edge(claim: Claim, of: Estimate, reason: str, reading: str = "") -> Verdict:
@@ -358,20 +360,20 @@ def by_sign(
     `differences`: one per sample, by what they are. Each is positive if its interval lies above 0; the claim is not
     reproduced if one of the intervals lies below. Others as for `by_majority`.
     """
-    of = {what: estimate(x, summary, unit, units, what) for what, x in differences.items()}
-    judged = [judge_interval(claim, each, 0.0, np.inf, "", "positive", reading) for each in of.values()]
+    estimates = {what: estimate(x, summary, unit, units, what) for what, x in differences.items()}
+    judged = [judge_interval(claim, each, 0.0, np.inf, "", "positive", reading) for each in estimates.values()]
     open_ones = [v for v in judged if v.verdict == UNDECIDED]
     verdict = next((v for v in judged if v.verdict == NOT_REPRODUCED), open_ones[0] if open_ones else judged[0])
     needed = None
     if verdict.verdict == UNDECIDED and all(v.needed is not None for v in open_ones):
         needed = max(v.needed for v in open_ones if v.needed is not None)
-    said = [
+    parts = [
         f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]"
-        for what, (mean, least, most) in ((what, each.interval) for what, each in of.items())
+        for what, (mean, least, most) in ((what, each.interval) for what, each in estimates.items())
     ]
-    n, worst = min(each.n for each in of.values()), min(each.interval for each in of.values())
-    reason = f"{'; '.join(said)}: paired over {n} {unit}"
-    kept = tuple(one for each in of.values() for one in each.samples)
+    n, worst = min(each.n for each in estimates.values()), min(each.interval for each in estimates.values())
+    reason = f"{'; '.join(parts)}: paired over {n} {unit}"
+    kept = tuple(one for each in estimates.values() for one in each.samples)
     ours, low, high = worst
     return replace(verdict, ours=ours, low=low, high=high, n=n, reason=reason, needed=needed, samples=kept)
 
@@ -431,5 +433,7 @@ def untestable(
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Give the measured values of a claim that cannot be judged here, and say why."""
-    of = estimate(samples, summary, unit, units)
-    return Verdict(claim, reading, *of.interval, of.n, NOT_TESTABLE, reason, "none", unit, samples=of.samples)
+    estimated = estimate(samples, summary, unit, units)
+    return Verdict(
+        claim, reading, *estimated.interval, estimated.n, NOT_TESTABLE, reason, "none", unit, samples=estimated.samples
+    )

@@ -58,13 +58,17 @@ def give_back() -> None:
         trim(0)
 
 
-def build_model(model: Component, dataset: Dataset) -> Model:
-    """Build a model of a data set; raises as `construct`. Its items may be bundles of rows."""
+def build_model(model: Component, dataset: Dataset, whole: Dataset | None = None) -> Model:
+    """Build a model of a data set, or of a `whole`, which has new items behind the data set; raises as `construct`.
+    Items may be bundles of rows."""
+    of_items = (whole or dataset).bundles
 
     def build() -> Model:
-        if dataset.bundles is None or dataset.bundles.is_trivial:
-            return model.target.from_data(dataset, **model.options)
-        return bundles.build(model.target, dataset, model.options)
+        if of_items is not None and not of_items.is_trivial:
+            return bundles.build(model.target, dataset, model.options, whole)
+        if whole is not None:
+            return model.target.with_new(dataset, whole, **model.options)
+        return model.target.from_data(dataset, **model.options)
 
     built: Model = construct(model, build)
     return built

@@ -53,13 +53,13 @@ cdef class Chaperones(Sampler):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.model.keep_lists()
-        given = self.options
-        self.rounds = given["scans"]
-        if given["pairs"] == "hashed":
+        options = self.options
+        self.rounds = options["scans"]
+        if options["pairs"] == "hashed":
             if model.vectors is None:
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "
                                  "can be hashed; sampler.pairs=uniform asks for none")
-            self.tables = tables_of(model.vectors, given["bits"], given["tables"], True, given["tables_seed"])
+            self.tables = tables_of(model.vectors, options["bits"], options["tables"], True, options["tables_seed"])
         self.items = self.memory.ints(self.model.N)
 
     @classmethod
@@ -110,35 +110,35 @@ cdef class Chaperones(Sampler):
 
     cdef int update(self, Py_ssize_t m, Py_ssize_t *choices, Py_ssize_t *moved) except -1 nogil:
         """Update item m of the two clusters."""
-        cdef Py_ssize_t own = self.model.z[m], to = self.model.z[self.j if m == self.i else self.i]
+        cdef Py_ssize_t cluster = self.model.z[m], to = self.model.z[self.j if m == self.i else self.i]
         cdef Py_ssize_t other, unused, apart = 1
-        cdef bint together = own == to
+        cdef bint together = cluster == to
         if m != self.i and m != self.j:
             other = self.model.z[self.j] if together else to
         elif together:
             other = self.model.K
             apart = self.count_apart(&other)
-        elif self.model.size[own] == 1:
+        elif self.model.size[cluster] == 1:
             other = to
             if self.model.allows_empty:
                 apart = 1 + self.count_apart(&unused)
         else:
-            other = own
+            other = cluster
         # an item without a choice draws a coin, too, so that in two chains that are coupled each item has one
-        if other == own or apart == 0:
+        if other == cluster or apart == 0:
             self.rng.draw_coin_of(m, 1.0)
             return 0
         choices[0] += 1
-        if self.rng.draw_coin_of(m, self.chance(m, own, other, apart, together)) != together:
+        if self.rng.draw_coin_of(m, self.chance(m, cluster, other, apart, together)) != together:
             self.model.move(m, other)
             moved[0] += 1
         return 0
 
-    cdef double chance(self, Py_ssize_t m, Py_ssize_t own, Py_ssize_t other, Py_ssize_t apart,
+    cdef double chance(self, Py_ssize_t m, Py_ssize_t cluster, Py_ssize_t other, Py_ssize_t apart,
                        bint together) noexcept nogil:
         """Probability that item m is then with i, or i with j; `together`: it is now. `apart`: options that stand for
         the other of the two."""
-        cdef double odds = self.model.odds(m, own, other, own, True)
+        cdef double odds = self.model.odds(m, cluster, other, cluster, True)
         if together:
             return 1.0 / (1.0 + odds * apart)
         return 1.0 / (1.0 + apart / odds) if odds > 0.0 else 0.0

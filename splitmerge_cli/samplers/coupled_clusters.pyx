@@ -155,15 +155,15 @@ cdef class CoupledClusters:
 
     cdef bint is_of_rest(self, Rng rng) noexcept nogil:
         """Whether what was drawn is of the rest, which no reflection reaches."""
-        cdef double own = self.log_density(True, self.theta, self.log_weight), theirs, has, below
-        below = self.log_density(False, self.theta, self.log_weight) - own
+        cdef double density = self.log_density(True, self.theta, self.log_weight), theirs, has, below
+        below = self.log_density(False, self.theta, self.log_weight) - density
         if not below < 0.0:
             return False
         has = self.to_normal(True, self.theta, self.log_weight)
         self.reflect()
         has -= self.from_normal(False, self.image, self.image_weight)
         theirs = self.log_density(False, self.image, self.image_weight)
-        has += theirs - own
+        has += theirs - density
         theirs = self.log_density(True, self.image, self.image_weight) - theirs
         has = exp(has) * -expm1(theirs) if theirs < 0.0 else 0.0
         return rng.next() < -expm1(below) - has

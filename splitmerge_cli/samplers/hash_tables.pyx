@@ -536,7 +536,7 @@ cdef class Estimates:
 
     cdef double of_cluster(self, PlugIn densities, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """Estimate of cluster (or scratch column) k, which has these items."""
-        cdef Py_ssize_t t, d, b, i, D = self.tables.D, J = self.tables.tables * self.tables.bits, found = 0
+        cdef Py_ssize_t t, d, b, i, D = self.tables.D, J = self.tables.tables * self.tables.bits, n_near = 0
         cdef double total = 0.0, length = 0.0, cosine, chance
         cdef double *unit
         densities.locate(k, self.mean)
@@ -547,7 +547,7 @@ cdef class Estimates:
         for t in range(self.tables.tables):
             b = self.bucket_of(t, self.query[t])
             if b >= 0:
-                found = self.unions.join_bucket(b, found)
+                n_near = self.unions.join_bucket(b, n_near)
         for d in range(D):
             self.mean[d] -= self.mean_of_all[d]
             length += self.mean[d] * self.mean[d]
@@ -591,13 +591,13 @@ def tables_of(vectors, bits, tables, centre, seed):
     the last ones hashed."""
     key = (id(vectors), bits, tables, centre, seed)
     with _lock:
-        found = _shared.get(key)
-        if found is None:
+        shared = _shared.get(key)
+        if shared is None:
             # the tables hold the vectors, so no others can have their number
-            found = _shared[key] = HashTables(vectors, bits, tables, centre, seed)
-            found.source = vectors
-        _latest[:] = [found]
-        return found
+            shared = _shared[key] = HashTables(vectors, bits, tables, centre, seed)
+            shared.source = vectors
+        _latest[:] = [shared]
+        return shared
 
 
 def _check_room(wanted, bits, tables):

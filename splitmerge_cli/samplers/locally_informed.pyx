@@ -155,11 +155,11 @@ cdef class LocallyInformed(Sampler):
 
     cdef double weigh_moves(self, Py_ssize_t i) noexcept nogil:
         """Set the model's scan weights to g for every move of item i, 0 for staying; returns their sum."""
-        cdef Py_ssize_t k, own = self.model.z[i], m = self.model.options()
+        cdef Py_ssize_t k, cluster = self.model.z[i], m = self.model.options()
         cdef double *w = self.model.w
         cdef double total = 0.0, of_own
         self.model.scan(i)
-        of_own = w[own]
+        of_own = w[cluster]
         for k in range(m):
             total += w[k]
         if total < INFINITY and of_own * LARGE > total:
@@ -168,11 +168,11 @@ cdef class LocallyInformed(Sampler):
         else:
             self.model.log_scan(i)
             w = self.model.w
-            of_own = w[own]
+            of_own = w[cluster]
             for k in range(m):
                 # a larger ratio than LARGE has the g of a larger one
                 w[k] = balance(self.how, exp(min(w[k] - of_own, 700.0)))
-        w[own] = 0.0
+        w[cluster] = 0.0
         total = 0.0
         for k in range(m):
             total += w[k]

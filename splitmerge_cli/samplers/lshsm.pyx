@@ -115,9 +115,9 @@ cdef class LSHSM(SplitMerge):
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        given = self.options
-        self.paired = given["proposal"] != "sums"
-        if given["likelihood"] == "lss":
+        options = self.options
+        self.paired = options["proposal"] != "sums"
+        if options["likelihood"] == "lss":
             if not self.as_printed:
                 raise ValueError("sampler.likelihood=lss: expected sampler.mode=as_printed: it does not leave the "
                                  "posterior as it is")
@@ -126,18 +126,18 @@ cdef class LSHSM(SplitMerge):
                                  "covariance=diag or iso, whose clusters have means to hash")
         if not (self.paired or model.conjugate):
             raise ValueError("sampler.proposal=sums: needs the parameters integrated out (model.conjugate=true)")
-        self.tables = tables_of(model.vectors, *(given[key] for key in ("bits", "tables", "centre", "tables_seed")))
+        self.tables = tables_of(model.vectors, *(options[key] for key in ("bits", "tables", "centre", "tables_seed")))
         if self.as_printed and self.paired:
-            raise ValueError(f"sampler.mode=as_printed: expected sampler.proposal=sums, got {given['proposal']}: the "
+            raise ValueError(f"sampler.mode=as_printed: expected sampler.proposal=sums, got {options['proposal']}: the "
                              "paper prints no other")
-        self.allocation = allocation_of("sams" if given["proposal"] == "paired_sequential" else "random")
+        self.allocation = allocation_of("sams" if options["proposal"] == "paired_sequential" else "random")
         # a pair by hashing has the same probability in both states; the sums have terms of their own
         self.omit("printed")
-        self.sums = HashSums(self.tables, given["reading"])
+        self.sums = HashSums(self.tables, options["reading"])
         if self.as_printed:
             self.unions = HashSums(self.tables, "union")
-            self.chances = Collisions(self.tables, given["cache"])
-        if given["likelihood"] == "lss":
+            self.chances = Collisions(self.tables, options["cache"])
+        if options["likelihood"] == "lss":
             self.estimates, self.estimated = Estimates(self.chances), model.capability(PlugIn)
         self.group = self.memory.ints(self.model.N)
         self.version[ALIKE] = self.version[UNLIKE] = -1

@@ -387,27 +387,27 @@ cdef class PartiallyCollapsed(Sampler):
     cdef void draw_document(self, Worker w, Py_ssize_t j) noexcept nogil:
         cdef Py_ssize_t i, t, place, k, until = self.topics.start[j + 1], block = -1
         cdef int32_t *z = self.topics.z
-        cdef int32_t own
+        cdef int32_t topic
         cdef double u
         cdef uint64_t[4] counter
         cdef uint64_t[4] words
         counter[1], counter[2], counter[3] = 0, OF_TOKEN, 0
         w.n_topics = 0
         for i in range(self.topics.start[j], until):
-            own = z[i]
-            if w.here[own] == 0:
-                w.topics[w.n_topics] = own
+            topic = z[i]
+            if w.here[topic] == 0:
+                w.topics[w.n_topics] = topic
                 w.n_topics += 1
-            w.here[own] += 1
+            w.here[topic] += 1
         for t in range(w.n_topics):
             self.set_share(w, w.topics[t])
         for i in range(self.topics.start[j], until):
             if i + AHEAD < self.topics.N:
                 for t in range(min(self.blocks, FEW // 8)):
                     fetch(self.phi + 8 * (self.blocks * self.topics.word[i + AHEAD] + t))
-            own = z[i]
+            topic = z[i]
             place = i - self.first if i >= self.first else i - self.first + self.topics.N
-            if place == self.founder[own]:
+            if place == self.founder[topic]:
                 continue
             if self.rng.scripted:
                 k = self.draw_allowed(w, i, place)
@@ -421,9 +421,9 @@ cdef class PartiallyCollapsed(Sampler):
                 if place < self.latest and self.founder[k] > place:
                     # given that it is none of those that it may take, another draw among these
                     k = self.draw_allowed(w, i, place)
-            if k != own:
+            if k != topic:
                 z[i] = <int32_t> k
-                self.exchange(w, own, <int32_t> k)
+                self.exchange(w, topic, <int32_t> k)
         for t in range(w.n_topics):
             k = w.topics[t]
             w.here[k] = 0
@@ -432,13 +432,13 @@ cdef class PartiallyCollapsed(Sampler):
     cdef void set_share(self, Worker w, Py_ssize_t k) noexcept nogil:
         w.share[k] = (self.mass[k] + w.here[k]) * self.scale[k]
 
-    cdef void exchange(self, Worker w, int32_t own, int32_t k) noexcept nogil:
-        """A token of the document goes from topic `own` to topic k."""
+    cdef void exchange(self, Worker w, int32_t topic, int32_t k) noexcept nogil:
+        """A token of the document goes from one topic to topic k."""
         cdef Py_ssize_t t = 0
         w.moved += 1
-        w.here[own] -= 1
-        if w.here[own] == 0:
-            while w.topics[t] != own:
+        w.here[topic] -= 1
+        if w.here[topic] == 0:
+            while w.topics[t] != topic:
                 t += 1
             w.n_topics -= 1
             w.topics[t] = w.topics[w.n_topics]
@@ -446,29 +446,29 @@ cdef class PartiallyCollapsed(Sampler):
             w.topics[w.n_topics] = k
             w.n_topics += 1
         w.here[k] += 1
-        self.set_share(w, own)
+        self.set_share(w, topic)
         self.set_share(w, k)
 
     cdef Py_ssize_t draw_topic(self, Worker w, Py_ssize_t i, double u) noexcept nogil:
         """A topic of all, by u: few are all weighed; among many the document's, then all by their weights."""
-        cdef Py_ssize_t t, k, own = self.topics.z[i], v = self.topics.word[i]
+        cdef Py_ssize_t t, k, topic = self.topics.z[i], v = self.topics.word[i]
         cdef const double *row = self.phi + 8 * self.blocks * v
         cdef double total = 0.0, share, mine, rest
         if self.topics.K <= FEW:
             # what is read right after it was written has to wait: so the token counts in its own topic, which is
             # rejected as often as it weighs too much
-            mine = (self.mass[own] + (w.here[own] - 1)) * self.scale[own]
+            mine = (self.mass[topic] + (w.here[topic] - 1)) * self.scale[topic]
             k = topic_draw(w.share, row, self.blocks, u, &rest)
-            if k == own and rest >= mine * row[own]:
-                share = w.share[own]
-                w.share[own] = mine
+            if k == topic and rest >= mine * row[topic]:
+                share = w.share[topic]
+                w.share[topic] = mine
                 k = topic_draw(w.share, row, self.blocks, self.other_double(i, 0), &rest)
-                w.share[own] = share
+                w.share[topic] = share
             # -1: weights that are all too small for a double
-            return k if k >= 0 else own
+            return k if k >= 0 else topic
         for t in range(w.n_topics):
             k = w.topics[t]
-            total += (w.here[k] - (k == own)) * self.scale[k] * row[k]
+            total += (w.here[k] - (k == topic)) * self.scale[k] * row[k]
             w.w[t] = total
         u *= total + self.weight[v]
         if u < total:
@@ -477,9 +477,9 @@ cdef class PartiallyCollapsed(Sampler):
                 t += 1
             return w.topics[t]
         if not self.weight[v] > 0.0:
-            return own
+            return topic
         k = topic_draw(self.base, row, self.blocks, (u - total) / self.weight[v], &rest)
-        return k if k >= 0 else own
+        return k if k >= 0 else topic
 
     cdef double other_double(self, Py_ssize_t i, int which) noexcept nogil:
         """A uniform number of the stream of token i for a draw that is made once more."""
@@ -491,13 +491,13 @@ cdef class PartiallyCollapsed(Sampler):
 
     cdef Py_ssize_t draw_allowed(self, Worker w, Py_ssize_t i, Py_ssize_t place) noexcept nogil:
         """A topic among those whose founder comes before the token."""
-        cdef Py_ssize_t k, own = self.topics.z[i], last = own
+        cdef Py_ssize_t k, topic = self.topics.z[i], last = topic
         cdef const double *row = self.phi + 8 * self.blocks * self.topics.word[i]
         cdef double total = 0.0, u
         for k in range(self.topics.K):
             w.w[k] = 0.0
             if self.founder[k] < place:
-                w.w[k] = (self.mass[k] + (w.here[k] - (k == own))) * self.scale[k] * row[k]
+                w.w[k] = (self.mass[k] + (w.here[k] - (k == topic))) * self.scale[k] * row[k]
             total += w.w[k]
         if self.rng.scripted:
             return self.rng.draw_option(PLAIN, -1, w.w, self.topics.K, NULL)

@@ -387,7 +387,7 @@ cdef class PGSM(SplitMerge):
 
     cdef int change_number(self, Py_ssize_t now, Py_ssize_t m) except -1 nogil:
         """Take one of the paths with one cluster where there are two now, or two where there is one."""
-        cdef Py_ssize_t k, taken, n = 0, own = 0
+        cdef Py_ssize_t k, taken, n = 0, n_alike = 0
         cdef double log_others
         for k in range(m):
             if self.is_merged(k) != self.is_merged(now):
@@ -399,9 +399,9 @@ cdef class PGSM(SplitMerge):
         exp_weights(self.others, n, self.w)
         for k in range(m):
             if self.is_merged(k) == self.is_merged(now):
-                self.others[own] = self.option[k]
-                own += 1
-        if not self.decide(self.term(SELECTION, log_others - log_sum_exp(self.others, own))):
+                self.others[n_alike] = self.option[k]
+                n_alike += 1
+        if not self.decide(self.term(SELECTION, log_others - log_sum_exp(self.others, n_alike))):
             return 0
         taken = self.rng.draw_categorical(self.w, n) if n > 1 else 0
         for k in range(m):

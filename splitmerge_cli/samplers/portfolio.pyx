@@ -244,8 +244,8 @@ cdef class Portfolio(Sampler):
     def report(self):
         """dict: entries for the summary of a run."""
         learned = min(self.steps, self.learning)
-        found = {"weights": self.weights, "moves": self.n_moves, "learned": learned, "learning": self.learning}
-        return {"portfolio": found}
+        entries = {"weights": self.weights, "moves": self.n_moves, "learned": learned, "learning": self.learning}
+        return {"portfolio": entries}
 
     def own_state(self):
         """dict: the weights, the number of moves, and what they are learned from."""

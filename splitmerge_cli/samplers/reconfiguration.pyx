@@ -237,15 +237,15 @@ cdef class Reconfiguration(Sampler):
         """Lines 8 to 15 (Algorithm 3: 12 to 19): its own cluster, or the cluster of i or of j."""
         cdef int32_t[3] options
         cdef Py_ssize_t chosen, forced = -1, m = 3 if split else 2
-        cdef int32_t own = self.model.z[h]
-        options[0], options[1], options[2] = own, self.model.z[self.i], self.model.z[self.j]
+        cdef int32_t cluster = self.model.z[h]
+        options[0], options[1], options[2] = cluster, self.model.z[self.i], self.model.z[self.j]
         if self.target != NULL:
             forced = 0
             if self.target[h] == self.target[self.i]:
                 forced = 1
             elif self.target[h] == self.target[self.j]:
                 forced = 2 if split else 1
-        if self.left[self.origin[h]] == 1 and self.model.size[own] >= 2:
+        if self.left[self.origin[h]] == 1 and self.model.size[cluster] >= 2:
             # equation 17: the last of the cluster's own items, and others have come in
             if forced > 0:
                 self.count_log(-INFINITY)

@@ -183,7 +183,7 @@ cdef class Slice(Sampler):
     cdef int break_stick(self) except -1 nogil:
         """One more component without items, out of the rest."""
         cdef double share = 1.0
-        cdef Py_ssize_t t, at
+        cdef Py_ssize_t t, place
         cdef component_t new
         # of the last one of finitely many it is 1
         if self.left - self.shape > 0.5 * self.shape:
@@ -192,10 +192,10 @@ cdef class Slice(Sampler):
         self.add_component(self.log_rest + log(share))
         self.log_rest += log1p(-share)
         new = self.components[self.n - 1]
-        at = self.count_above(new.log_weight, self.n - 1)
-        memmove(self.components + at + 1, self.components + at, (self.n - 1 - at) * sizeof(component_t))
-        self.components[at] = new
-        for t in range(max(at - 1, 0), min(at + 1, self.n - 1)):
+        place = self.count_above(new.log_weight, self.n - 1)
+        memmove(self.components + place + 1, self.components + place, (self.n - 1 - place) * sizeof(component_t))
+        self.components[place] = new
+        for t in range(max(place - 1, 0), min(place + 1, self.n - 1)):
             self.compare_to_next(t)
         return 0
 
@@ -235,10 +235,10 @@ cdef class Slice(Sampler):
 
     cdef void order_items(self) noexcept nogil:
         """order: all items, sorted by cluster."""
-        cdef Py_ssize_t i, k, at = 0
+        cdef Py_ssize_t i, k, first = 0
         for k in range(self.model.K):
-            self.number[k] = <int32_t> at
-            at += self.model.size[k]
+            self.number[k] = <int32_t> first
+            first += self.model.size[k]
         for i in range(self.model.N):
             k = self.model.z[i]
             self.order[self.number[k]] = <int32_t> i
@@ -258,7 +258,7 @@ cdef class Slice(Sampler):
 
     cdef void draw_tile(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """New labels of n items. Components that are far below the best one for all of them are left out."""
-        cdef Py_ssize_t t, c, at, running = 0, own = self.model.z[items[0]]
+        cdef Py_ssize_t t, c, at, running = 0, cluster = self.model.z[items[0]]
         cdef double *row
         cdef double lowest = INFINITY
         cdef const component_t *component
@@ -269,7 +269,7 @@ cdef class Slice(Sampler):
             lowest = min(lowest, self.lowest[t])
         # the first item's cluster first, as it is the cluster of most
         for c in range(-1, self.count_above(lowest, self.n)):
-            component = self.components + (self.count_above(self.log_weight[own], self.n) - 1 if c < 0 else c)
+            component = self.components + (self.count_above(self.log_weight[cluster], self.n) - 1 if c < 0 else c)
             at = component.at
             row = self.score + running * TILE_ITEMS
             if c >= 0 and at == self.running[0].at:

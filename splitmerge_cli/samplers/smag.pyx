@@ -209,13 +209,13 @@ cdef class TopicsAsPrinted(SplitMerge):
         self.keep_weights(0)
         return 0
 
-    cdef void keep_weights(self, Py_ssize_t at) noexcept nogil:
-        memcpy(self.kept_weights + at, self.weighted.log_beta, self.model.K * sizeof(double))
-        self.kept_weights[at + self.model.K] = self.weighted.log_unseen
+    cdef void keep_weights(self, Py_ssize_t offset) noexcept nogil:
+        memcpy(self.kept_weights + offset, self.weighted.log_beta, self.model.K * sizeof(double))
+        self.kept_weights[offset + self.model.K] = self.weighted.log_unseen
 
-    cdef void take_weights(self, Py_ssize_t at) noexcept nogil:
-        memcpy(self.weighted.log_beta, self.kept_weights + at, self.model.K * sizeof(double))
-        self.weighted.log_unseen = self.kept_weights[at + self.model.K]
+    cdef void take_weights(self, Py_ssize_t offset) noexcept nogil:
+        memcpy(self.weighted.log_beta, self.kept_weights + offset, self.model.K * sizeof(double))
+        self.weighted.log_unseen = self.kept_weights[offset + self.model.K]
 
     cdef int go_back(self) except -1 nogil:
         """To the state that was kept, label for label."""
@@ -264,9 +264,9 @@ cdef class SMAG(TopicsAsPrinted):
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        given = self.options
-        self.tries, self.by_pair, self.pair = given["tries"], given["choice"] == "pair", UniformPair()
-        self.allocation = self.weights = WeightedSequential(given["weights"] == "before", given["p"])
+        options = self.options
+        self.tries, self.by_pair, self.pair = options["tries"], options["choice"] == "pair", UniformPair()
+        self.allocation = self.weights = WeightedSequential(options["weights"] == "before", options["p"])
 
     @classmethod
     def supports(cls, model):

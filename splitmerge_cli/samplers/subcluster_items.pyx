@@ -142,7 +142,7 @@ cdef class Items:
 
     cdef void sort(self, const int32_t *key, int32_t *order, Py_ssize_t *start, Py_ssize_t keys) noexcept nogil:
         """order: the items with a key from 0 on, by key and in item order; start[k]: the first with key k."""
-        cdef Py_ssize_t i, k, at
+        cdef Py_ssize_t i, k, place
         memset(start, 0, (keys + 1) * sizeof(Py_ssize_t))
         for i in range(self.model.N):
             start[key[i] + 1] += 1
@@ -150,9 +150,9 @@ cdef class Items:
             start[k + 1] += start[k]
         # each cluster's place while it fills, then set back by one cluster
         for i in range(self.model.N):
-            at = start[key[i]]
-            order[at] = <int32_t> i
-            start[key[i]] = at + 1
+            place = start[key[i]]
+            order[place] = <int32_t> i
+            start[key[i]] = place + 1
         for k in range(keys, 0, -1):
             start[k] = start[k - 1]
         start[0] = 0
@@ -265,7 +265,7 @@ cdef class Items:
     # -- labels, tile by tile
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """New labels of n items."""
-        cdef Py_ssize_t t, k, c, i, running = 0, own = self.model.z[items[0]]
+        cdef Py_ssize_t t, k, c, i, running = 0, cluster = self.model.z[items[0]]
         cdef bint coupled = self.rng.role != ALONE
         cdef double *row
         cdef uint64_t farthest = 0
@@ -281,9 +281,9 @@ cdef class Items:
         # the cluster of the first item first, as it holds most, with a large density; then as they are numbered,
         # or named
         for c in range(-1, self.model.K):
-            k = own if c < 0 else self.rng.recording.turn[c] if coupled else c
+            k = cluster if c < 0 else self.rng.recording.turn[c] if coupled else c
             row = w.first if c < 0 else w.weights + running * TILE_ITEMS
-            if c >= 0 and k == own:
+            if c >= 0 and k == cluster:
                 memcpy(row, w.first, TILE_ITEMS * sizeof(double))
             else:
                 if self.founder[k] >= farthest and not self.holds_any(w, k):
@@ -354,16 +354,16 @@ cdef class Items:
         return self.model.reserve(self.column + 2 * self.blocks)
 
     cdef int make_runs(self) except -1 nogil:
-        cdef Py_ssize_t b, at
+        cdef Py_ssize_t b, first
         self.need_runs(self.model.N // RUN + self.blocks)
         self.runs = 0
         for b in range(self.blocks):
             self.next[b] = self.runs
-            at = self.start[b]
-            while at < self.start[b + 1]:
-                self.run_of[2 * self.runs], self.run_of[2 * self.runs + 1] = b, at
+            first = self.start[b]
+            while first < self.start[b + 1]:
+                self.run_of[2 * self.runs], self.run_of[2 * self.runs + 1] = b, first
                 self.runs += 1
-                at += RUN
+                first += RUN
         self.next[self.blocks] = self.runs
         return 0
 
@@ -445,34 +445,34 @@ cdef class Items:
 
     cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
         """An item, and the likeliest with it of `near` random others."""
-        cdef Py_ssize_t k = self.model.K + 3 + w.number, n = self.draw_others(rng, pair, w.others), at
+        cdef Py_ssize_t k = self.model.K + 3 + w.number, n = self.draw_others(rng, pair, w.others), likely
         cdef double top = -INFINITY
         if n == 1:
             return
         self.model.scratch(k)
         self.model.join(pair[0], k)
         self.parameters.draw_posterior(None, k, w.theta, w.work)
-        at = self.likeliest(w, w.theta, w.others, n, &top)
-        if at >= 0:
-            pair[1] = w.others[at]
+        likely = self.likeliest(w, w.theta, w.others, n, &top)
+        if likely >= 0:
+            pair[1] = w.others[likely]
 
     cdef Py_ssize_t likeliest(self, Worker w, const double *theta, const int32_t *items, Py_ssize_t n,
                               double *top) noexcept nogil:
         """The place of the first of n items that is likelier than `top` and all others, which is then its log density;
         -1 none."""
-        cdef Py_ssize_t at = 0, t, m, found = -1
+        cdef Py_ssize_t first = 0, t, m, best = -1
         for t in range(TILE_ITEMS):
             w.least[t] = -INFINITY
-        while at < n:
-            m = min(n - at, TILE_ITEMS)
-            self.parameters.load_tile(items + at, m, w.tile)
+        while first < n:
+            m = min(n - first, TILE_ITEMS)
+            self.parameters.load_tile(items + first, m, w.tile)
             self.parameters.score_tile(w.tile, theta, 0.0, w.least, w.best)
             for t in range(m):
                 if w.best[t] > top[0]:
                     top[0] = w.best[t]
-                    found = at + t
-            at += m
-        return found
+                    best = first + t
+            first += m
+        return best
 
     cdef int part(self, Py_ssize_t c, Py_ssize_t t) except -1 nogil:
         """Columns K and K + 1: cluster c parted by fair coins, the first item of pair t on the first side, its other on
@@ -577,12 +577,12 @@ cdef void draw_shared(Items self, Worker w, Py_ssize_t task) noexcept nogil:
 
 
 cdef void draw_tiles(Items self, Worker w, Py_ssize_t task) noexcept nogil:
-    cdef Py_ssize_t at = (self.first_task + task) * TILES * TILE_ITEMS
-    cdef Py_ssize_t end = min(at + TILES * TILE_ITEMS, self.model.N)
+    cdef Py_ssize_t first = (self.first_task + task) * TILES * TILE_ITEMS
+    cdef Py_ssize_t end = min(first + TILES * TILE_ITEMS, self.model.N)
     cdef const int32_t *items = self.order if self.rng.role == ALONE else self.other
-    while at < end and not self.rng.is_halted:
-        self.draw_tile(w, items + at, min(TILE_ITEMS, end - at))
-        at += TILE_ITEMS
+    while first < end and not self.rng.is_halted:
+        self.draw_tile(w, items + first, min(TILE_ITEMS, end - first))
+        first += TILE_ITEMS
 
 
 cdef void recount(Items self, Worker w, Py_ssize_t k) noexcept nogil:
@@ -628,32 +628,32 @@ cdef void expect(Items self, Worker w, Py_ssize_t task) noexcept nogil:
 
 
 cdef void send(Items self, Worker w, Py_ssize_t task) noexcept nogil:
-    cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
-    cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+    cdef Py_ssize_t b = self.run_of[2 * task], first = self.run_of[2 * task + 1], t, n
+    cdef Py_ssize_t end = min(first + RUN, self.start[b + 1])
     # what one side loses the other gains: both have changed, or neither
     cdef bint going = self.changed[2 * b]
-    while at < end:
-        n = min(TILE_ITEMS, end - at)
+    while first < end:
+        n = min(TILE_ITEMS, end - first)
         if going:
-            self.score_sides(w, b, self.order + at, n)
+            self.score_sides(w, b, self.order + first, n)
         for t in range(n):
-            self.before[at + t] = self.side[at + t]
+            self.before[first + t] = self.side[first + t]
             if going:
-                self.side[at + t] = w.weights[TILE_ITEMS + t] > w.weights[t]
-        at += n
+                self.side[first + t] = w.weights[TILE_ITEMS + t] > w.weights[t]
+        first += n
 
 
 cdef void draw_run(Items self, Worker w, Py_ssize_t task) noexcept nogil:
-    cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
-    cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+    cdef Py_ssize_t b = self.run_of[2 * task], first = self.run_of[2 * task + 1], t, n
+    cdef Py_ssize_t end = min(first + RUN, self.start[b + 1])
     cdef bint merging = self.first[2 * b + 1] >= 0
     cdef double more, log_0, log_1
     cdef whole *log_q = self.run_log_q + 2 * task
     cdef uint64_t[4] words
     memset(log_q, 0, 2 * sizeof(whole))
-    while at < end:
-        n = min(TILE_ITEMS, end - at)
-        self.score_sides(w, b, self.order + at, n)
+    while first < end:
+        n = min(TILE_ITEMS, end - first)
+        self.score_sides(w, b, self.order + first, n)
         for t in range(n):
             more = w.weights[TILE_ITEMS + t] - w.weights[t]
             # log probabilities of the sides
@@ -662,13 +662,13 @@ cdef void draw_run(Items self, Worker w, Py_ssize_t task) noexcept nogil:
             if more < 0.0:
                 log_0, log_1 = log_1, log_0
             if self.rng.scripted and not merging:
-                self.side[at + t] = self.rng.draw_coin(exp(log_1))
+                self.side[first + t] = self.rng.draw_coin(exp(log_1))
             elif not merging:
-                self.words_of(self.order[at + t], self.number, OF_SIDE, words)
-                self.side[at + t] = philox_double(words[0]) < exp(log_1)
-            log_sum_add(log_q, log_1 if self.side[at + t] else log_0)
-            log_sum_add(log_q + 1, log_0 if self.side[at + t] else log_1)
-        at += n
+                self.words_of(self.order[first + t], self.number, OF_SIDE, words)
+                self.side[first + t] = philox_double(words[0]) < exp(log_1)
+            log_sum_add(log_q, log_1 if self.side[first + t] else log_0)
+            log_sum_add(log_q + 1, log_0 if self.side[first + t] else log_1)
+        first += n
 
 
 cdef void count_side(Items self, Worker w, Py_ssize_t task) noexcept nogil:

@@ -71,11 +71,11 @@ cdef class Triadic(SplitMerge):
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        given = self.options
-        self.beta, self.redraw = given["beta"], given["redraw"]
-        self.ordered, self.formula = given["form"] == "ordered", given["q_ratio"] == "formula"
-        self.coins = given["allocation"] == "random"
-        self.allocation = allocation_of(given["allocation"])
+        options = self.options
+        self.beta, self.redraw = options["beta"], options["redraw"]
+        self.ordered, self.formula = options["form"] == "ordered", options["q_ratio"] == "formula"
+        self.coins = options["allocation"] == "random"
+        self.allocation = allocation_of(options["allocation"])
         self.chosen = self.memory.flags(self.model.N)
         self.third = self.memory.ints(self.model.N)
 
@@ -218,22 +218,22 @@ cdef class Triadic(SplitMerge):
 
     cdef void gather_three(self, Py_ssize_t ck) noexcept nogil:
         """The items of the sides and of a third cluster, in item order, and their present sides."""
-        cdef Py_ssize_t t, s, at
+        cdef Py_ssize_t t, s, last
         self.sides.gather()
         t = self.sides.n - 1
         s = self.model.size[ck] - 1
         self.sides.n += self.model.size[ck]
-        at = self.sides.n - 1
+        last = self.sides.n - 1
         self.model.members(ck, ck, self.third)
         # merge from the back, in place
         while s >= 0:
             if t >= 0 and self.sides.items[t] > self.third[s]:
-                self.sides.items[at], self.sides.present[at] = self.sides.items[t], self.sides.present[t]
+                self.sides.items[last], self.sides.present[last] = self.sides.items[t], self.sides.present[t]
                 t -= 1
             else:
-                self.sides.items[at], self.sides.present[at] = self.third[s], 2
+                self.sides.items[last], self.sides.present[last] = self.third[s], 2
                 s -= 1
-            at -= 1
+            last -= 1
 
     cdef void stage_at(self, Py_ssize_t first, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
         """n sides from scratch column `first` on, with i, j (and k), in the place of the clusters of i, j and k."""

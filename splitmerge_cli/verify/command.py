@@ -20,7 +20,7 @@ from splitmerge_cli.verify.explain import Worst, worst_transition
 from splitmerge_cli.verify.forms import Form, list_forms
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
 from splitmerge_cli.verify.options import Request, read_request
-from splitmerge_cli.verify.schedules import verify_schedule
+from splitmerge_cli.verify.schedules import print_line, verify_schedule
 from splitmerge_cli.verify.transitions import (
     is_irreducible,
     stationarity_defect,
@@ -124,9 +124,9 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
             continue
         else:
-            console.print(_summarise_model(model_name, checked_by_model[model_name]), highlight=False, soft_wrap=True)
+            print_line(console, _summarise_model(model_name, checked_by_model[model_name]))
         for title, one in worst if everything else _select_worst(worst):
-            console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
+            print_line(console, Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"))
         worst.clear()
     if everything:
         console.print(LEGEND, style="dim")
@@ -140,10 +140,10 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
-        console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
+        print_line(console, Text(f"{name} does not support {text}"))
     forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
-    console.print(_summarise_all(forms, len(cases), wrong), highlight=False, soft_wrap=True)
+    print_line(console, _summarise_all(forms, len(cases), wrong))
     return 1 if wrong or not any(one.judged for one in forms) else 0
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
+from splitmerge_cli import terminal
 from splitmerge_cli.config import ConfigError, compose, gibbs_update
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 
 KEYS = ("schedule", "sampler")
 """Keys that make a schedule; options of the sampler, ``sampler.X``, too."""
+
+
+def print_line(console: Console, text: str | Text) -> None:
+    """Print a line, on a terminal folded between words."""
+    options: dict[str, Any] = {"width": terminal.width()} if console.is_terminal else {"soft_wrap": True}
+    console.print(text, highlight=False, **options)
 
 
 def verify_schedule(
@@ -71,12 +78,12 @@ def verify_schedule(
         if P is None and not request.iterations:
             verdict = "not compared"
         line = Text(f"{name}, {case.title}: {', '.join(parts)}: ")
-        console.print(line.append(verdict, style="green" if exact else "bold red"), highlight=False, soft_wrap=True)
+        print_line(console, line.append(verdict, style="green" if exact else "bold red"))
         checked, wrong = checked + 1, wrong + (not exact)
     if not checked:
         raise next(iter(rejected.values()))
     for reason in rejected.values():
-        console.print(Text(str(reason)), soft_wrap=True)
+        print_line(console, Text(str(reason)))
     return 1 if wrong else 0
 
 

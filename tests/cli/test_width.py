@@ -8,6 +8,7 @@ import pytest
 
 from splitmerge_cli import terminal
 from splitmerge_cli.api import candidates
+from splitmerge_cli.cli import comparing
 from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.config.schema import all_keys
 
@@ -58,6 +59,7 @@ def test_the_lines_of_a_run_fit(smcmc, monkeypatch: pytest.MonkeyPatch, name: st
     *lines, folder = ended.stdout.splitlines()
     assert ended.exit_code == 0 and not lines and folder.startswith("results/")
     shown = [line for line in ended.stderr.splitlines() if not line.startswith("next: ")]
+    shown += smcmc("diagnose", folder).stdout.splitlines()
     assert len(shown) > 8 and max(map(len, shown)) <= 80, [line for line in shown if len(line) > 80]
 
 
@@ -74,3 +76,31 @@ def test_help_fits(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(word in run for word in ("model=auto", "mixed", "edges", "documents"))
     groups = dict.fromkeys(command.group for command in COMMANDS.values())
     assert [line[3:].partition(" ─")[0] for line in commands.split("\n") if line.startswith("╭─")][1:] == list(groups)
+
+
+def test_lines_hang_on_a_terminal_and_stay_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "word " * 20 + "end"
+    assert terminal.hang("name  ", text) == f"name  {text}"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr(terminal, "WIDTH", 80)
+    monkeypatch.setenv("COLUMNS", "90")
+    assert terminal.width() == 90
+    first, *others = terminal.hang("name  ", text).splitlines()
+    assert first.startswith("name  word") and all(line.startswith("      word") for line in others)
+    # a long lead has a line of its own
+    first, *others = terminal.hang("name  " * 10, text).splitlines()
+    assert first == ("name  " * 10).rstrip() and all(line.startswith("    word") for line in others)
+
+
+def test_a_table_wider_than_the_terminal_has_its_labels_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"job": "data.drop=target " * 5, "run": "results/sams-csv/0123456789ab", "n_clusters": 3, "low": 3, "high": 5}
+    row |= {"converged": True, "rhat": 1.0, "ess": 99.0, "ess_per_second": 9.0, "seconds": 11.0, "ari": 0.5}
+    comparing.print_table(pd.DataFrame([row]), "differs in", numbered=True)
+    assert f"{row['job']} " in capsys.readouterr().out
+    monkeypatch.setattr(comparing, "console", lambda _: terminal.console(80))
+    comparing.print_table(pd.DataFrame([row]), "differs in", numbered=True)
+    head, numbers, label, path = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "K" and numbers.split()[:3] == ["1", "3", "3–5"]
+    assert label.startswith(" 1  data.drop=target") and path == f"    {row['run']}"

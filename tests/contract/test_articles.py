@@ -9,7 +9,6 @@ import articles
 import make_articles
 import pandas as pd
 import pytest
-import reproduction
 import yaml
 
 from splitmerge_cli.config import ConfigError
@@ -133,12 +132,6 @@ def test_claims_are_shown_as_they_are_kept(tmp_path):
 def test_citations_are_those_of_pandoc(tmp_path):
     text = "As @jain2004 say [@dahl2005; @neal2000].\n\n"
     assert article(tmp_path, text + "```{references}\n```\n").text == text + "The works\n"
-
-
-def test_the_site_cites_by_roles():
-    text = r"As @jain2004 say [@dahl2005; @neal2000], a\@b."
-    said = r"As {cite:t}`jain2004` say {cite:p}`dahl2005,neal2000`, a\@b."
-    assert reproduction.CITED.sub(reproduction.cite, text) == said
 
 
 def test_scores_of_the_released_program_are_those_of_its_table():

@@ -14,12 +14,14 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.bundles import Bundles, build
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 from splitmerge_cli.verify.transitions import (
@@ -96,7 +98,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
 
 
 def test_samplers():
-    """Those that draw parameters of clusters do not take bundles, all others do; some belong to topics and mentions."""
+    """Samplers that draw parameters of clusters do not take bundles, all others do; two are for topics and mentions."""
     without = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for learning in (0, 1) for _, s in pairs(learning)}
     assert without == {
         "independence",
@@ -147,16 +149,16 @@ WEIGHTS = np.array([3, 1, 2, 1, 4, 1])
 POINTS = np.array([[0.1, 0.3], [2.5, 2.0], [-0.4, 0.2], [2.2, 1.7], [0.0, -1.0], [5.0, 5.5]])
 
 
-def weighted(cls, options, kind="points", values=POINTS, **fields):
+def model_with_weights(cls, options, kind="points", values=POINTS, **fields):
     """A model of six rows with weights, and the model of the table in which each row is repeated."""
     data = Dataset("small", kind, values, bundles=BundlesOfData(ITEMS, WEIGHTS, **fields))
-    return build(cls, data, options), cls.from_data(data.counted, **options)
+    return build(cls, data, options), cls.from_data(data.with_repeats, **options)
 
 
 @pytest.mark.parametrize("prior", ["crp", "mfm", "uniform", "pitman_yor(discount=0.3)", "esc"])
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_a_weight_is_a_repeated_row(covariance, prior):
-    model, whole = weighted(Gaussian, {"covariance": covariance, "prior": prior})
+    model, whole = model_with_weights(Gaussian, {"covariance": covariance, "prior": prior})
     for labels, _ in mixture_states(4):
         model.set_labels(np.array(labels))
         whole.set_labels(np.repeat(np.array(labels)[ITEMS], WEIGHTS))
@@ -167,7 +169,7 @@ def test_a_weight_is_a_repeated_row(covariance, prior):
 def test_what_is_resampled_is_as_with_repeated_rows():
     """Draw by draw, given the same random numbers: prior, scales, and the state that they are a part of."""
     options = {"prior": "dynamic_mfm", "concentration": "gamma(2,1)", "b0": "gamma(3,3)", "kappa0": "gamma(2,4)"}
-    model, whole = weighted(Gaussian, options)
+    model, whole = model_with_weights(Gaussian, options)
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     whole.set_labels(np.repeat(labels[ITEMS], WEIGHTS))
@@ -181,7 +183,7 @@ def test_what_is_resampled_is_as_with_repeated_rows():
 
 
 def test_a_left_out_item_is_all_its_rows():
-    model, whole = weighted(Gaussian, {"covariance": "diag"})
+    model, whole = model_with_weights(Gaussian, {"covariance": "diag"})
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     density, weight = model.left_out_predictive()
@@ -200,7 +202,7 @@ def test_a_left_out_item_is_all_its_rows():
 
 def test_fractions_are_a_power():
     """Half a count each: the rows once, with half the power."""
-    model, _ = weighted(Gaussian, {"covariance": "diag"}, unit=0.5, prior_counts="items")
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, unit=0.5, prior_counts="items")
     halves = Gaussian.from_data(
         Dataset("small", "points", np.repeat(POINTS, WEIGHTS, axis=0)), covariance="diag", power=0.5
     )
@@ -211,7 +213,7 @@ def test_fractions_are_a_power():
 
 
 def test_a_chain_records_rows_and_keeps_items_apart():
-    model, _ = weighted(Gaussian, {"covariance": "diag"}, apart=APART)
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, apart=APART)
     rng = Rng(1)
     chain = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)], partitions=1)
     labels = chain.advance(300)["partition_labels"]
@@ -223,7 +225,7 @@ def test_a_chain_records_rows_and_keeps_items_apart():
 
 
 def test_labels_of_rows_must_agree_within_an_item():
-    model, _ = weighted(Gaussian, {"covariance": "diag"})
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"})
     model.set_labels(np.array([0, 1, 0, 1, 2, 1]))
     assert model.labels.tolist() == [0, 1, 1, 2]
     with pytest.raises(ValueError, match="rows 2 and 6 are one item, but have different labels"):
@@ -241,3 +243,40 @@ def test_models_whose_rows_cannot_be_added(cls, options, message):
     rows = cls(POINTS, **options) if cls is Gaussian else IRM.from_data(get_kind("graph").example(6))
     with pytest.raises(ValueError, match=message):
         Bundles(rows, BundlesOfData(ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "kind"),
+    [
+        (Gaussian, {"covariance": "diag"}, "points"),
+        (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
+        (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
+        (Gaussian, {"covariance": "full"}, "points"),
+        (Bernoulli, {}, "binary"),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"prior_counts": "items"}, {"apart": np.array([[0, 7], [3, 12]])}])
+def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
+    """Items of one to three rows, some of which count 5,000 times, against more than eight clusters."""
+    rng = np.random.default_rng(3)
+    items = np.sort(rng.integers(0, 20, 40)).astype(np.int32)
+    items = np.unique(items, return_inverse=True)[1].astype(np.int32)
+    values = rng.normal(3.0, 1.0, (40, 30)) + 4.0 * rng.normal(size=(20, 30))[items]
+    if kind == "binary":
+        values = (values > 3.0).astype(np.uint8)
+    weights = np.where(items % 4 == 1, 5_000, 1)
+    model = build(cls, Dataset("s", kind, values, bundles=BundlesOfData(items, weights, **fields)), options)
+    labels = model.keep_apart(rng.integers(0, 10, model.N).astype(np.int32))
+    for i in range(0, model.N, 3):
+        model.set_labels(labels)
+        w = pieces.scan(model, i)
+        K, log_joint = model.n_clusters, []
+        for k in range(K + 1):
+            moved = labels.copy()
+            moved[i] = k
+            model.set_labels(moved)
+            log_joint.append(model.log_joint())
+        if (labels == labels[i]).sum() == 1:
+            # alone, its own cluster stands for the new one
+            log_joint[-1] = -np.inf
+        np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-9)

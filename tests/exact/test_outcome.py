@@ -356,6 +356,11 @@ def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
     weighted = find_effects(model, replace(dataset(), bundles=bundles), STATES * 5, LABELS)
     repeated = [replace(state, labels=state.labels[rows]) for state in STATES]
     assert weighted == find_effects(model, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
+    for own in (model, component("model", "mixed", outcome="n", resolution="none", **PRIOR)):
+        alone = predict_outcome(own, dataset(ROWS[rows]), dataset(NEW), repeated)
+        counted = predict_outcome(own, replace(dataset(), bundles=bundles), dataset(NEW), STATES)
+        np.testing.assert_allclose(counted.mean, alone.mean, rtol=1e-10)
+        np.testing.assert_array_equal(counted.low, alone.low)
     halves = find_effects(model, replace(dataset(), bundles=replace(bundles, unit=0.5)), STATES * 5, LABELS)
     powered = component("model", "mixed", power=0.5, resolution="none", concentration=1.3, **PRIOR, **NORMAL)
     assert halves == find_effects(powered, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
@@ -395,7 +400,7 @@ def draw_and_predict(options: dict[str, Any], number: int, fitted: dict[str, Any
 @pytest.mark.slow  # 300 chains each
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_intervals_cover_as_often_as_they_say(name: str) -> None:
-    """90 % intervals of real outcomes and counts, probabilities of binary ones; a wrong prior of a real one is found."""
+    """90 % intervals of real outcomes and counts, probabilities of binary ones; a wrong prior is found."""
     found = [draw_and_predict(CALIBRATED[name], number, {}) for number in range(300)]
     y = np.array([value for value, _ in found])
     if name == "binary":

@@ -79,6 +79,7 @@ def traces(run: Run) -> Figure:
         sizes = run.topic_sizes().query("chain == 0")
         topics.stack_sizes(axes["shares"], sizes, colour_of(option(run, "sampler")), most_rows=1000)
         axes["shares"].set(xlabel="iteration", ylabel="shares of topics,\nchain 0")
+        axes["shares"].xaxis.set_major_formatter("{x:,.0f}")
     counted = count_of(n, "chain") if run.is_done else f"{n} of {run.config['chains']} chains ({run.status['state']})"
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
     title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {counted}"

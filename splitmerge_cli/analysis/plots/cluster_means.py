@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.labels import shorten_names
@@ -131,7 +132,10 @@ def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers,
             share = known.level[rows[r]] is not None
             text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
             colour = "white" if abs(far[r, k]) > 0.65 * LIMIT else "#222222"
-            ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour)
+            # lines of a hatch would cross white letters
+            halo = [withStroke(linewidth=3.4, foreground=_SCALE((far[r, k] / LIMIT + 1) / 2))]
+            look: dict[str, Any] = {"path_effects": halo} if colour == "white" and far[r, k] < BELOW else {}
+            ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour, **look)
 
 
 def _sizes(ax: Axes, sizes: NDArray[np.int64]) -> None:

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from splitmerge_cli.analysis.plots.runs import thinned_rows
 from splitmerge_cli.analysis.plots.style import (
+    CHAINS,
     CYCLE,
     FULL,
     REFERENCE,
@@ -46,8 +47,10 @@ def times(race: Race) -> Figure:
                 reached = np.sort(rows["seconds"][np.isfinite(rows["seconds"])].to_numpy(float))
                 share = np.arange(1, len(reached) + 1) / len(rows)
                 x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
-                look = look_of(sampler) | {"color": colours[sampler]}
-                place = marks_along(y, race.samplers.index(sampler), len(race.samplers))
+                number = race.samplers.index(sampler)
+                # in grey, too, the lines of samplers differ
+                look = look_of(sampler) | {"color": colours[sampler], "linestyle": CHAINS[number % len(CHAINS)]}
+                place = marks_along(y, number, len(race.samplers))
                 below.step(x, y, where="post", label=title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
         powers(below.xaxis)

@@ -79,9 +79,9 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     """The table, and at its right the ratios of ARM to sARM."""
     claims = published_claims("arm-table5")
     rates = {key: rows.to_numpy() for key, rows in numbers.groupby(KEY, sort=False)["acceptance_percent"]}
-    of = [start for start in STARTS if (numbers["start"] == start).any()]
+    kept_starts = [start for start in STARTS if (numbers["start"] == start).any()]
     blocks = []
-    for start in of:
+    for start in kept_starts:
         rows: dict[str, list[Entry]] = {}
         reading = f"start: {STARTS[start]}"
         for level in sort_levels(numbers["level"]):
@@ -100,7 +100,7 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
     left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
     draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
-    _draw_ratios(right, blocks, rates, claims, of)
+    _draw_ratios(right, blocks, rates, claims, kept_starts)
     footnote(
         figure,
         "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.",
@@ -122,10 +122,12 @@ def estimate_ratio(above: Any, below: Any) -> Estimate:
     return jackknife(whole, without, geometric_interval, "restarts")
 
 
-def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], of: Sequence[str]) -> None:
+def _draw_ratios(
+    ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], kept_starts: Sequence[str]
+) -> None:
     """Acceptance of ARM over sARM, next to the rows of the table."""
     y = 1.6
-    for block, start in zip(blocks, of, strict=True):
+    for block, start in zip(blocks, kept_starts, strict=True):
         y += LINK
         for level in block.rows:
             if (level, start, "arm") in rates and (level, start, "sarm") in rates:
@@ -133,7 +135,7 @@ def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequen
                 ax.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
                 ax.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
             paper = [value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
-            if paper[0] and paper[1] and start == of[0]:
+            if paper[0] and paper[1] and start == kept_starts[0]:
                 ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
             y += 1
     ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
@@ -158,51 +160,53 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
         # a generated network stands for the claim on its own, where that is in words
         level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
         for start in starts(runs):
-            own = rates.get((level, start, claim.sampler))
+            rates_of_claim = rates.get((level, start, claim.sampler))
             cell = cells.find(level, start, claim.sampler)
-            if own is None or cell is None:
+            if rates_of_claim is None or cell is None:
                 continue
             words = f"start: {STARTS[start]}"
             if claim.metric.startswith("times_"):
                 against = rates.get((level, start, claim.metric.removeprefix("times_")))
                 if against is not None:
-                    verdicts.append(_judge_times(claim, own, against, words))
+                    verdicts.append(_judge_times(claim, rates_of_claim, against, words))
                 continue
             if claim.metric == "acceptance_percent":
                 if not is_stand_in(runs):
                     note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
-                    verdicts.append(by_factor(claim, own, words, note, unit="restarts"))
+                    verdicts.append(by_factor(claim, rates_of_claim, words, note, unit="restarts"))
                 continue
             other = PAIRS[claim.sampler][1]
             against = rates.get((level, start, other))
             if against is not None:
-                n = min(len(own), len(against))
-                ratio, low, high = estimate_ratio(own, against).interval
+                n = min(len(rates_of_claim), len(against))
+                ratio, low, high = estimate_ratio(rates_of_claim, against).interval
                 what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
                 what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
-                verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
+                verdicts.append(by_sign(claim, {what: rates_of_claim[:n] - against[:n]}, words, unit="restarts"))
     return verdicts
 
 
-def _judge_times(claim: Claim, own: Any, against: Any, reading: str) -> Verdict:
+def _judge_times(claim: Claim, shares: Any, against: Any, reading: str) -> Verdict:
     """Judge how many times the acceptance of another variant a rate is: at least so many, or about as many; a restart
     of both is left out at a time."""
-    n = min(len(own), len(against))
-    if min(np.count_nonzero(own[:n]), np.count_nonzero(against[:n])) < 2:
+    n = min(len(shares), len(against))
+    if min(np.count_nonzero(shares[:n]), np.count_nonzero(against[:n])) < 2:
         return no_run(claim, "fewer than two restarts accepted any", claim.rule, reading)
     least, most = claim.tolerance, np.inf
-    said = f"at least {claim.tolerance:g}"
+    bounds = f"at least {claim.tolerance:g}"
     if claim.rule == "factor":
         least, most = claim.value / claim.tolerance, claim.value * claim.tolerance
-        said = f"within a factor {claim.tolerance:g} of {claim.value:g}"
-    of = estimate_ratio(own, against)
-    return judge_interval(claim, of, least, most, f"ratio of the shares accepted; rule: {said}", claim.rule, reading)
+        bounds = f"within a factor {claim.tolerance:g} of {claim.value:g}"
+    ratio = estimate_ratio(shares, against)
+    return judge_interval(
+        claim, ratio, least, most, f"ratio of the shares accepted; rule: {bounds}", claim.rule, reading
+    )
 
 
-def _judge_largest(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdict]:
+def _judge_largest(claim: Claim, rates: Rates, kept_starts: Sequence[str]) -> list[Verdict]:
     """The largest rate of a sampler over the networks, by start: at most the claim's tolerance."""
     verdicts = []
-    for start in of:
+    for start in kept_starts:
         here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
         if here:
             level = max(here, key=lambda name: float(np.mean(here[name])))

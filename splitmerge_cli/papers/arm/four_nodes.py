@@ -54,9 +54,9 @@ def frequencies(runs: Sequence[Run], states: Sequence[tuple[int, ...]]) -> Frequ
     for run in runs:
         kept = run.partitions(["iteration", "labels"])
         labels = np.stack(kept.loc[kept["iteration"] > 0, "labels"].tolist())
-        found, times = np.unique(labels, axis=0, return_counts=True)
+        partitions, times = np.unique(labels, axis=0, return_counts=True)
         counts = np.zeros(len(states))
-        for row, n in zip(found, times, strict=True):
+        for row, n in zip(partitions, times, strict=True):
             counts[number[state_of(row, 0)[0]]] += n
         rows.append(counts / counts.sum())
     return Frequencies(np.stack(rows), runs[0].config["chains"], runs[0].config["iterations"])
@@ -80,27 +80,29 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     exact = normalise([weight(state) for state in states])
     order = np.argsort(-exact, kind="stable")
     names = [state[0] for state in states]
-    found = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
+    frequency_by_method = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
-    first = next(iter(found.values()))
-    said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())
+    first = next(iter(frequency_by_method.values()))
+    distances = "; ".join(
+        f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in frequency_by_method.items()
+    )
     notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
         f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations. Below: "
         f"frequency minus exact probability, ± two standard errors over restarts. "
-        f"Total variation from the exact distribution: {said}."
+        f"Total variation from the exact distribution: {distances}."
     )
     plotted = pd.concat(
         [
             pd.DataFrame(
                 {"partition": blocks, "series": _name(m), "probability": f.mean[order], "error": f.error[order]}
             )
-            for m, f in found.items()
+            for m, f in frequency_by_method.items()
         ]
         + [pd.DataFrame({"partition": blocks, "series": "exact", "probability": exact[order]})],
         ignore_index=True,
     )
-    return Drawing(picture_fig3(plotted), plotted, _fig3_verdicts(found, exact), notes)
+    return Drawing(picture_fig3(plotted), plotted, _fig3_verdicts(frequency_by_method, exact), notes)
 
 
 def picture_fig3(numbers: pd.DataFrame) -> Figure:
@@ -109,17 +111,17 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
     exact = series.pop("exact")["probability"].to_numpy()
     looks = {_name(method): _look(method) for method in METHODS}
     figure, (above, below) = plt.subplots(2, 1, figsize=(FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
-    at = np.arange(len(exact))
-    above.bar(at, exact, width=0.86, color="#dddddd", zorder=1)
+    places = np.arange(len(exact))
+    above.bar(places, exact, width=0.86, color="#dddddd", zorder=1)
     below.axhline(0, color=REFERENCE, linewidth=0.7)
-    below.vlines(at[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
+    below.vlines(places[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
     shift = np.linspace(-0.3, 0.3, len(series))
     for x, (name, rows) in zip(shift, series.items(), strict=True):
         look, frequency = mark_alone(looks[name]), rows["probability"].to_numpy()
-        above.plot(at + x, frequency, **look)
-        below.errorbar(at + x, frequency - exact, 2 * rows["error"].to_numpy(), elinewidth=0.9, **look)
-    below.set_xticks(at, numbers["partition"][: len(at)], rotation=45, ha="right", fontsize=6.5)
-    above.set(ylabel="probability", xlim=(-0.6, len(at) - 0.4))
+        above.plot(places + x, frequency, **look)
+        below.errorbar(places + x, frequency - exact, 2 * rows["error"].to_numpy(), elinewidth=0.9, **look)
+    below.set_xticks(places, numbers["partition"][: len(places)], rotation=45, ha="right", fontsize=6.5)
+    above.set(ylabel="probability", xlim=(-0.6, len(places) - 0.4))
     below.set_ylabel("frequency − exact,\n± two standard errors")
     handles = [entry(label=name, **mark_alone(looks[name])) for name in series]
     legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
@@ -148,13 +150,13 @@ def _blocks(labels: Sequence[int]) -> list[str]:
     return ["".join(str(i + 1) for i, k in enumerate(labels) if k == block) for block in range(max(labels) + 1)]
 
 
-def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
+def _fig3_verdicts(frequency_by_method: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
     verdicts = []
     for claim in published_claims("arm-fig3"):
         if claim.metric == "partitions":
             verdicts.append(exactly(claim, len(exact)))
             continue
-        for method, frequency in found.items():
+        for method, frequency in frequency_by_method.items():
             if METHODS[method][0] != claim.sampler:
                 continue
             words = "adaptation: population" if method == "population" else ""

@@ -90,16 +90,16 @@ def log_ratios(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDA
 
 def table2(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times and cost of Gibbs, SM and ARM on Examples 1 to 3."""
-    found, claims = times(runs), published_claims("arm-table2")
-    undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
+    numbers, claims = times(runs), published_claims("arm-table2")
+    undefined = numbers["undefined_indicator"].sum() / numbers["series_indicator"].sum()
     notes = (
-        f"Over {found['set'].nunique()} data sets, of the mean over "
-        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
+        f"Over {numbers['set'].nunique()} data sets, of the mean over "
+        f"{numbers['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
         "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
-        f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
+        f"that never changes has no time and is left out: {numbers['undefined_trace'].sum():.0f} of the largest block, "
         f"{undefined:.0%} of the indicators."
     )
-    return Drawing(picture_table2(found), found, _table2_verdicts(found, runs, claims), notes)
+    return Drawing(picture_table2(numbers), numbers, _table2_verdicts(numbers, runs, claims), notes)
 
 
 def picture_table2(numbers: pd.DataFrame) -> Figure:
@@ -118,23 +118,23 @@ def picture_table2(numbers: pd.DataFrame) -> Figure:
         ax.text(0, y + 0.8, example.partition(" ")[2].capitalize(), va="center", fontsize=7.5, fontweight="bold")
         ax.text(0, y + 1.8, f"{ATTRIBUTES[example]} attributes", va="center", fontsize=7, color="#555555")
         for row, sampler in enumerate(SAMPLERS):
-            at = y + 0.8 + 1.1 * row
-            ax.text(0.14, at, title_of(sampler), va="center", fontsize=7.2)
+            height = y + 0.8 + 1.1 * row
+            ax.text(0.14, height, title_of(sampler), va="center", fontsize=7.2)
             for metric, place in places.items():
-                _entry(ax, place, at, _cell(numbers, claims, example, sampler, metric))
+                _entry(ax, place, height, _cell(numbers, claims, example, sampler, metric))
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     return figure
 
 
-def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
+def _cell(numbers: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
     digits = 0 if metric == "normalised_iterations" else 1
-    means = {s: rows_of(found, example, s)[metric].mean() for s in SAMPLERS}
+    means = {s: rows_of(numbers, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
-    ours = _number(*mean_and_spread(rows_of(found, example, sampler)[metric]), digits)
+    ours = _number(*mean_and_spread(rows_of(numbers, example, sampler)[metric]), digits)
     paper = ""
     if claim is not None:
-        _, said, spread = claim.statement.rpartition("spread ")
-        paper = _number(claim.value, float(spread) if said else np.nan, digits)
+        _, has_spread, spread = claim.statement.rpartition("spread ")
+        paper = _number(claim.value, float(spread) if has_spread else np.nan, digits)
     return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
 
 
@@ -158,21 +158,21 @@ def _note(runs: Sequence[Run]) -> str:
     return f"; {length:,} of the paper's {ITERATIONS:,} iterations, {sets} of its {SETS} data sets"
 
 
-def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
+def _table2_verdicts(numbers: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
     verdicts, note = [], _note(runs)
     scale = ITERATIONS / runs[0].config["iterations"]
     for claim in claims:
         if claim.metric in METRICS:
-            samples = rows_of(found, claim.data, claim.sampler)[claim.metric]
+            samples = rows_of(numbers, claim.data, claim.sampler)[claim.metric]
             # iterations in Gibbs sweeps grow with the length of a run
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
         elif claim.metric == "rhat_near_1":
             verdicts.append(_judge_rhats(claim, runs, note))
         elif claim.metric.startswith("lower_spread"):
-            verdicts.append(_judge_spreads(claim, found, note))
+            verdicts.append(_judge_spreads(claim, numbers, note))
         else:
-            cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
+            cost = {s: numbers[numbers["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
             verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
     return verdicts
 
@@ -192,27 +192,27 @@ NEAR = 1.1
 """An R-hat up to this is very near 1."""
 
 
-def _judge_spreads(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
+def _judge_spreads(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
     """Log of the standard deviation of SM's times over ARM's, one set left out at a time."""
     metric = f"autocorrelation_time_{claim.metric.rpartition('_')[2]}"
-    examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
-    wide = {s: np.stack([rows_of(found, e, s)[metric].to_numpy(float) for e in examples]) for s in ("sm", "arm")}
+    examples = [example for example in EXAMPLES.values() if example in set(numbers["example"])]
+    wide = {s: np.stack([rows_of(numbers, e, s)[metric].to_numpy(float) for e in examples]) for s in ("sm", "arm")}
 
     def gain(kept: NDArray[np.int64]) -> float:
         sm, arm = (np.nanstd(wide[s][:, kept], axis=1, ddof=1) for s in ("sm", "arm"))
         return float(np.mean(np.log(sm) - np.log(arm)))
 
     reason = f"log of the spread over data sets of SM over that of ARM, mean over {len(examples)} examples{note}"
-    of = jackknife(*leave_one_out(gain, wide["arm"].shape[1]), mean_interval, "data sets")
-    return judge_interval(claim, of, 0.0, np.inf, reason, "positive")
+    estimated = jackknife(*leave_one_out(gain, wide["arm"].shape[1]), mean_interval, "data sets")
+    return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")
 
 
-def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
+def _lower(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
     """Whether a time is lower in most data sets; the metric names the time and the other sampler."""
     series, other = claim.metric.removeprefix("lower_").split("_time_than_")
-    samples = log_ratios(found, f"autocorrelation_time_{series}", claim.sampler, other)
+    samples = log_ratios(numbers, f"autocorrelation_time_{series}", claim.sampler, other)
     ratio, low, high = np.exp(mean_interval(samples))
-    costly = np.exp(samples.mean() + log_ratios(found, "normalised_iterations", claim.sampler, other).mean())
+    costly = np.exp(samples.mean() + log_ratios(numbers, "normalised_iterations", claim.sampler, other).mean())
     rule = (
         f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
         f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
@@ -228,10 +228,10 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 def fig6b(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times of SM and Gibbs against ARM's."""
-    found = times(runs)
-    notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
+    numbers = times(runs)
+    notes = f"Times are means over {numbers['chains'].iloc[0]} chains of a data set."
     claims = published_claims("arm-fig6b")
-    return Drawing(picture_fig6b(found), found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
+    return Drawing(picture_fig6b(numbers), numbers, [_lower(claim, numbers, _note(runs)) for claim in claims], notes)
 
 
 def picture_fig6b(numbers: pd.DataFrame) -> Figure:
@@ -312,21 +312,23 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
     """Stacked areas, a panel for each sampler; strong and weak areas in turn, named at the right."""
     figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.6), sharey=True)
     for ax, sampler in zip(axes, SAMPLERS, strict=True):
-        own = numbers[numbers["sampler"] == sampler]
-        below = np.zeros(len(own))
+        rows = numbers[numbers["sampler"] == sampler]
+        below = np.zeros(len(rows))
         for k, (name, words) in enumerate(
             zip(
-                sorted(x for x in own if x.startswith("largest_")), ("largest", "2nd", "3rd", "4th", "5th"), strict=True
+                sorted(x for x in rows if x.startswith("largest_")),
+                ("largest", "2nd", "3rd", "4th", "5th"),
+                strict=True,
             )
         ):
-            top = own[name].to_numpy()
+            top = rows[name].to_numpy()
             look = {"color": colour_of(sampler), "alpha": 0.2 if k % 2 else 0.75, "linewidth": 0}
-            ax.fill_between(own["iteration"], below, top, **look)
+            ax.fill_between(rows["iteration"], below, top, **look)
             if sampler == SAMPLERS[-1]:
                 middle = float(below[-1] + top[-1]) / 2
                 ax.text(1.02, middle, words, transform=ax.get_yaxis_transform(), va="center", fontsize=7)
             below = top
-        ax.set(title=title_of(sampler), xlabel="iteration", ylim=(0, 1), xlim=(0, own["iteration"].max()))
+        ax.set(title=title_of(sampler), xlabel="iteration", ylim=(0, 1), xlim=(0, rows["iteration"].max()))
         ax.grid(False)
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     axes[0].set_ylabel("cumulative fraction of the items")

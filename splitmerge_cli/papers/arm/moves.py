@@ -48,20 +48,20 @@ def follow(plates: Sequence[Labels], first: dict[int, int], places: int) -> list
 
     Plates are ``[N]``, -1: not placed; `first` has the places, of `places` in all, of the clusters of the first one.
     """
-    found = [first]
+    slots = [first]
     for before, labels in pairwise(plates):
         pairs = Counter(
-            (int(new), found[-1][int(old)]) for old, new in zip(before, labels, strict=True) if min(old, new) >= 0
+            (int(new), slots[-1][int(old)]) for old, new in zip(before, labels, strict=True) if min(old, new) >= 0
         )
         place: dict[int, int] = {}
-        for (label, at), _ in pairs.most_common():
-            if label not in place and at not in place.values():
-                place[label] = at
-        free = [at for at in range(places) if at not in place.values()]
+        for (label, slot), _ in pairs.most_common():
+            if label not in place and slot not in place.values():
+                place[label] = slot
+        free = [slot for slot in range(places) if slot not in place.values()]
         for label in sorted(set(labels.tolist()) - {-1} - set(place)):
             place[label] = free.pop(0)
-        found.append(place)
-    return found
+        slots.append(place)
+    return slots
 
 
 def _disc(n: int) -> NDArray[np.float64]:
@@ -75,29 +75,33 @@ def _disc(n: int) -> NDArray[np.float64]:
 def fig1(table: pd.DataFrame) -> Drawing:
     """A move plate by plate, and the way back."""
     ways = {
-        way: {plate: rows.sort_values("item")["label"].to_numpy() for plate, rows in of.groupby("plate", sort=False)}
-        for way, of in table.groupby("way", sort=False)
+        way: {
+            plate: rows.sort_values("item")["label"].to_numpy() for plate, rows in plates.groupby("plate", sort=False)
+        }
+        for way, plates in table.groupby("way", sort=False)
     }
     i, j = (int(table[name].iloc[0]) for name in "ij")
     start = ways["forth"]["state"]
     sizes = Counter(start.tolist()).most_common()
-    places = max(len(set(p.tolist()) - {-1}) for of in ways.values() for name, p in of.items() if name != "refinement")
+    places = max(
+        len(set(p.tolist()) - {-1}) for plates in ways.values() for name, p in plates.items() if name != "refinement"
+    )
     # a large cluster between two small ones
-    order = sorted(range(places), key=lambda at: (at % 2, at))
+    order = sorted(range(places), key=lambda slot: (slot % 2, slot))
     first = {label: order[k] for k, (label, _) in enumerate(sizes)}
     rank = {label: k for k, (label, _) in enumerate(sizes)}
     figure, axes = plt.subplots(2, 5, figsize=(FULL, 3.35))
-    for row, (way, of) in zip(axes, ways.items(), strict=True):
+    for row, (way, plates) in zip(axes, ways.items(), strict=True):
         shown = [name for name in PLATES if name != "refinement"]
-        placed = dict(zip(shown, follow([of[name] for name in shown], first, places), strict=True))
+        placed = dict(zip(shown, follow([plates[name] for name in shown], first, places), strict=True))
         placed["refinement"] = placed["state"]
         for ax, name in zip(row, PLATES, strict=True):
-            labels = of["state"] if name == "refinement" else of[name]
-            block = np.full(len(labels), -1) if name == "state" else of["refinement"]
+            labels = plates["state"] if name == "refinement" else plates[name]
+            block = np.full(len(labels), -1) if name == "state" else plates["refinement"]
             _plate(ax, labels, placed[name], places, [rank[label] for label in start], block, (i, j))
             if way == "forth":
                 ax.set_title(PLATES[name], fontsize=8)
-        state, end = of["state"], of["singles"]
+        state, end = plates["state"], plates["singles"]
         kind = "split" if state[i] == state[j] else "merge"
         row[0].text(-0.02, 0.5, f"{way}: a {kind}", transform=row[0].transAxes, rotation=90, ha="right", va="center")
         # the way back numbers the same partition in another way
@@ -206,7 +210,7 @@ ITEMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 def fig2(table: pd.DataFrame) -> Drawing:
     """Two paths to one partition, and the rule that removes one."""
-    p = {key: of.sort_values("step") for key, of in table.groupby(["panel", "path"])}
+    p = {key: rows.sort_values("step") for key, rows in table.groupby(["panel", "path"])}
     figure, axes = plt.subplots(1, 2, figsize=(FULL, 2.3))
     _draw_paths(axes[0], p["a", "upper"], p["a", "lower"], ("1", "2", "3"), allowed=True)
     _draw_paths(axes[1], p["b", "upper"], p["b", "lower"], ("i", "j", "h", "k"), allowed=False)
@@ -262,11 +266,11 @@ def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -
         if not row:
             continue
         widths = [1.35 * len(block) + 0.45 for block in row]
-        at = x - (sum(widths) + 0.4 * (len(row) - 1)) / 2
+        left = x - (sum(widths) + 0.4 * (len(row) - 1)) / 2
         level = y + (0.98 if len(rows) > 1 else 0) - 1.96 * r
         for block, width in zip(row, widths, strict=True):
             box = FancyBboxPatch(
-                (at, level - 0.8),
+                (left, level - 0.8),
                 width,
                 1.6,
                 boxstyle="round,pad=0,rounding_size=0.5",
@@ -276,7 +280,7 @@ def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -
             )
             ax.add_patch(box)
             for n, item in enumerate(block.tolist()):
-                centre = at + 0.9 + 1.35 * n
+                centre = left + 0.9 + 1.35 * n
                 ax.add_patch(Circle((centre, level), 0.56, facecolor=ITEMS[item], edgecolor="none", zorder=3))
                 ax.text(
                     centre,
@@ -289,7 +293,7 @@ def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -
                     zorder=4,
                     fontweight="bold",
                 )
-            at += width + 0.4
+            left += width + 0.4
 
 
 def _arrow(

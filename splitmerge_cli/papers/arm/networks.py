@@ -104,9 +104,11 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     for network in networks:
         for sampler in FIG5:
             trace = traces[network, sampler]
-            at = thinned_rows(len(trace.sweeps), 600)
-            frame = pd.DataFrame(trace.log_joint[:, at].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))])
-            frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[at]))
+            kept = thinned_rows(len(trace.sweeps), 600)
+            frame = pd.DataFrame(
+                trace.log_joint[:, kept].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))]
+            )
+            frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
     plotted = pd.concat(frames, ignore_index=True)
     warmup = runs[0].config["warmup"]
     notes = (
@@ -186,8 +188,8 @@ def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Ve
         level = float(np.median(b.final))
         first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
         ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
-    of = estimate(ratios, geometric_interval, "restarts")
-    return by_edge(claim, of, "sweeps of SM over those of ARM to SM's final level")
+    estimated = estimate(ratios, geometric_interval, "restarts")
+    return by_edge(claim, estimated, "sweeps of SM over those of ARM to SM's final level")
 
 
 def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
@@ -195,10 +197,10 @@ def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
     rows = min(len(trace.iteration) for trace in traces)
     chains = min(len(trace.log_joint) for trace in traces)
     draws = np.stack([trace.log_joint[:chains, rows // 2 : rows] for trace in traces])
-    of = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
-    if not np.isfinite(of.interval[0]):
+    estimated = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
+    if not np.isfinite(estimated.interval[0]):
         return no_run(claim, "R-hat undefined", claim.rule)
-    return by_edge(claim, of, "R-hat between restarts")
+    return by_edge(claim, estimated, "R-hat between restarts")
 
 
 def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
@@ -255,7 +257,9 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     plotted, verdicts = [], []
     claims = {c.data.partition(" ")[0]: c for c in published_claims("arm-fig6a")}
     for level in levels(runs):
-        numbers = sorted(S for of, start, sampler, S in cells.cells if (of, start, sampler) == (level, "random", "arm"))
+        numbers = sorted(
+            S for network, start, sampler, S in cells.cells if (network, start, sampler) == (level, "random", "arm")
+        )
         values = {}
         for S in numbers:
             cell = cells.find(level, "random", "arm", S)
@@ -302,10 +306,10 @@ def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
         arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
         if len(arm) and len(sm):
             gaps[level] = float(np.log(arm.iloc[0] / sm.iloc[0]))
-    said = f"{sum(gap > 0 for gap in gaps.values())} of {len(gaps)} networks"
+    share = f"{sum(gap > 0 for gap in gaps.values())} of {len(gaps)} networks"
     reason = (
-        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {said}; the paper says sometimes, and "
-        "four restarts on four networks do not tell it from chance"
+        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {share}; the paper says sometimes, "
+        "and four restarts on four networks do not tell it from chance"
     )
     return untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
 
@@ -362,7 +366,7 @@ def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
         told = np.isfinite(y)
         return -float(np.polyfit(x[told], y[told], 1)[0]) if told.sum() > 1 else np.nan
 
-    said = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
-    reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {said}"
-    of = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
-    return judge_interval(claim, of, 0.0, np.inf, reason, "positive")
+    rhats = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
+    reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {rhats}"
+    estimated = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")

@@ -96,8 +96,8 @@ class Cell:
         rates = []
         for run in self.runs:
             moves = run.moves()
-            own = moves[moves["move"].isin(["split", "merge"])]
-            rates.append(own["accepted"].sum() / own["proposed"].sum())
+            proposals = moves[moves["move"].isin(["split", "merge"])]
+            rates.append(proposals["accepted"].sum() / proposals["proposed"].sum())
         return np.array(rates)
 
     def traces(self, length: float) -> list[pd.DataFrame]:
@@ -114,12 +114,12 @@ class Cells:
         for run in pick(runs):
             key = (level_of(run), run.config["init"] or "random", option(run, "sampler"), run.config["chains"])
             grouped.setdefault(key, []).append(run)
-        self.cells = {key: Cell(of, *key) for key, of in grouped.items()}
+        self.cells = {key: Cell(members, *key) for key, members in grouped.items()}
 
     def find(self, level: str, start: str, sampler: str, chains: int | None = None) -> Cell | None:
         """The restarts of one sampler; of the fewest chains, if their number is not given."""
-        found = [cell for key, cell in sorted(self.cells.items()) if key[:3] == (level, start, sampler)]
-        return next((cell for cell in found if chains in (None, cell.chains)), None)
+        candidates = [cell for key, cell in sorted(self.cells.items()) if key[:3] == (level, start, sampler)]
+        return next((cell for cell in candidates if chains in (None, cell.chains)), None)
 
 
 @dataclass(frozen=True)

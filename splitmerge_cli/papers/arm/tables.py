@@ -127,13 +127,13 @@ class Table:
 
     def gains(self, start: str, sampler: str, over: str, length: int) -> dict[str, float]:
         """Return the mean over chains of log(R-hat of `over`) minus log(R-hat of `sampler`), by level."""
-        found = {}
+        gain_by_level = {}
         for level in self.levels:
             ours, others = (self.rhats.get((level, start, name, length)) for name in (sampler, over))
             difference = np.log(others.values) - np.log(ours.values) if ours and others else np.empty(0)
             if np.isfinite(difference).any() and np.isfinite(gain := float(np.nanmean(difference))):
-                found[level] = gain
-        return found
+                gain_by_level[level] = gain
+        return gain_by_level
 
     def frame(self) -> pd.DataFrame:
         """Every R-hat, with what was compared."""
@@ -186,14 +186,14 @@ class Table:
                 gains = self.gains(start, sampler, over, length)
                 if not gains:
                     continue
-                samples, of = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
-                said = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
+                samples, networks = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
+                listed = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
                 what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above 0"
-                rule = f"T = {length:,}: {what} ({said})"
+                rule = f"T = {length:,}: {what} ({listed})"
                 words = ", ".join(
                     [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
                 )
-                verdicts.append(by_majority(claim, samples, samples > 0, rule, words, unit=unit, units=of))
+                verdicts.append(by_majority(claim, samples, samples > 0, rule, words, unit=unit, units=networks))
         return verdicts
 
     def compare_over_restarts(self, claim: Claim, over: str) -> list[Verdict]:
@@ -207,21 +207,21 @@ class Table:
                 [self.rhats.get((level, start, sampler, max(self.lengths))) for sampler in (over, "arm")]
                 for level in self.levels
             ]
-            told = [(other, own) for other, own in pairs if other is not None and own is not None]
+            told = [(other, cell) for other, cell in pairs if other is not None and cell is not None]
             if not told:
                 continue
-            restarts = min(min(other.restarts, own.restarts) for other, own in told)
+            restarts = min(min(other.restarts, cell.restarts) for other, cell in told)
 
             def gain(kept: NDArray[np.int64], told: Any = told) -> float:
                 gains = [
-                    np.log(between_restarts(other.draws[kept]).mean) - np.log(between_restarts(own.draws[kept]).mean)
-                    for other, own in told
+                    np.log(between_restarts(other.draws[kept]).mean) - np.log(between_restarts(cell.draws[kept]).mean)
+                    for other, cell in told
                 ]
                 return float(np.mean(gains))
 
             reason = f"log R-hat of {title_of(over)} minus that of ARM, mean over {len(told)} networks"
-            of = jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts")
-            verdicts.append(by_edge(claim, of, reason, f"start: {STARTS[start]}"))
+            estimated = jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts")
+            verdicts.append(by_edge(claim, estimated, reason, f"start: {STARTS[start]}"))
         return verdicts
 
     @property
@@ -277,10 +277,10 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
         changes = {where: change for where, change in changes.items() if np.isfinite(change)}
         if not changes:
             continue
-        samples, of = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
+        samples, networks = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
         rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
         words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
-        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit=unit, units=of))
+        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit=unit, units=networks))
     return verdicts
 
 
@@ -312,14 +312,14 @@ def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence
 
 
 def _rhat_rows(
-    numbers: pd.DataFrame, of: Sequence[str], samplers: Sequence[str], claims: Sequence[Claim], full: int
+    numbers: pd.DataFrame, kept_starts: Sequence[str], samplers: Sequence[str], claims: Sequence[Claim], full: int
 ) -> dict[str, list[Entry]]:
     """Return the entries of every level: starts and lengths side by side."""
     longest = numbers["arm_iterations"].max()
     rows = {(r.level, r.start, r.sampler, r.arm_iterations): r for r in numbers.itertuples(index=False)}
     with_paper = not numbers["level"].str.contains("generated").any()
     entries: dict[str, list[Entry]] = {level: [] for level in dict.fromkeys(numbers["level"])}
-    for (level, row), start in product(entries.items(), of):
+    for (level, row), start in product(entries.items(), kept_starts):
         here = numbers.loc[numbers["start"] == start, "arm_iterations"]
         for length, sampler in product(sorted(set(here), reverse=True), samplers):
             r = rows.get((level, start, sampler, length))

@@ -34,16 +34,16 @@ def best_for_model(behind: pd.DataFrame, model: str) -> str:
     """The schedule for a model: the usual one, of the smallest mean loss over the data sets of all models, unless the
     model's own best is better by `CLEARLY` standard errors of the mean difference, paired by data set."""
     of_model = behind.loc[[model]]
-    usual, own = best(behind), best(of_model)
-    gap = of_model[usual] - of_model[own]
+    usual, favourite = best(behind), best(of_model)
+    gap = of_model[usual] - of_model[favourite]
     clear = len(gap) > 1 and gap.mean() > CLEARLY * gap.std(ddof=1) / np.sqrt(len(gap))
-    return own if clear else usual
+    return favourite if clear else usual
 
 
 def heldout_losses(behind: pd.DataFrame) -> pd.Series:
     """Loss on each data set of the schedule that all other data sets choose."""
-    found = {row: behind.loc[row, best_for_model(behind.drop(index=[row]), row[0])] for row in behind.index}
-    return pd.Series(found).reindex(behind.index)
+    loss_by_row = {row: behind.loc[row, best_for_model(behind.drop(index=[row]), row[0])] for row in behind.index}
+    return pd.Series(loss_by_row).reindex(behind.index)
 
 
 def rule(chains: pd.DataFrame) -> pd.DataFrame:
@@ -71,8 +71,10 @@ def draw(runs: Sequence[Run]) -> Drawing:
     columns = [model for model in MODELS if model in behind.index.get_level_values("model")]
     rows = []
     for model, name in product(columns, order):
-        if len(of := np.exp(fixed[name].loc[[model]].dropna().to_numpy())):
-            rows.append([model, name, len(of), np.median(of), np.quantile(of, 0.9), of.max()])
+        if len(multiples := np.exp(fixed[name].loc[[model]].dropna().to_numpy())):
+            rows.append(
+                [model, name, len(multiples), np.median(multiples), np.quantile(multiples, 0.9), multiples.max()]
+            )
     numbers = pd.DataFrame(rows, columns=["model", "schedule", "sets", "median", "nine_tenths", "worst"])
     taken = rule(chains).set_index("model")
     whole = np.exp(fixed[AUTO])

@@ -19,10 +19,10 @@ ROUNDING = 1e-17
 """Where deviations end that are rounding alone."""
 MARKS: dict[tuple[str, str], dict[str, Any]] = {
     ("exact", "defect"): {"label": "exact, alone", "color": "#0072b2", "marker": "o"},
-    ("exact", "gibbs_defect"): {"label": "with a Gibbs scan", "color": "#0072b2", "marker": "o", "hollow": True},
+    ("exact", "gibbs_defect"): {"label": "exact, with a Gibbs scan", "color": "#0072b2", "marker": "o", "hollow": True},
     ("as_printed", "defect"): {"label": "as printed, alone", "color": "#d55e00", "marker": "D"},
     ("as_printed", "gibbs_defect"): {
-        "label": "with a Gibbs scan",
+        "label": "as printed, with a Gibbs scan",
         "color": "#d55e00",
         "marker": "D",
         "hollow": True,
@@ -68,7 +68,7 @@ def draw(table: pd.DataFrame) -> Drawing:
         mark = {**MARKS[mode, "defect"], "label": None}
         _marks(right, of_mode, "ratio", rows, (step - 0.5) / 3, mark)
     left.set(xscale="log", xlabel="max |πP − π| of the kernel", xlim=(ROUNDING / 3, 1))
-    right.set(xscale="log", xlabel="TV of a chain, as a multiple of chance")
+    right.set(xscale="log", xlabel="TV of a chain / TV by chance")
     for ax in (left, right):
         powers(ax.xaxis)
         ax.grid(axis="y", linewidth=0.3)
@@ -91,12 +91,12 @@ def draw(table: pd.DataFrame) -> Drawing:
 
 def _marks(ax: Axes, table: pd.DataFrame, column: str, rows: Sequence[str], shift: float, mark: dict[str, Any]) -> None:
     """Marks of all forms in the rows of their samplers."""
-    of = table[table[column].notna()]
-    at = np.array([rows.index(name) for name in of["sampler"]]) + shift
+    measured = table[table[column].notna()]
+    heights = np.array([rows.index(name) for name in measured["sampler"]]) + shift
     face = "none" if mark.get("hollow") else mark["color"]
     ax.scatter(
-        np.maximum(of[column], ROUNDING),
-        at,
+        np.maximum(measured[column], ROUNDING),
+        heights,
         s=9,
         marker=mark["marker"],
         facecolors=face,

@@ -26,9 +26,9 @@ def draw(runs: Sequence[Run]) -> Drawing:
     columns = _models(chains)
     sets = chains.drop_duplicates(TRIAL).groupby("model").size()
     reached = np.isfinite(chains["seconds"]).groupby(chains["model"]).mean()
-    said = ", ".join(f"{MODELS[name]} {sets[name]} ({reached[name]:.0%})" for name in columns)
+    listed = ", ".join(f"{MODELS[name]} {sets[name]} ({reached[name]:.0%})" for name in columns)
     notes = (
-        f"Data sets of each model, and share of the chains that reach the target: {said}. Items: "
+        f"Data sets of each model, and share of the chains that reach the target: {listed}. Items: "
         f"{chains['items'].min():,} to {chains['items'].max():,}. Of each data set one chain of every sampler from one "
         "cluster, and from as many clusters as items (300 random ones, or 100 under EMM, of many items); none from "
         "many at the largest size. A full Gibbs scan follows each move, or five moves where a 5 stands before the "
@@ -85,7 +85,7 @@ def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: st
             dark = level > 0.55 if colours.endswith("_r") else level < 0.45
             text = form.format(value) if value < SLOWEST else f"{value:,.0f}"
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6, color="w" if dark else "k")
-    ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6.5)
+    ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)

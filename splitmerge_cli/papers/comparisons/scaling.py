@@ -79,9 +79,9 @@ def _chains(runs: Sequence[Run]) -> pd.DataFrame:
         }
         for run in runs
     ]
-    found = pd.DataFrame(about)
+    described = pd.DataFrame(about)
     parts = []
-    for _, of_set in found.groupby(["items", "dimensions", "clusters"], sort=False):
+    for _, of_set in described.groupby(["items", "dimensions", "clusters"], sort=False):
         raced = table([runs[k] for k in of_set.index])
         parts.append(of_set.assign(seconds=raced["seconds"].to_numpy(), end=raced["end"].to_numpy()))
     whole = pd.concat(parts, ignore_index=True)
@@ -90,8 +90,8 @@ def _chains(runs: Sequence[Run]) -> pd.DataFrame:
 
 def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
     """A line of medians for each schedule; hollow marks where most chains have not reached the target."""
-    for schedule, of in chains.groupby("schedule", sort=False):
-        by = of.groupby(axis)
+    for schedule, of_schedule in chains.groupby("schedule", sort=False):
+        by = of_schedule.groupby(axis)
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
         look = look_of(str(schedule).split()[-1], dashed=False)
         if " " in str(schedule):

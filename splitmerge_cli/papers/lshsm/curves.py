@@ -69,8 +69,8 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     numbers = pd.concat([lines(climbs, data, start, axis) for start in STARTS for data in on], ignore_index=True)
     sizes = {data: next(run.config["N"] for run in runs if data_of(run) == data) for data in on}
     sets = len({run.config["seed"] for run in runs})
-    said = f"{sets} data sets of each size, a chain on each."
-    notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
+    counted = f"{sets} data sets of each size, a chain on each."
+    notes = f"{counted} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
 
@@ -162,16 +162,16 @@ def _thousands(y: float, _: int) -> str:
 
 def _describe_forms(runs: Sequence[Run]) -> str:
     """Describe the forms of LSHSM in a footnote."""
-    said = (
+    text = (
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is "
         "uniform). Algorithm 1: splits by coins, exact sums in place of equations 3 to 6."
     )
     present = methods_of(runs)
     if "paired" in present:
-        said += " Coins: pair and coins, no sums."
+        text += " Coins: pair and coins, no sums."
     if "as_printed" in present:
-        said += " As printed: equations 3 to 6, biased."
-    return said + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
+        text += " As printed: equations 3 to 6, biased."
+    return text + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
 
 
 def _readings(claim: Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
@@ -199,10 +199,10 @@ def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, rea
     if claim.metric == "times_faster":
         # against SDDS or RGSM, the faster one
         leads = []
-        for seed, own in chains.get(form, {}).items():
+        for seed, climb in chains.get(form, {}).items():
             level = climbs.level(claim.data, start, seed)
             others = [chains[m][seed] for m in ("sdds", "rgsm") if seed in chains.get(m, {})]
-            against = (lead(own, other, level, "seconds") for other in others)
+            against = (lead(climb, other, level, "seconds") for other in others)
             leads.append(min(against, key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)))
         return judge_ratio(claim, leads, reading, unit)
     if claim.metric == "cost_below_sdds":
@@ -214,10 +214,10 @@ def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, rea
         return by_least(claim, ratios, reading, unit, reason)
     pair = claim.sampler, claim.metric.removeprefix("leads_")
     first, second = (form if name == "lshsm" else name for name in pair)
-    found = climbs.leads(claim.data, start, first, second, axis)
+    compared = climbs.leads(claim.data, start, first, second, axis)
     reached = [f"{METHODS[m]} {climbs.reached_text(claim.data, start, m)}" for m in (first, second)]
     rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
-    ratios, ahead = [x.ratio for x in found], [x.ahead for x in found]
+    ratios, ahead = [x.ratio for x in compared], [x.ahead for x in compared]
     return by_majority(claim, ratios, ahead, rule, reading, summary=geometric_interval, unit=unit)
 
 
@@ -228,8 +228,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against iteration and sampling time on what stands for KDDCUP04Bio and PubMed."""
     climbs = Climbs(runs)
     panels = product(("KDDCUP04Bio", "PubMed"), STARTS, AXES)
-    found = [lines(climbs, data, start, axis) for data, start, axis in panels if climbs.chains_of(data, start)]
-    numbers = pd.concat(found, ignore_index=True)
+    frames = [lines(climbs, data, start, axis) for data, start, axis in panels if climbs.chains_of(data, start)]
+    numbers = pd.concat(frames, ignore_index=True)
     standing = {data: _standing(runs, data) for data in dict.fromkeys(numbers["data"])}
     notes = (
         f"{_describe_chains(runs)}, {_describe_time(runs)}; moves alone, no Gibbs scans. {_describe_data(runs)} "
@@ -247,12 +247,12 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
     figure, axes = plt.subplots(len(on), len(panels), figsize=(FULL, 2.1 * len(on) + 0.7), squeeze=False)
     for row, data in zip(axes, on, strict=True):
         for ax, (start, axis) in zip(row, panels, strict=True):
-            own = (numbers["data"] == data) & (numbers["start"] == start) & (numbers["axis"] == axis)
-            if not own.any():
+            chosen = (numbers["data"] == data) & (numbers["start"] == start) & (numbers["axis"] == axis)
+            if not chosen.any():
                 ax.axis("off")
                 continue
             # data sets differ in level by more than samplers do
-            draw(ax, numbers[own], bands=False)
+            draw(ax, numbers[chosen], bands=False)
             ax.tick_params(labelsize=6.5)
             ax.set_xlabel(AXES[axis], fontsize=7)
             ax.set_title(STARTS[start], fontsize=7.5)
@@ -291,12 +291,12 @@ def _standing(runs: Sequence[Run], data: str) -> str:
 
 def _describe_data(runs: Sequence[Run]) -> str:
     """Describe the data that stand in for the paper's."""
-    said = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
+    text = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
     if any(is_stand_in(run) for run in runs):
-        return said + " In place of ohsumed23, which is absent, another such set."
+        return text + " In place of ohsumed23, which is absent, another such set."
     if any(data_of(run) == "PubMed" for run in runs):
-        return said + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
-    return said
+        return text + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
+    return text
 
 
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
@@ -318,8 +318,10 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
             else:
                 # what stands in is judged as Figure 2 is, though the claim itself has no rule
                 ruled = replace(claim, tolerance=tolerances.get(claim.metric, np.nan))
-                found = _verdict(ruled, climbs, start, form, "iteration", reading)
-                reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
-                verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
+                on_stand_in = _verdict(ruled, climbs, start, form, "iteration", reading)
+                reason = (
+                    f"the data cannot be had; on what stands in for them {on_stand_in.verdict}: {on_stand_in.reason}"
+                )
+                verdict = replace(on_stand_in, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
             verdicts.append(replace(verdict, on=stands))
     return verdicts

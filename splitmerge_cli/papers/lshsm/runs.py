@@ -145,11 +145,11 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     if not np.isfinite([a, b]).any():
         return Lead(np.nan, False, True, True)
     # a chain that has not reached the level counts with all that it made, and never for less than what the other needed
-    at, bt = (
+    seconds_a, bt = (
         t if np.isfinite(t) else max(c.axis_values(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True)
     )
     least = 1.0 if axis == "iteration" else 1e-6
-    return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf([a, b]).any()), lower)
+    return Lead(max(bt, least) / max(seconds_a, least), a < b, bool(np.isinf([a, b]).any()), lower)
 
 
 def _common(pair: tuple[Climb, Climb]) -> float:
@@ -180,8 +180,8 @@ class Climbs:
 
     def chains_of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
         """The chains on one data set from one start, by method and seed."""
-        found = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
-        return found
+        chains_by_method = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
+        return chains_by_method
 
     def unit(self, on: Any) -> str:
         """Name the units that seeds stand for: data sets, or chains on one data set."""

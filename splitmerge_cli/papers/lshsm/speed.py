@@ -128,20 +128,20 @@ def _draw(ax: Axes, row: int, table: pd.DataFrame, methods: Sequence[str]) -> No
 def _leads(climbs: Climbs, start: str, other: str) -> dict[Cell, list[Lead]]:
     """LSHSM against another sampler, by cell of the grid."""
     cells = sorted({on for on, s, _ in climbs.chains if s == start})
-    found = {cell: climbs.leads(cell, start, OWN, other, "seconds") for cell in cells}
-    return {cell: leads for cell, leads in found.items() if leads}
+    leads_by_cell = {cell: climbs.leads(cell, start, OWN, other, "seconds") for cell in cells}
+    return {cell: leads for cell, leads in leads_by_cell.items() if leads}
 
 
 def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> str:
     """Where LSHSM reaches the level before the others, and where not."""
     parts = []
     for start in starts:
-        said = []
+        shares = []
         for other in methods:
             told = [x for each in _leads(climbs, start, other).values() for x in each if not x.lower]
             if other != OWN and told:
-                said.append(f"{METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
-        parts.append(f"{STARTS[start]} before {', '.join(said)}")
+                shares.append(f"{METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
+        parts.append(f"{STARTS[start]} before {', '.join(shares)}")
     return f"LSHSM reaches the level first, of the data sets on which either does: {'; '.join(parts)}."
 
 

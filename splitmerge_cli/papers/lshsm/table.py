@@ -94,8 +94,8 @@ class _Row(NamedTuple):
 
 def table1(runs: Sequence[Run]) -> Drawing:
     """NMI and accuracy of all samplers, forms, starts and schedules."""
-    found = scores(runs)
-    seeds = found["seed"].nunique()
+    table = scores(runs)
+    seeds = table["seed"].nunique()
     stood_in = any(is_stand_in(run) for run in runs)
     notes = (
         f"S1 to S3: {seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the "
@@ -108,8 +108,8 @@ def table1(runs: Sequence[Run]) -> Drawing:
             else "ohsumed23: 23 categories of MEDLINE abstracts."
         )
     )
-    numbers = _long(found)
-    return Drawing(picture_table1(numbers), numbers, _verdicts(found), notes)
+    numbers = _long(table)
+    return Drawing(picture_table1(numbers), numbers, _verdicts(table), notes)
 
 
 def picture_table1(numbers: pd.DataFrame) -> Figure:
@@ -126,7 +126,7 @@ def picture_table1(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
+def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
     claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
@@ -151,24 +151,24 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
         ax.plot([0.0, 0.017, 0.034], [y] * 3, linewidth=1.4, solid_capstyle="butt", markevery=[1], **style)
         ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
-            here = _rows_of(found, row, data)
+            here = _rows_of(table, row, data)
             text = "–" if data in NO_LABELS else _cell(*here[list(METRICS)].mean()) if len(here) else ""
             ax.text(place, y, text, ha="right", va="center", fontsize=7)
 
 
-def _rows_of(found: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
-    where = (found["schedule"] == row.schedule) & (found["start"] == row.start) & (found["method"] == row.method)
-    return found[where & (found["data"] == data)]
+def _rows_of(table: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
+    where = (table["schedule"] == row.schedule) & (table["start"] == row.start) & (table["method"] == row.method)
+    return table[where & (table["data"] == data)]
 
 
 def _cell(nmi: float, accuracy: float) -> str:
     return f"{nmi:.2f} / {accuracy:.2f}"
 
 
-def _long(found: pd.DataFrame) -> pd.DataFrame:
+def _long(table: pd.DataFrame) -> pd.DataFrame:
     """Means and intervals over data sets, in long form."""
     rows = []
-    for key, here in found.groupby(["schedule", "start", "method", "data"], sort=False):
+    for key, here in table.groupby(["schedule", "start", "method", "data"], sort=False):
         for metric in (*METRICS, "clusters"):
             mean, low, high = mean_interval(here[metric])
             where = dict(zip(("schedule", "start", "method", "data"), key, strict=True))
@@ -176,23 +176,23 @@ def _long(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _verdicts(found: pd.DataFrame) -> list[Verdict]:
+def _verdicts(table: pd.DataFrame) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for claim in published_claims("lshsm-table1"):
         if claim.data in NO_LABELS:
-            verdicts.append(_without_labels(claim, found))
+            verdicts.append(_without_labels(claim, table))
             continue
         for (schedule, start), title in SETTINGS.items():
             for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-                own = _rows_of(found, _Row(schedule, start, form), claim.data)
+                rows = _rows_of(table, _Row(schedule, start, form), claim.data)
                 reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
                 if claim.metric in METRICS:
-                    verdicts += [by_distance(claim, own[claim.metric], reading)] if len(own) else []
+                    verdicts += [by_distance(claim, rows[claim.metric], reading)] if len(rows) else []
                     continue
                 # the accuracy of one sampler against another's, paired by data set: more, or the same
                 other = claim.metric.rpartition("_")[2]
-                against = _rows_of(found, _Row(schedule, start, other), claim.data)
-                gain = (own.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
+                against = _rows_of(table, _Row(schedule, start, other), claim.data)
+                gain = (rows.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
                 if not len(gain):
                     continue
                 if claim.metric.startswith("above"):
@@ -203,13 +203,13 @@ def _verdicts(found: pd.DataFrame) -> list[Verdict]:
     return verdicts
 
 
-def _without_labels(claim: Any, found: pd.DataFrame) -> Verdict:
+def _without_labels(claim: Any, table: pd.DataFrame) -> Verdict:
     """No verdict; the reason has the score of the stand-in."""
     instead = {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[claim.data]
     form = "paired_sequential" if claim.sampler == "lshsm" else claim.sampler
     parts = []
     for schedule, start in SETTINGS:
-        here = _rows_of(found, _Row(schedule, start, form), instead)
+        here = _rows_of(table, _Row(schedule, start, form), instead)
         if len(here):
             parts.append(f"{np.mean(here[claim.metric]):.3f} {SETTINGS[schedule, start]}")
     return untestable(claim, [], f"{NO_LABELS[claim.data]}; in its place {instead}: {'; '.join(parts) or 'no run'}")

@@ -65,9 +65,9 @@ def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
 
 def _curve(ax: Axes, rows: pd.DataFrame, look: dict[str, Any], place: float = 1) -> None:
     """Centres over chains with their 95 % intervals, joined; curves of other `place` (0, 1, 2) stand side by side."""
-    at, color = rows["N"].to_numpy() * 1.05 ** (place - 1), look["color"]
-    ax.plot(at, rows["centre"], linewidth=1.1, **look)
-    ax.vlines(at, np.fmax(rows["low"], 0), rows["high"], color=color, linewidth=1.1)
+    places, color = rows["N"].to_numpy() * 1.05 ** (place - 1), look["color"]
+    ax.plot(places, rows["centre"], linewidth=1.1, **look)
+    ax.vlines(places, np.fmax(rows["low"], 0), rows["high"], color=color, linewidth=1.1)
 
 
 NOTES = (
@@ -124,11 +124,11 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
         of_panel = numbers[numbers["panel"] == f"{kind} acceptance"]
         for place, (sampler, shown) in enumerate(SHOWN.items()):
             move = shown[kind == "merge"]
-            own = of_panel[of_panel["sampler"] == sampler]
-            counted = own["series"] == f"{move}, {counted_reading('_acceptance', sampler)}"
+            rows = of_panel[of_panel["sampler"] == sampler]
+            counted = rows["series"] == f"{move}, {counted_reading('_acceptance', sampler)}"
             # edition 1 was judged with full scans alone
-            fallback = own["series"] == f"{move}, {TARGETS['as_printed']}"
-            _curve(ax, own[counted if counted.any() else fallback], look_of(sampler), place)
+            fallback = rows["series"] == f"{move}, {TARGETS['as_printed']}"
+            _curve(ax, rows[counted if counted.any() else fallback], look_of(sampler), place)
             for claim in published_claims("sdds-fig5"):
                 if (claim.sampler, claim.metric) == (sampler, f"{move}_acceptance"):
                     ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
@@ -218,8 +218,8 @@ def _note_short(runs: Sequence[Run], N: int) -> str:
 
 def _judge_growth(claim: Claim, ratios: NDArray[np.float64], reading: str, sets: NDArray[np.int64]) -> Verdict:
     """Judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable."""
-    of = estimate(ratios, median_interval, units=sets)
-    return by_edge(claim, of, "time at the largest N over that at the smallest", reading)
+    estimated = estimate(ratios, median_interval, units=sets)
+    return by_edge(claim, estimated, "time at the largest N over that at the smallest", reading)
 
 
 def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
@@ -250,6 +250,8 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
     scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
     ratios = {N: a / b for N, a, b in zip(sizes, scan["rgsm"], site["sdds"], strict=True)}
     rows += _rows("time ratio", "rgsm/sdds", OWN_STEPS, ratios, median_interval)
-    own = ratios[sizes[-1]]
-    verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], own, OWN_STEPS, summary=median_interval, units=sets))
+    largest = ratios[sizes[-1]]
+    verdicts.append(
+        by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
+    )
     return rows, verdicts

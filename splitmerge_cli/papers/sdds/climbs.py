@@ -64,12 +64,12 @@ def _climbs(runs: Sequence[Run]) -> list[_Climb]:
 
 def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
     """The chain that settles highest on each data set."""
-    found: dict[int, _Climb] = {}
+    best_by_data: dict[int, _Climb] = {}
     for climb in climbs:
-        best = found.setdefault(climb.data, climb)
+        best = best_by_data.setdefault(climb.data, climb)
         if climb.late_median(climb.log_joint) > best.late_median(best.log_joint):
-            found[climb.data] = climb
-    return found
+            best_by_data[climb.data] = climb
+    return best_by_data
 
 
 def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
@@ -80,9 +80,9 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[in
     """
     leads = []
     for a, b in zip(first, second, strict=True):
-        at, bt = a.reaches(levels[a.data]), b.reaches(levels[b.data])
-        both = np.isinf(at) and np.isinf(bt)
-        leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(at, a.seconds[-1]))
+        seconds_a, bt = a.reaches(levels[a.data]), b.reaches(levels[b.data])
+        both = np.isinf(seconds_a) and np.isinf(bt)
+        leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(seconds_a, a.seconds[-1]))
     return np.array(leads)
 
 
@@ -110,9 +110,9 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
-            at = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
+            heights = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
-            median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
+            median, low, high = np.median(heights, axis=0), heights.min(axis=0), heights.max(axis=0)
             times = [c.reaches(levels[c.data]) for c in chains]
             frames.append(
                 pd.DataFrame(
@@ -151,8 +151,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     numbers = pd.concat(frames, ignore_index=True)
-    said = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
-    return Drawing(picture_fig6(numbers, said), numbers, verdicts, NOTES)
+    titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
+    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, NOTES)
 
 
 def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
@@ -192,7 +192,9 @@ def _judge_moves(
 ) -> list[Verdict]:
     """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
     sets = data_sets(runs["sdds"])
-    pace = {s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(of)]) for s, of in runs.items()}
+    pace = {
+        s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(chains)]) for s, chains in runs.items()
+    }
     slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
     rule = "an iteration of RGSM costs more"
     verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower > 0, rule, units=sets)]

@@ -72,9 +72,9 @@ def equation_3(labels: Sequence[int], alpha: float) -> pd.DataFrame:
     ends = {"smart_merge": [[a if k == b else k for k in labels] for a, b in combinations(range(K), 2)]}
     ends["smart_split"] = []
     for entity in range(K):
-        own = [n for n, k in enumerate(labels) if k == entity]
-        for sides in product((entity, K), repeat=len(own)):
-            placed = dict(zip(own, sides, strict=True))
+        members = [n for n, k in enumerate(labels) if k == entity]
+        for sides in product((entity, K), repeat=len(members)):
+            placed = dict(zip(members, sides, strict=True))
             ends["smart_split"].append([placed.get(n, k) for n, k in enumerate(labels)])
     tables = []
     for move, states in ends.items():
@@ -90,9 +90,9 @@ def _log_marginal(labels: Sequence[int], alpha: float) -> float:
     tokens = sorted(set(MENTIONS))
     total = 0.0
     for entity in set(labels):
-        own = [t for t, k in zip(MENTIONS, labels, strict=True) if k == entity]
-        total += sum(lgamma(alpha + own.count(t)) - lgamma(alpha) for t in tokens)
-        total -= lgamma(len(tokens) * alpha + len(own)) - lgamma(len(tokens) * alpha)
+        tokens_here = [t for t, k in zip(MENTIONS, labels, strict=True) if k == entity]
+        total += sum(lgamma(alpha + tokens_here.count(t)) - lgamma(alpha) for t in tokens)
+        total -= lgamma(len(tokens) * alpha + len(tokens_here)) - lgamma(len(tokens) * alpha)
     return total
 
 

@@ -77,8 +77,8 @@ def _paths(runs: Sequence[Run]) -> _Paths:
     half = iteration > iteration[-1] / 2
     # the start state is no iteration
     running = np.cumsum(K[:, 1:], axis=1) / np.arange(1, K.shape[1])
-    at = thinned_rows(running.shape[1], log=True)
-    return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1), data_sets(runs))
+    kept = thinned_rows(running.shape[1], log=True)
+    return _Paths(iteration[1:][kept], running[:, kept], K[:, half].mean(axis=1), data_sets(runs))
 
 
 def counted_step(figure: str, sampler: str) -> str:
@@ -117,13 +117,13 @@ def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
     sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
     kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
     limit = mean_K(*sizes, kmax, mu, sigma, "as_printed")
-    said = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
-    verdicts = [exactly(claim, limit, said, TARGETS["as_printed"])]
+    reason = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
+    verdicts = [exactly(claim, limit, reason, TARGETS["as_printed"])]
     for mu, words in LOCATIONS.items():
         means = mean_K_by_cap(c["N"], mu)
         table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
-        said = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
-        verdicts.append(exactly(claim, means[-1], said, words))
+        reason = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
+        verdicts.append(exactly(claim, means[-1], reason, words))
     return verdicts
 
 
@@ -166,11 +166,11 @@ def _notes(figure: str, runs: Sequence[Run]) -> str:
     sets = len({run.config["data"]["seed"] for run in runs})
     model = runs[0].config["model"]
     steps = {step: [s for s in samplers_of(runs) if counted_step(figure, s) == step] for step in STEPS}
-    said = "; ".join(f"{', '.join(map(title_of, names))}: {STEPS[step]}" for step, names in steps.items() if names)
+    listed = "; ".join(f"{', '.join(map(title_of, names))}: {STEPS[step]}" for step, names in steps.items() if names)
     paper = ", ".join(f"{mean_K_by_cap(N, 0.5)[-1]:.1f} at N = {N}" for N in values(runs, "N"))
     return (
         f"{sets} data set{'s' * (sets > 1)} in each panel. Running mean of K: over all iterations so far, without the "
-        f"start. First row: ratios of acceptance as the paper prints them, and the step that counts ({said}); second "
+        f"start. First row: ratios of acceptance as the paper prints them, and the step that counts ({listed}); second "
         "row: those of the model as it defines it, with full Gibbs scans. Dashed: E[K] of what the chains of the row "
         f"sample, with location {model['mu']:.3g} and K at most {model['kmax']}, which are ours. With the printed "
         f"location, 0.5, and no largest K the model as defined has E[K] = {paper}; no chain here samples it."
@@ -189,8 +189,8 @@ def _measure(
             c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
         )
         for step, sampler in product(STEPS, samplers_of(here)):
-            if own := pick(here, schedule=step, sampler=sampler):
-                paths[target, step, value, sampler] = _paths(own)
+            if chosen := pick(here, schedule=step, sampler=sampler):
+                paths[target, step, value, sampler] = _paths(chosen)
     return means, paths
 
 
@@ -198,9 +198,9 @@ def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, sy
     """Draw a row of running means for each target, a panel for each value of a key."""
     for row, target in zip(axes, TARGETS, strict=True):
         for ax, value in zip(row, sorted(numbers[key].unique()), strict=True):
-            own = numbers[(numbers["target"] == target) & (numbers[key] == value)]
-            exact = own["exact_mean_K"].iloc[0]
-            _draw_paths(ax, own)
+            rows = numbers[(numbers["target"] == target) & (numbers[key] == value)]
+            exact = rows["exact_mean_K"].iloc[0]
+            _draw_paths(ax, rows)
             ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
             ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
         row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
@@ -285,10 +285,10 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
         for row in settled[settled["K0"] == K0].itertuples(index=False):
             counts = row.schedule == counted_step("sdds-fig4", row.sampler)
             look = look_of(row.sampler) | {"markeredgecolor": colour_of(row.sampler)}
-            at = samplers.index(row.sampler) + (-0.17 if counts else 0.17)
-            ax.vlines(at, row.low, row.high, color=look["color"], linewidth=1.1, clip_on=False)
+            place = samplers.index(row.sampler) + (-0.17 if counts else 0.17)
+            ax.vlines(place, row.low, row.high, color=look["color"], linewidth=1.1, clip_on=False)
             face = look["color"] if counts else "white"
-            ax.plot(at, row.share, markerfacecolor=face, clip_on=False, zorder=3, **look)
+            ax.plot(place, row.share, markerfacecolor=face, clip_on=False, zorder=3, **look)
         ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)

@@ -34,11 +34,11 @@ def traces(runs: Sequence[Run]) -> Drawing:
         drawn = fractions(shown[shown["chain"] == shown["chain"].min()], most_rows=600)
         frames.append(drawn.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
         components = _components(here)
-        found = components == claim.value
-        five[N, sampler] = f"five in {found.sum()} of {len(found)}"
+        has_five = components == claim.value
+        five[N, sampler] = f"five in {has_five.sum()} of {len(has_five)}"
         if sampler == claim.sampler:
             rule = f"five clusters of at least {COMPONENT:.0%} of the items in the second half"
-            verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}", units=data_sets(here)))
+            verdicts.append(by_majority(claim, components, has_five, rule, f"N = {N:,}", units=data_sets(here)))
     plotted = pd.concat(frames, ignore_index=True)
     notes = (
         "Areas: fraction of the items in the largest component, in the two largest, ... in the five largest, of the "
@@ -56,8 +56,8 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     )
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):
-            own = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
-            stack_fractions(ax, own, colour_of(sampler), edge=0.7)
+            rows = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
+            stack_fractions(ax, rows, colour_of(sampler), edge=0.7)
             ax.set_title(f"{title_of(sampler)}, N = {N:,}")
             ax.set_title((five or {}).get((N, sampler), ""), loc="right", fontsize=7, color="#555555")
         row[0].set_ylabel("cumulative fraction")
@@ -70,12 +70,12 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
 
 def _components(runs: Sequence[Run]) -> NDArray[np.float64]:
     """Median number of components in the second half of each chain (five at most are looked at, and the rest)."""
-    found = []
+    components = []
     for run in runs:
         for _, trace in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
             half = trace[trace["iteration"] > trace["iteration"].max() / 2]
             fractions = np.stack(half["largest"].tolist())
             # a sixth component would leave the five largest without it
             rest = 1 - fractions.sum(axis=1)
-            found.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
-    return np.array(found)
+            components.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
+    return np.array(components)

@@ -132,25 +132,25 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     states = States(runs)
     settings = [s for s in SETTINGS if any(setting_of(run) == s for run in runs)]
     frames = []
-    said: dict[tuple[str, str, str], str] = {}
+    label_by_panel: dict[tuple[str, str, str], str] = {}
     for setting, column in product(settings, COLUMNS):
-        of = _panel_states(states, setting, column)
-        said[setting, column, "topics"] = _numbers(of, column)
-        frames.append(_long(setting, column, "topics", of, lambda x: x.confusion))
+        of_panel = _panel_states(states, setting, column)
+        label_by_panel[setting, column, "topics"] = _numbers(of_panel, column)
+        frames.append(_long(setting, column, "topics", of_panel, lambda x: x.confusion))
     for column in COLUMNS:
-        of = _panel_states(states, settings[0], column)
-        overlap = mean_interval([x.overlap for x in of])
-        said[settings[0], column, "mixtures"] = f"topic\noverlap {_with_interval(overlap)}"
-        frames.append(_long(settings[0], column, "mixtures", of, lambda x: x.mixtures))
+        of_panel = _panel_states(states, settings[0], column)
+        overlap = mean_interval([x.overlap for x in of_panel])
+        label_by_panel[settings[0], column, "mixtures"] = f"topic\noverlap {_with_interval(overlap)}"
+        frames.append(_long(settings[0], column, "mixtures", of_panel, lambda x: x.mixtures))
     numbers = pd.concat(frames, ignore_index=True)
-    return Drawing(picture_fig4(numbers, said), numbers, _verdicts(states, settings), _note(runs, settings))
+    return Drawing(picture_fig4(numbers, label_by_panel), numbers, _verdicts(states, settings), _note(runs, settings))
 
 
-def picture_fig4(numbers: pd.DataFrame, said: Mapping[tuple[str, str, str], str] | None = None) -> Figure:
+def picture_fig4(numbers: pd.DataFrame, label_by_panel: Mapping[tuple[str, str, str], str] | None = None) -> Figure:
     """A row of maps for each setting and one of the mixtures; `said`: the words below a map, by setting, column and
     panel."""
     settings = list(dict.fromkeys(numbers["setting"]))
-    said, first = said or {}, settings[0]
+    label_by_panel, first = label_by_panel or {}, settings[0]
     figure, axes = plt.subplots(
         len(settings) + 1,
         len(COLUMNS),
@@ -166,11 +166,13 @@ def picture_fig4(numbers: pd.DataFrame, said: Mapping[tuple[str, str, str], str]
             image = _panel(ax, maps[setting, column, "topics"], setting == first, column)
             drawn = "topic drawn" if column == "best" else "topic found"
             diagonal = np.diag(maps[setting, column, "topics"]).mean()
-            ax.set_xlabel(said.get((setting, column, "topics"), f"{drawn}\ndiagonal {diagonal:.2f}"), fontsize=7)
+            ax.set_xlabel(
+                label_by_panel.get((setting, column, "topics"), f"{drawn}\ndiagonal {diagonal:.2f}"), fontsize=7
+            )
         row[0].set_ylabel(f"{SETTINGS[setting]}:\ntrue topic")
     for ax, column in zip(axes[-1], COLUMNS, strict=True):
         _panel(ax, maps[first, column, "mixtures"], False, column)
-        ax.set_xlabel(said.get((first, column, "mixtures"), "topic"), fontsize=7)
+        ax.set_xlabel(label_by_panel.get((first, column, "mixtures"), "topic"), fontsize=7)
     axes[-1][0].set_ylabel("the four\ngroups")
     figure.colorbar(image, ax=axes, shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
     return figure
@@ -192,36 +194,36 @@ def _panel(ax: Axes, values: NDArray[np.float64], first: bool, column: str) -> A
     return image
 
 
-def _numbers(of: Sequence[Found], column: str) -> str:
-    said = f"topic found\ndiagonal {_with_interval(mean_interval([x.diagonal for x in of]))}"
+def _numbers(states: Sequence[Found], column: str) -> str:
+    text = f"topic found\ndiagonal {_with_interval(mean_interval([x.diagonal for x in states]))}"
     if column == "best":
-        return said.replace("topic found", "topic drawn")
-    matched = [x.matched for x in of]
-    return f"{said}\nfound {np.mean(matched):.1f} of {TRUE_K} ({min(matched)} to {max(matched)})"
+        return text.replace("topic found", "topic drawn")
+    matched = [x.matched for x in states]
+    return f"{text}\nfound {np.mean(matched):.1f} of {TRUE_K} ({min(matched)} to {max(matched)})"
 
 
-def _with_interval(of: tuple[float, float, float]) -> str:
-    centre, low, high = (f"{x:.2f}" for x in of)
-    return centre if not np.isfinite(of[1]) else f"{centre} [{low}, {high}]"
+def _with_interval(summary: tuple[float, float, float]) -> str:
+    centre, low, high = (f"{x:.2f}" for x in summary)
+    return centre if not np.isfinite(summary[1]) else f"{centre} [{low}, {high}]"
 
 
 def _long(
-    setting: str, column: str, panel: str, of: Sequence[Found], table: Callable[[Found], NDArray[np.float64]]
+    setting: str, column: str, panel: str, states: Sequence[Found], table: Callable[[Found], NDArray[np.float64]]
 ) -> pd.DataFrame:
-    values = np.mean([table(x) for x in of], axis=0)
+    values = np.mean([table(x) for x in states], axis=0)
     frame = long_form(panel, values, [*(str(t + 1) for t in range(values.shape[1] - 1)), OTHER])
     frame.insert(0, "method", column)
     frame.insert(0, "setting", setting)
-    return frame.assign(chains=len(of))
+    return frame.assign(chains=len(states))
 
 
 def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
-    of = [
+    parts = [
         f"{SETTINGS[s].capitalize()}: {', '.join(describe_setting(next(r for r in runs if setting_of(r) == s)))}"
         for s in settings
     ]
     return (
-        f"{'; '.join(of)}. "
+        f"{'; '.join(parts)}. "
         f"{describe_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
         "matched one to one with the true ones by their words (Hungarian method, Hellinger distance); column –: tokens "
         f"of topics without partner. A topic counts as found if the similarity is at least {MATCHED:g} and both hold "
@@ -246,13 +248,13 @@ def _verdicts(states: States, settings: Sequence[str]) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, states: States, setting: str, start: str, method: str) -> Verdict:
-    of = states.states_of(setting, start, method)
+    found_by_key = states.states_of(setting, start, method)
     words = reading(setting, start, method)
     if claim.metric == "topics_recovered":
-        matched, sets = np.array([x.matched for x in of.values()]), [seed for seed, _ in of]
+        matched, sets = np.array([x.matched for x in found_by_key.values()]), [seed for seed, _ in found_by_key]
         all_found = matched == TRUE_K
         rule = f"all {TRUE_K} found" if method != "gibbs" else f"fewer than {TRUE_K} found"
         return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words, units=sets)
     gibbs = states.states_of(setting, start, "gibbs")
-    gain = [of[key].diagonal - gibbs[key].diagonal for key in of]
-    return by_sign(claim, {"split-merge − Gibbs": gain}, words, units=[seed for seed, _ in of])
+    gain = [found_by_key[key].diagonal - gibbs[key].diagonal for key in found_by_key]
+    return by_sign(claim, {"split-merge − Gibbs": gain}, words, units=[seed for seed, _ in found_by_key])

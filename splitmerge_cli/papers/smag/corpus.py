@@ -55,9 +55,9 @@ def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -
 
 
 def _wide(table: pd.DataFrame, panel: str) -> pd.DataFrame:
-    own = table[table["panel"] == panel]
-    wide = own.pivot(index="row", columns="column", values="value")
-    return wide[list(dict.fromkeys(own["column"]))]
+    rows = table[table["panel"] == panel]
+    wide = rows.pivot(index="row", columns="column", values="value")
+    return wide[list(dict.fromkeys(rows["column"]))]
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -103,7 +103,7 @@ def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], colum
 
 def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
     phi = topics.to_numpy()
-    found = {
+    judged = {
         "topics": (len(phi) == TRUE_K, float(len(phi)), f"{len(phi)} topics over {phi.shape[1]} words"),
         "first_topic_uniform": (
             bool(np.ptp(phi[0]) < 1e-12),
@@ -118,6 +118,6 @@ def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
         "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
     }
     return [
-        holds(claim, found[claim.metric][1], found[claim.metric][0], found[claim.metric][2])
+        holds(claim, judged[claim.metric][1], judged[claim.metric][0], judged[claim.metric][2])
         for claim in published_claims("smag-fig2")
     ]

@@ -58,8 +58,8 @@ def acceptance(runs: Sequence[Run]) -> pd.DataFrame:
     frames = []
     for run in runs:
         moves = run.moves()
-        own = moves[moves["move"].isin(["split", "merge"])]
-        sums = own.groupby("chain", as_index=False)[["proposed", "accepted"]].sum()
+        proposals = moves[moves["move"].isin(["split", "merge"])]
+        sums = proposals.groupby("chain", as_index=False)[["proposed", "accepted"]].sum()
         frames.append(sums.assign(iteration=run.config["iterations"], seed=run.config["seed"]))
     frame = pd.concat(frames, ignore_index=True)
     return frame.assign(share=frame["accepted"] / frame["proposed"])
@@ -91,12 +91,12 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
     settings = list(dict.fromkeys(numbers["setting"]))
     figure, axes = plt.subplots(4, len(settings), figsize=(FULL, 6.6), sharex=True, sharey="row", squeeze=False)
     for column, setting in zip(axes.T, settings, strict=True):
-        of = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
-        _draw_topics(column[0], of["topics"][of["topics"]["start"] == COUNTED_START])
+        panels = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
+        _draw_topics(column[0], panels["topics"][panels["topics"]["start"] == COUNTED_START])
         for ax, start in zip(column[1:], STARTS, strict=False):
-            reached = of["chains with ten topics"]
+            reached = panels["chains with ten topics"]
             _draw_reached(ax, reached[reached["start"] == start])
-        _draw_accepted(column[3], of["accepted so far"])
+        _draw_accepted(column[3], panels["accepted so far"])
         column[0].set_title((titles or {}).get(setting, SETTINGS[setting].capitalize()), fontsize=7)
         column[3].set_xlabel("iteration")
         powers(column[3].xaxis)
@@ -138,9 +138,9 @@ def _topics(
     setting: str, method: str, start: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
 ) -> pd.DataFrame:
     """Median and range over chains of the number of topics."""
-    at = np.unique(np.geomspace(1, len(iteration), 200).astype(int)) - 1
-    ends = {"low": K.min(axis=0)[at], "high": K.max(axis=0)[at]}
-    return _rows("topics", setting, start, method, iteration[at], np.median(K, axis=0)[at], len(K), **ends)
+    kept = np.unique(np.geomspace(1, len(iteration), 200).astype(int)) - 1
+    ends = {"low": K.min(axis=0)[kept], "high": K.max(axis=0)[kept]}
+    return _rows("topics", setting, start, method, iteration[kept], np.median(K, axis=0)[kept], len(K), **ends)
 
 
 def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
@@ -222,7 +222,7 @@ def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list
         first, second = select(runs, setting, start, method), select(runs, setting, start, FASTER[claim.metric])
         if not first or not second:
             continue
-        a, b = (hitting_times(series(of, "n_clusters")[1]) for of in (first, second))
+        a, b = (hitting_times(series(chains, "n_clusters")[1]) for chains in (first, second))
         length = first[0].config["iterations"]
         ratio = np.log(np.fmin(b, length) + 1) - np.log(np.fmin(a, length) + 1)
         never = [f"{METHODS[m]} never in {int(np.isinf(x).sum())}" for m, x in [(method, a), (FASTER[claim.metric], b)]]
@@ -249,11 +249,11 @@ def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method: str) -> Verdict:
-    own, words = select(runs, setting, start, method), reading(setting, start, method)
-    length = own[0].config["iterations"]
+    chosen, words = select(runs, setting, start, method), reading(setting, start, method)
+    length = chosen[0].config["iterations"]
     if claim.metric == "acceptance_falls":
         return _falls(claim, beginnings(runs, setting, start, method), words)
-    K, sets = series(own, "n_clusters")[1], data_sets(own)
+    K, sets = series(chosen, "n_clusters")[1], data_sets(chosen)
     if claim.metric == "K":
         second = K[:, K.shape[1] // 2 :]
         rule = f"the commonest number of topics of iterations {length // 2} to {length} is {TRUE_K}"
@@ -280,8 +280,8 @@ def middle(samples: ArrayLike) -> tuple[float, float, float]:
 def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
     each = acceptance(runs)
     first, last = each["iteration"].min(), each["iteration"].max()
-    of = each.set_index(["iteration", "seed", "chain"])["share"]
-    change = of[last] - of[first]
+    shares = each.set_index(["iteration", "seed", "chain"])["share"]
+    change = shares[last] - shares[first]
     sets = change.index.get_level_values("seed").to_numpy()
     rule = f"share accepted of all {last} iterations below that of the first {first}"
     return by_majority(claim, change, change < 0, rule, reading, units=sets)

@@ -107,16 +107,16 @@ class Curves:
     def differences(self, where: Where, method: str, by_iteration: bool = False) -> NDArray[np.float64]:
         """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed; `by_iteration`: that at
         equal iterations, where the one that made fewer of them ends."""
-        gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
-        pairs = [(own[seed], gibbs[seed]) for seed in own if seed in gibbs]
+        gibbs, chains = self.chains_of(where, "gibbs"), self.chains_of(where, method)
+        pairs = [(chains[seed], gibbs[seed]) for seed in chains if seed in gibbs]
         if not by_iteration:
             return np.array([first.final - second.final for first, second in pairs])
-        found = []
+        differences = []
         for pair in pairs:
             last = np.array([min(chain.frame["iteration"].iloc[-1] for chain in pair)], dtype=float)
             first, second = (chain.values_at("iteration", last)[0] for chain in pair)
-            found.append(float(first - second))
-        return np.array(found)
+            differences.append(float(first - second))
+        return np.array(differences)
 
 
 def _curve(run: Run, where: Where) -> Curve:
@@ -154,8 +154,8 @@ def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
         axes[row, first + 1].sharey(axes[row, first])
         axes[row, first + 1].tick_params(labelleft=False)
         axes[row, first].set_title(_start(curves.runs, start) if curves else STARTS[start].replace("{K0} ", ""))
-    for row, said in zip(axes, EVALUATIONS.values(), strict=False):
-        row[0].set_ylabel(f"perplexity,\n{said}")
+    for row, method in zip(axes, EVALUATIONS.values(), strict=False):
+        row[0].set_ylabel(f"perplexity,\n{method}")
     for ax, start in zip(_join_panels(figure, axes[-1]), STARTS, strict=True):
         _draw_differences(ax, numbers[numbers["axis"].isna() & (numbers["start"] == start)], start, curves)
     figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
@@ -181,12 +181,12 @@ def _lines(curves: Curves, where: Where, axis: str) -> pd.DataFrame:
         first = max(chain.frame[axis].iloc[0] for chain in chains)
         last = min(chain.frame[axis].iloc[-1] for chain in chains)
         # rounding must not leave the ends outside
-        at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
-        values = np.stack([chain.values_at(axis, at) for chain in chains])
+        grid = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
+        values = np.stack([chain.values_at(axis, grid) for chain in chains])
         # by seconds, no mean where one chain ended before another began
         stats = {"value": values.mean(axis=0), "low": values.min(axis=0), "high": values.max(axis=0)}
         where_drawn = {"panel": where.evaluation, "start": where.start, "method": method, "axis": axis}
-        frames.append(pd.DataFrame({**where_drawn, "x": at, **stats, "chains": len(chains)}))
+        frames.append(pd.DataFrame({**where_drawn, "x": grid, **stats, "chains": len(chains)}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -244,8 +244,8 @@ def _describe_data(runs: Sequence[Run]) -> str:
     run, sizes = runs[0], runs[0].summary["documents"]
     name = NAMES.get(option(run, "data"), "generated documents in place of the published ones")
     learnt = f"{sizes['documents']:,} documents to learn from, {sizes['heldout_documents']:,} held out"
-    said = f"{name[0].upper()}{name[1:]}: {learnt}"
-    return f"{said}; η = {run.config['model']['eta']:g}."
+    sentence = f"{name[0].upper()}{name[1:]}: {learnt}"
+    return f"{sentence}; η = {run.config['model']['eta']:g}."
 
 
 def _note(runs: Sequence[Run]) -> str:
@@ -278,7 +278,7 @@ def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
     lower = -curves.differences(where, form, claim.metric.endswith("_by_iteration"))
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
     on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"
-    said = f"Gibbs ({curves.level(where):.1f}) − split-merge"
-    verdict = by_sign(claim, {said: lower}, ", ".join(words), overlapping_interval(HELD_OUT), "splits")
+    label = f"Gibbs ({curves.level(where):.1f}) − split-merge"
+    verdict = by_sign(claim, {label: lower}, ", ".join(words), overlapping_interval(HELD_OUT), "splits")
     # the claim is of split-merge less Gibbs
     return replace(verdict, ours=-verdict.ours, low=-verdict.high, high=-verdict.low, on=on)

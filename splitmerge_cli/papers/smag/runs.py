@@ -61,9 +61,9 @@ def _value(prior: object) -> str:
 
 def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
     """The runs of a method on a setting from a start, by seed, of the largest number of iterations."""
-    found = beginnings(runs, setting, start, method)
-    longest = max((run.config["iterations"] for run in found), default=0)
-    return [run for run in found if run.config["iterations"] == longest]
+    candidates = beginnings(runs, setting, start, method)
+    longest = max((run.config["iterations"] for run in candidates), default=0)
+    return [run for run in candidates if run.config["iterations"] == longest]
 
 
 def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:

@@ -85,14 +85,14 @@ class _Example:
 
 def _examples(runs: Sequence[Run]) -> list[_Example]:
     """The last state of every chain, with its errors."""
-    found = []
+    examples = []
     for run in runs:
         dataset = dataset_of(run)
         assert dataset.truth is not None
         partitions = run.partitions(["chain", "iteration", "labels"]).sort_values("iteration")
         for labels in partitions.groupby("chain").last()["labels"]:
-            found.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
-    return found
+            examples.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
+    return examples
 
 
 def fig2(runs: Sequence[Run]) -> Drawing:
@@ -150,10 +150,10 @@ def _draw_example(
     model: Mapping[str, float],
 ) -> None:
     for k in range(truth.max() + 1):
-        own = x[truth == k]
-        if len(own) > 1:
-            along = (own - own.mean(axis=0)) @ direction(own)
-            ends = own.mean(axis=0) + np.outer([along.min(), along.max()], direction(own))
+        points_here = x[truth == k]
+        if len(points_here) > 1:
+            along = (points_here - points_here.mean(axis=0)) @ direction(points_here)
+            ends = points_here.mean(axis=0) + np.outer([along.min(), along.max()], direction(points_here))
             ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
             if k in concerned:
                 ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
@@ -186,5 +186,5 @@ def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdi
     k, n = sum(shows), len(shows)
     low, high = share_interval(k, n)
     kept = Samples.build(what, "share", range(1, n + 1), shows)
-    of = Estimate((k / n, low, high), n, unit, None, (kept,))
-    return by_edge(claim, of, f"{what}: in {k} of {n} last states")
+    estimated = Estimate((k / n, low, high), n, unit, None, (kept,))
+    return by_edge(claim, estimated, f"{what}: in {k} of {n} last states")

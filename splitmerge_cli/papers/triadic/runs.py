@@ -68,8 +68,8 @@ def setting_of(run: Run) -> str:
     """The name in `SETTINGS`."""
     model, c = run.config["model"], run.config
     timed = c["iterations"] is None
-    found = Setting(model["sigma1"], model["noise"], model["conjugate"], option(run, "schedule"), timed)
-    return next(name for name, setting in SETTINGS.items() if setting == found)
+    used = Setting(model["sigma1"], model["noise"], model["conjugate"], option(run, "schedule"), timed)
+    return next(name for name, setting in SETTINGS.items() if setting == used)
 
 
 def method_of(run: Run) -> str:
@@ -130,8 +130,8 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
         frame["seconds"], frame["iterations"] = run.summary["seconds"], run.summary["iterations"]
         where = {"setting": setting_of(run), "method": method_of(run), "set": number_of(run)}
         frames.append(frame.reset_index().assign(**where))
-    found = pd.concat(frames, ignore_index=True)
-    return found[["setting", "method", "set", "chain", *names.values(), "seconds", "iterations"]]
+    table = pd.concat(frames, ignore_index=True)
+    return table[["setting", "method", "set", "chain", *names.values(), "seconds", "iterations"]]
 
 
 class Scores:
@@ -154,8 +154,8 @@ class Scores:
     def by_chain(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
         """Mean over data sets for every number of a chain, ``[chains]``: the sets are all that there are."""
         c = self.chains
-        own = c[(c["setting"] == setting) & (c["method"] == method)]
-        return own.groupby("chain")[column].mean().to_numpy(float)
+        rows = c[(c["setting"] == setting) & (c["method"] == method)]
+        return rows.groupby("chain")[column].mean().to_numpy(float)
 
     def units(self, setting: str, method: str, column: str) -> tuple[NDArray[np.float64], str]:
         """The independent values of a score, and what they are: chains on the published sets, else data sets."""

@@ -53,17 +53,17 @@ def table1(runs: Sequence[Run]) -> Drawing:
     """Mean scores of all settings, differences from the triadic sampler, and the way there."""
     scores = Scores(runs)
     rows = _rows(scores)
-    curves = pd.concat([_curve(runs, *of) for of in CURVES], ignore_index=True)
+    curves = pd.concat([_curve(runs, *curve) for curve in CURVES], ignore_index=True)
     numbers = pd.concat([_table(rows, scores), curves], ignore_index=True)
     budget = max(r.config["budget"] or 0 for r in runs)
-    said = (
+    notes = (
         f"{describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
         "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
         "as_printed: ratios as printed, biased. Differences are paired by data set. "
         f"Bold: the highest ARI of the samplers that are exact. {RELEASED_SAID} "
     )
     figure = picture_table1(numbers, budget)
-    return Drawing(figure, numbers, _verdicts(scores, runs), said + _plainly(scores))
+    return Drawing(figure, numbers, _verdicts(scores, runs), notes + _plainly(scores))
 
 
 RELEASED_SAID = (
@@ -130,7 +130,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
         printed.append((f"released, {where}: {name}", {column: row[column] for column in COLUMNS}))
     for y, (name, scores) in enumerate(printed, start=-len(printed)):
         shade: dict[str, Any] = {"va": "center", "fontsize": 7, "color": "#555555"}
-        ax.text(0.0, y, name, ha="left", **shade)
+        ax.text(0.0, y, name, ha="left", **(shade | {"fontsize": 6.3}))
         for column, score in scores.items():
             ax.text(places[column], y, _score(score), ha="right", **shade)
     for y, (setting, method) in enumerate(rows):
@@ -161,7 +161,7 @@ def _best(rows: Sequence[tuple[str, str]], setting: str, values: Values) -> str:
 
 def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.DataFrame) -> None:
     ari = numbers[numbers["score"] == "ari_last"]
-    found = {(r.setting, r.method): (r.value, r.low, r.high) for r in ari.itertuples(index=False)}
+    difference_by_row = {(r.setting, r.method): (r.value, r.low, r.high) for r in ari.itertuples(index=False)}
     ax.set_ylim(len(rows) - 0.5, -0.5 - HEAD)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -174,7 +174,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
         if not method:
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
-            mean, low, high = found[setting, method]
+            mean, low, high = difference_by_row[setting, method]
             look = look_of(colour_key(method))
             ax.hlines(y, low, high, color=look["color"], linewidth=1.3)
             ax.plot(mean, y, **look)
@@ -196,21 +196,25 @@ def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArra
         trace = run.trace(["chain", column, "ari"])
         each = []
         for _, chain in trace.groupby("chain", sort=True):
-            at = np.searchsorted(chain[column].to_numpy(float), grid, side="right") - 1
-            each.append(chain["ari"].to_numpy(float)[at])
+            places = np.searchsorted(chain[column].to_numpy(float), grid, side="right") - 1
+            each.append(chain["ari"].to_numpy(float)[places])
         rows.append(np.mean(each, axis=0))
     return np.stack(rows)
 
 
 def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
     """Adjusted Rand index against iteration or time: means with bands."""
-    of = {m: select_runs(runs, setting, m) for m in PRINTED}
-    ends = [r.trace(["chain", column]).groupby("chain")[column].max().min() for each in of.values() for r in each]
-    at = np.geomspace(10.0 if column == "iteration" else 1e-3, min(ends), 60)
+    runs_by_method = {m: select_runs(runs, setting, m) for m in PRINTED}
+    ends = [
+        r.trace(["chain", column]).groupby("chain")[column].max().min()
+        for each in runs_by_method.values()
+        for r in each
+    ]
+    grid = np.geomspace(10.0 if column == "iteration" else 1e-3, min(ends), 60)
     frames = []
-    for method, each in of.items():
-        mean, low, high = np.array([mean_interval(v) for v in paths(each, column, at).T]).T
-        frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
+    for method, each in runs_by_method.items():
+        mean, low, high = np.array([mean_interval(v) for v in paths(each, column, grid).T]).T
+        frame = pd.DataFrame({column: grid, "ari_last": mean, "low": low, "high": high})
         frames.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
     return pd.concat(frames, ignore_index=True)
 
@@ -218,15 +222,15 @@ def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
 def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
     axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
     for ax, (setting, column) in zip(axes, CURVES, strict=True):
-        own = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
-        lines = dict(list(own.groupby("method", sort=False)))
+        points = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
+        lines = dict(list(points.groupby("method", sort=False)))
         for place, (method, rows) in enumerate(lines.items()):
             look, mean = look_of(colour_key(str(method))), rows["ari_last"].to_numpy()
             ax.fill_between(rows[column], rows["low"], rows["high"], color=look["color"], alpha=0.15, linewidth=0)
             ax.plot(rows[column], mean, linewidth=1.2, **look, **marks_along(mean, place, len(lines)))
         ax.set_xscale("log")
         powers(ax.xaxis)
-        ax.set_xlim(own[column].min(), own[column].max())
+        ax.set_xlim(points[column].min(), points[column].max())
         ax.set_ylim(0, None)
         ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
         ax.tick_params(labelsize=6.5)
@@ -237,16 +241,16 @@ def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
 def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:
     """Return the table in long form: means with intervals, differences with intervals."""
     columns = [f"{score}_{state}" for score in METRICS for state in STATES]
-    found = []
+    records = []
     for setting, method in rows:
         for column in columns if method else []:
             where = {"setting": setting, "method": method, "score": column}
             mean, low, high = mean_interval(scores.by_set(setting, method, column))
-            found.append({"panel": "mean", **where, "value": mean, "low": low, "high": high})
+            records.append({"panel": "mean", **where, "value": mean, "low": low, "high": high})
             if method != "triadic":
                 mean, low, high = mean_interval(scores.difference(setting, "triadic", method, column))
-                found.append({"panel": "triadic minus row", **where, "value": mean, "low": low, "high": high})
-    return pd.DataFrame(found)
+                records.append({"panel": "triadic minus row", **where, "value": mean, "low": low, "high": high})
+    return pd.DataFrame(records)
 
 
 def _plainly(scores: Scores) -> str:
@@ -269,12 +273,15 @@ def _mixing(claim: Claim, runs: Sequence[Run]) -> list[Verdict]:
     """Judge "mixes faster": adjusted Rand index early in the chains of two samplers, paired by data set."""
     verdicts = []
     for setting in ("main", "kept"):
-        of = {method: select_runs(runs, setting, method) for method in ("triadic", "dyadic")}
-        if not all(of.values()):
+        runs_by_method = {method: select_runs(runs, setting, method) for method in ("triadic", "dyadic")}
+        if not all(runs_by_method.values()):
             continue
-        at = np.array([SOON * of["triadic"][0].config["iterations"]])
-        gain = paths(of["triadic"], "iteration", at)[:, 0] - paths(of["dyadic"], "iteration", at)[:, 0]
-        what = f"adjusted Rand index at iteration {at[0]:,.0f}, triadic - dyadic"
+        times = np.array([SOON * runs_by_method["triadic"][0].config["iterations"]])
+        gain = (
+            paths(runs_by_method["triadic"], "iteration", times)[:, 0]
+            - paths(runs_by_method["dyadic"], "iteration", times)[:, 0]
+        )
+        what = f"adjusted Rand index at iteration {times[0]:,.0f}, triadic - dyadic"
         verdicts.append(by_sign(claim, {what: gain}, WORDS[setting], unit=name_sets(runs)))
     return verdicts
 

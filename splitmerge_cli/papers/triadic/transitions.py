@@ -81,17 +81,17 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
     ax.add_patch(Circle((x, y), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
     ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
     group = [min(k, clusters - 1) for k in range(items)]
-    for k, of in enumerate(group):
-        colour, marker = points.style_of(of)
+    for k, cluster in enumerate(group):
+        colour, marker = points.style_of(cluster)
         ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
 
 
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
     """One arrow with its numbers: splits above, merges below."""
     split = end > start
-    colour, at = (boxes.SPLIT, y + 1.0) if split else (boxes.MERGE, y - 1.0)
+    colour, height = (boxes.SPLIT, y + 1.0) if split else (boxes.MERGE, y - 1.0)
     gap = 2.75 if split else -2.75
-    boxes.arrow(ax, (start + gap, at), (end - gap, at), share, colour)
+    boxes.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
     text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
     place = y + 2.3 if split else y - 2.3
     va = "bottom" if split else "top"

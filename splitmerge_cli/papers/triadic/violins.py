@@ -44,12 +44,12 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
         means: list[str] = []
         for k, method in enumerate(ORDER):
-            own = numbers[numbers["method"] == method]
-            chains = own[f"{score}_last"].to_numpy(float)
+            rows = numbers[numbers["method"] == method]
+            chains = rows[f"{score}_last"].to_numpy(float)
             colour = colour_of(colour_key(method))
             (body,) = ax.violinplot(chains, positions=[k], widths=0.85, showextrema=False)["bodies"]
             body.set(facecolor=colour, alpha=0.55, edgecolor=colour)
-            mean, low, high = mean_interval(own.groupby("set")[f"{score}_last"].mean())
+            mean, low, high = mean_interval(rows.groupby("set")[f"{score}_last"].mean())
             ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
             ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
             ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
