@@ -18,7 +18,7 @@ UNITS = 12
 
 @pytest.fixture(scope="module")
 def visits() -> pd.DataFrame:
-    """Several visits of each subject of two groups; `w` says how often a row counts."""
+    """Several visits of subjects from two groups; `w` says how often a row counts."""
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(UNITS), rng.integers(2, 6, UNITS))
     x = 8.0 * (subject % 2) + rng.normal(size=len(subject))
