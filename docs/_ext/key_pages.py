@@ -28,6 +28,8 @@ PAGES = {"model": "models", "sampler": "samplers"}
 """Folders of the pages of choices, by group."""
 OF_PRIORS = {option.name for option in priors.OPTIONS}
 """Keys of every mixture, which docs/models/prior.md explains."""
+FILES = ("csv", "edges", "corpus")
+"""Choices of `data` that read a file of the user's own."""
 LAUNCHER = "hydra/launcher"
 MISSING = "???"
 """Default of a key that needs a value."""
@@ -96,10 +98,10 @@ def _read_docstring(name: str) -> dict[str, str]:
     return {key: " ".join(said.split()) for keys, said in described for key in keys.split(", ")}
 
 
-def merged_keys(group: str) -> list[tuple[Row, list[str]]]:
-    """The keys of a group in the order of the alphabet, each with the choices that have it so."""
+def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Row, list[str]]]:
+    """The keys of a group's choices, or of these, by the alphabet, each with the choices that have it so."""
     found: dict[Row, list[str]] = {}
-    for name in choices(group):
+    for name in choices(group) if names is None else names:
         for row in keys_of(group, name):
             found.setdefault(row, []).append(name)
     return sorted(found.items(), key=lambda item: (item[0].key.lower(), item[1]))
@@ -124,10 +126,11 @@ def part() -> str:
         "`smcmc model info NAME` or\n`smcmc sampler info NAME`. The keys `model.prior`, `model.concentration` and "
         "others of [priors](models/prior.md) belong\nto every mixture.\n"
     )
-    for group in ("schedule", "data"):
-        rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
+    for group, names in (("schedule", choices("schedule")), ("data", FILES)):
+        rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group) if name in names]
         text += f"\n## Keys of `{group}`\n{parts.table(['choice', 'what it is'], rows, range(2))}"
-        text += table(merged_keys(group))
+        text += table(merged_keys(group, names))
+    text += "\n`smcmc data list` lists the generated and published sets, `smcmc data info NAME` the keys of each.\n"
     comments = file_comments(LAUNCHER, "dask")
     rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
     text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
