@@ -235,6 +235,28 @@ class OfGaussian(Baseline):
         }
 
 
+class OfBundles(Baseline):
+    """Plain C for `Bundles` of ``Gaussian`` with covariance diag, whose prior counts rows."""
+
+    source = "bundles"
+
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
+        assert data.bundles is not None
+        bundles, x = data.bundles, np.asarray(data.with_repeats.values, dtype=float)
+        (M, D), n = x.shape, np.arange(len(x) + 2)
+        off, b0 = x - x.mean(axis=0), 0.1 * x.var(axis=0)
+        sums = np.zeros((bundles.n_items, 2 * D))
+        np.add.at(sums, np.repeat(bundles.items, bundles.counts), np.hstack([off, off**2]))
+        kappa0, a0 = float(model.rows.kappa0), float(model.rows.a0)
+        log_n = gammaln(a0 + 0.5 * n) - gammaln(a0) - 0.5 * np.log1p(n / kappa0) - 0.5 * n * np.log(2.0 * np.pi)
+        log_n = D * log_n + a0 * np.log(b0).sum() + gammaln(np.maximum(n, 1))
+        return {
+            **{"N": bundles.n_items, "D": D, "K": model.K, "cap": 256},
+            **{"concentration": float(model.prior.concentration), "kappa0": kappa0, "a0": a0},
+            **{"item": sums, "b0": b0, "log_n": log_n, "mass": bundles.mass, "z": model.labels},
+        }
+
+
 class OfMixed(Baseline):
     """Plain C for ``Mixed`` with the default rates, m0 and b0; weights of rows with independent real columns."""
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.generated import gaussian
 
@@ -33,3 +34,15 @@ def points(separation: float, informative: int = 25) -> Dataset:
     values = np.array(whole.values)
     values[:, informative:] = rng.permuted(values[:, informative:], axis=0)
     return replace(whole, values=values)
+
+
+def bundles(rows: int, weight: int) -> Dataset:
+    """2,000 items of so many rows, each of which counts `weight` times: ten columns, ten true clusters, far apart."""
+    whole = gaussian.generate(2_000 * rows, components=10, D=10, separation=5.0)
+    assert whole.truth is not None
+    order = np.argsort(whole.truth, kind="stable")
+    items = np.repeat(np.arange(2_000, dtype=np.int32), rows)
+    in_bundles = Bundles(items, None if weight == 1 else np.full(len(items), weight))
+    # an item has the true cluster of its first row
+    truth = whole.truth[order][items * rows]
+    return replace(whole, values=whole.values[order], truth=truth, bundles=in_bundles)

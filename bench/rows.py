@@ -14,7 +14,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import generated, graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
+from bench.baseline import COLUMNS, Baseline, Counts, OfBundles, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -22,6 +22,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.bundles import build
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
@@ -67,7 +68,7 @@ class Row:
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
             'mixed full', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
-            'gaussian diag select'}
+            'gaussian diag select', 'bundles'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -156,7 +157,7 @@ def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
     return [
         *(*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()),
-        *(*jointly_normal_rows(), *refreshed_rows()),
+        *(*jointly_normal_rows(), *refreshed_rows(), *bundle_rows()),
     ]
 
 
@@ -360,6 +361,18 @@ def refreshed_rows() -> list[Row]:
     ]
 
 
+def bundle_rows() -> list[Row]:
+    """The rows j: 2,000 items of ten columns, 10 true clusters, of five rows each, or of one that counts three times."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    return [
+        Row("j", f"Gaussian diag, Gibbs, {title}", "sweep", "bundles", gibbs, "gibbs", (), 4, data=data)
+        for title, data in (
+            ("units of 5 rows", partial(generated.bundles, 5, 1)),
+            ("rows that count 3 times", partial(generated.bundles, 1, 3)),
+        )
+    ]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
@@ -381,6 +394,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         further = {"select": True} if tails == ["select"] else {"tails": "t"} if tails else {}
         model = Gaussian.from_data(data, covariance=covariance, **further)
         kind = OfGaussian
+    elif row.model == "bundles" and row.data is not None:
+        data = row.data()
+        model = build(Gaussian, data, {"resolution": "none"})
+        kind = OfBundles
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
         tails = {"tails": "t"} if row.model.endswith(" t") else {}

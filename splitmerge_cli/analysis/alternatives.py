@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.repeats import folds
+from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import find_item_core
@@ -21,6 +21,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
@@ -67,7 +68,7 @@ def predictive_densities(
     if not dataset.kind.has_rows or dataset.kind.has_topics:
         return None
     values, parameters = _hyperparameters(run)
-    order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]
+    order = draw_rows(dataset, 0, MOST_ROWS)
     density = np.zeros(len(cuts))
     for held in folds(dataset, np.sort(order), FOLDS):
         rest = np.setdiff1d(np.arange(dataset.N), held)
@@ -204,9 +205,10 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    memberships = membership(sampled_partitions(run), labels)
-    frame, _ = describe_clusters(dataset_of(run), labels, memberships.certainty, run.first_cluster)
-    rows, outliers = set_apart(as_text(frame), len(labels))
+    dataset = dataset_of(run)
+    memberships = membership(sampled_partitions(run), labels, dataset.items)
+    frame, _ = describe_clusters(dataset, labels, memberships.certainty, run.first_cluster)
+    rows, outliers = set_apart(as_text(frame), total_size(run.summary))
     yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
     yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))
 

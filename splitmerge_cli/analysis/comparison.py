@@ -137,7 +137,7 @@ class Items:
         data = run.config["data"]
         digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
         # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
-        is_whole = data.get("repeated", KEEP) == KEEP
+        is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
         rows = digests[0] is not None and is_whole and specification_of(run).model.kind.has_columns
         options = {} if rows else {key: value for key, value in data.items() if key not in OF_ITEMS}
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)

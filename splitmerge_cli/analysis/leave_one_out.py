@@ -30,7 +30,8 @@ class LeaveOneOut:
     Attributes
     ----------
     log_density : numpy.ndarray
-        float64 ``[N]``: log p(x_i | all other items), natural logarithm, in the units of the data.
+        float64 ``[N]``, or ``[items]`` where items are bundles of rows: log p(x_i | all other items), natural
+        logarithm, in the units of the data.
     shape : numpy.ndarray
         float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
         Above `UNRELIABLE` the density rests on a few draws.
@@ -59,14 +60,17 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         A model without densities of single items; a power of the likelihood.
     """
     built = build_predictive(model, dataset, dataset)
-    log_predictive = np.empty((len(states), dataset.N))
+    log_jacobian = dataset.log_jacobian
+    if dataset.bundles is not None:
+        log_jacobian = np.bincount(dataset.bundles.items, dataset.bundles.counts * log_jacobian).astype(np.float64)
+    log_predictive = np.empty((len(states), len(log_jacobian)))
     for row, state in enumerate(states):
         take_state(built, state, state.labels, state.K)
         log_density, log_weight = built.left_out_predictive()
         log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
     log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
-    return LeaveOneOut(log_density + dataset.log_jacobian, shape)
+    return LeaveOneOut(log_density + log_jacobian, shape)
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.identity import file_digests, of_data
 
@@ -25,6 +25,11 @@ _MOST_SUMS = 2**26
 BLOCK = 8_192
 """New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
 the model of the data."""
+ALONE: dict[str, Any] = dict.fromkeys(
+    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts")
+)
+ALONE |= {"apart": True}
+"""Options of data with which new rows are read alone, but for the rows of one unit."""
 BLOCK_COUPLED = 16
 """New items that are predicted at once where each has a model of its own."""
 
@@ -125,6 +130,7 @@ def predict(
         build_predictive(model, dataset, new)
     draws = Draws.from_states(states)
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
+    size = size if new.items is None else new.N  # rows of one item stay together
     blocks = (new if size >= new.N else new.take(slice(begin, begin + size)) for begin in range(0, new.N, size))
     parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in blocks]
     arrays = ("log_density", "probability", "log_density_error", "probability_error")
@@ -216,18 +222,24 @@ def by_state(
     """Yield each state with its predictions for new items; parameters and errors as for `predict`.
 
     They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
-    column being a new one, and log weights ``[K + 1]``, the prior's probability of these.
+    column being a new one, and log weights ``[K + 1]``, the prior's probability of these. A row of an item of several
+    rows has the density of the item.
     """
     predictions = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
-    if new.scales is None and new.reduction is None:
+    items = new.items
+    if new.scales is None and new.reduction is None and items is None:
         return predictions
-    jacobian = new.log_jacobian[:, None]
-    return ((state, log_density + jacobian, log_weight) for state, log_density, log_weight in predictions)
+    jacobian = new.log_jacobian if items is None else np.bincount(items, new.log_jacobian)
+    # the rows of an item share what is predicted of it
+    rows = slice(None) if items is None else items
+    return (
+        (state, (log_density + jacobian[:, None])[rows], log_weight) for state, log_density, log_weight in predictions
+    )
 
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, with the defaults for the data."""
-    model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
+    model = build_model(component, dataset, whole)
     if not model.conjugate:
         raise ConfigError(
             "model.conjugate=false: the parameters of clusters are not recorded, so new items cannot be predicted; "
@@ -263,11 +275,13 @@ def _exchangeable(
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     if new.missing:
         build_predictive(component, dataset, new)
-    model = build_predictive(component, dataset, dataset.kind.stack(dataset, new))
+    whole = dataset.kind.stack(dataset, new)
+    model = build_predictive(component, dataset, whole)
+    first = dataset.N if whole.items is None else int(whole.items[dataset.N])
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         take_state(model, state, labels, state.K + 1)
-        yield state, *model.log_predictive(dataset.N)
+        yield state, *model.log_predictive(first)
 
 
 def _predict_coupled(
@@ -311,10 +325,18 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     table = dataset.original
     every_row |= {} if table.scales is None else {"scale": None}
     every_row |= {} if dataset.reduction is None else {"reduce": None}
-    new_items = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
+    every_row |= {} if dataset.bundles is None else ALONE
+    every_row |= kind.reader_options(table)
+    try:
+        new_items = load_dataset(source.with_options(**every_row), kind, digests)
+    except DataError as error:
+        if dataset.bundles is None or not str(error).startswith("data.group="):
+            raise
+        # without the column of units each row is alone
+        new_items = load_dataset(source.with_options(**every_row, group=None), kind, digests)
     try:
         # exposures are no column of the data
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
-        return replace(new, exposure=new_items.exposure)
+        return replace(new, exposure=new_items.exposure, bundles=new_items.bundles)
     except DataError as error:
         raise DataError(f"new={file}: {error}") from None

@@ -21,7 +21,7 @@ from splitmerge_cli.api.readings import READINGS, REALS, log_totals
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
-from splitmerge_cli.data.tables.repeats import folds, keep_together
+from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -94,19 +94,19 @@ class Fits:
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
-        """Draw the rows to compare. Rows that are copies in one of the `readings` count once."""
-        together = [keep_together(dataset, self._draw(dataset)) for dataset in readings]
+        """Draw the rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
+        drawn = [(dataset, draw_rows(dataset, self.seed, MOST_ROWS)) for dataset in readings]
+        if drawn and drawn[0][0].items is not None:
+            return np.sort(drawn[0][1])
+        together = [keep_together(dataset, rows) for dataset, rows in drawn]
         return np.sort([copies[0] for copies in min(together, key=len, default=())])
-
-    def _draw(self, dataset: Dataset) -> NDArray[np.int64]:
-        return np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
 
     def leave_out(
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
     ) -> LeaveOneOut:
         """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
-        if _has_power(options):
-            return _hold_out(options, dataset, self.sample, self._draw(dataset))
+        if _has_power(options, dataset):
+            return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
@@ -201,7 +201,7 @@ def compare(
             else:
                 continue
             remaining.remove(name)
-        if len(remaining) < 2 or _has_power(candidates[ahead][0]):
+        if len(remaining) < 2 or _has_power(*candidates[ahead]):
             break
     return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
 
@@ -271,8 +271,10 @@ def rank(
     return table
 
 
-def _has_power(options: Mapping[str, Any]) -> bool:
-    return float(options.get("power", 1.0)) != 1.0
+def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
+    """Whether the likelihood of a row has a power: the model's, or a fractional weight."""
+    of_weights = dataset.bundles is not None and dataset.bundles.unit != 1.0
+    return of_weights or float(options.get("power", 1.0)) != 1.0
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
@@ -281,7 +283,12 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
-    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
+    chosen = np.sort(rows)
+    if dataset.items is not None:  # one row of each item, which has the density of the item
+        chosen = chosen[np.unique(dataset.items[chosen], return_index=True)[1]]
+    elif dataset.counts is not None:
+        density *= dataset.counts
+    return LeaveOneOut(density[chosen], np.full(len(chosen), -np.inf))
 
 
 def compare_readings(

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from splitmerge_cli.api import documents
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.sampling import sample_silently
+from splitmerge_cli.api.sampling import row_options, sample_silently
 from splitmerge_cli.api.selection import AUTO, kind_of_model
 from splitmerge_cli.data.objects import as_pandas, holds_long_digits
 
@@ -68,7 +68,8 @@ class _Sampled(BaseEstimator):
     n_jobs: int | None
     progress: str
 
-    def _sample(self, data: Any) -> None:
+    def _sample(self, data: Any, of_rows: Mapping[str, Any] | None = None) -> None:
+        """Run the chains; `of_rows`: options of what is known of rows."""
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
@@ -80,7 +81,7 @@ class _Sampled(BaseEstimator):
             chains=self.chains,
             iterations=self.iterations,
             seed=int(seed),
-            options=self.options,
+            options={**(self.options or {}), **(of_rows or {})},
             workers=self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None,
             progress=self.progress,
         )
@@ -210,7 +211,16 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     def _model_name(self) -> str:
         return str(self.model if isinstance(self.model, str) else self.model.get("name"))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None,
+    ) -> Self:
         """Run the chains.
 
         Parameters
@@ -220,10 +230,27 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             `splitmerge_cli.sample` takes as a table is a data frame here: a mapping of columns, a ``LazyFrame``.
         y : None
             Not used.
+        sample_weight : array_like, optional
+            How often each row counts: whole numbers; fractions are powers of the rows' likelihoods. Rows of weight 0
+            are not fitted, and get the labels of new rows.
+        groups : array_like, optional
+            Unit of each row: the rows of one unit stay together.
+        labels : array_like, optional
+            Known class of each row; -1, None or NaN where it is not known. Rows of one class stay together, rows of
+            different classes apart.
+        must_link, cannot_link : array_like of int, optional
+            Pairs of rows ``[pairs, 2]`` by position that stay together, or apart.
         """
         X = self._check_input(X, reset=True)
-        self._sample(X)
+        known = None if labels is None else pd.Series(labels).replace(-1, None)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        links = {"must_link": must_link, "cannot_link": cannot_link}
+        self._sample(X, row_options(weights=weights, group=groups, labels=known, **links))
         self._set_labels()
+        if weights is not None and not (weights > 0).all():
+            fitted, self.labels_ = self.labels_, np.empty(len(weights), dtype=np.int32)
+            self.labels_[weights > 0] = fitted
+            self.labels_[weights <= 0] = self.predict(X[weights <= 0])
         self._n_features_out = self.n_clusters_
         return self
 

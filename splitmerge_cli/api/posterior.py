@@ -13,7 +13,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api import documents
 from splitmerge_cli.api.cautions import DataNote, warn
-from splitmerge_cli.api.stored_draws import StoredDraws
+from splitmerge_cli.api.outcomes import OutcomeAnswers
 from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Posterior(StoredDraws):
+class Posterior(OutcomeAnswers):
     """A sample from the posterior over partitions: the run that made it, and the data.
 
     Draws are the recorded states of the second halves of the chains, in the order of the chains. Whatever summarises
@@ -168,7 +168,9 @@ class Posterior(StoredDraws):
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(self.partitions, loss, self.n_clusters_interval)
+            self._estimates[loss] = estimate_partition(
+                self.partitions, loss, self.n_clusters_interval, self.dataset.items
+            )
         return self._estimates[loss]
 
     @cached_property
@@ -294,10 +296,11 @@ class Posterior(StoredDraws):
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster (numbered from 1), certainty (probability of being
-            in one cluster with a random other member; of one alone the probability of being alone), second (the other
-            cluster that it is most likely in instead; missing: in none) and second_probability (of being with a
-            random member of `second` and not with one of its own cluster). certainty and second_probability add up to 1
+            One row for each item, by name where it has one: unit (where rows of one unit stay together), cluster
+            (numbered from 1), certainty (probability of being in one cluster with a random other member; of one alone
+            the probability of being alone), second (the other cluster that it is most likely in instead; missing: in
+            none) and second_probability (of being with a random member of `second` and not with one of its own
+            cluster). Members are units where rows have some. certainty and second_probability add up to 1
             at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
         """
         self._warn()
@@ -305,11 +308,13 @@ class Posterior(StoredDraws):
 
     def _membership(self) -> Table:
         labels = self._labels
-        memberships, first = similarity.membership(self.partitions, labels), self.run.first_cluster
+        memberships = similarity.membership(self.partitions, labels, self.dataset.items)
+        first = self.run.first_cluster
         second = pd.arrays.IntegerArray(number_clusters(memberships.second, first), memberships.second < 0)
         columns = (number_clusters(labels, first), memberships.certainty, second, memberships.second_probability)
-        names = self.dataset.names or range(len(labels))
-        return Table(dict(zip(("cluster", *schema.MEMBERSHIP), columns, strict=True)), pd.Index(names, name="item"))
+        names, units = self.dataset.names or range(len(labels)), self.dataset.unit_names
+        table = dict(zip(("cluster", *schema.MEMBERSHIP), columns, strict=True))
+        return Table(table if units is None else {schema.UNIT: units} | table, pd.Index(names, name="item"))
 
     # -- in the data's own terms
     def cluster_summary(self) -> Table:

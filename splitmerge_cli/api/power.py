@@ -13,7 +13,6 @@ powered likelihood both grow in proportion to the rows, so that the power alone 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.repeats import keep_together
+from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.runs.draws import FIRST_STATES
 
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
@@ -75,7 +74,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     """
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected at least ten, or a number in model.power")
-    together = keep_together(dataset, np.random.default_rng(seed).permutation(dataset.N)[: 2 * MOST_ROWS])
+    together = keep_together(dataset, draw_rows(dataset, seed, 2 * MOST_ROWS))
     within = np.cumsum([len(rows) for rows in together]) <= min(dataset.N // 3, MOST_ROWS)
     parts = [[rows for rows, here in zip(together, within, strict=True) if here == held] for held in (True, False)]
     if not parts[0]:
@@ -83,9 +82,9 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     held, rows_used = (np.concatenate(part)[:MOST_ROWS] for part in parts)
     clusters, fit = [], []
     for power in POWERS:
-        posterior = sample({**options, "power": power})(_rows(dataset, rows_used))
+        posterior = sample({**options, "power": power})(dataset.take(np.sort(rows_used)))
         clusters.append(_mean_clusters(posterior.partitions))
-        fit.append(float(posterior.log_predictive(_rows(dataset, held), states=FIRST_STATES).mean()))
+        fit.append(float(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES).mean()))
     chosen = take(np.array(clusters), np.array(fit))
     table = pd.DataFrame(
         {
@@ -140,7 +139,3 @@ def _mean_clusters(partitions: NDArray[np.int32]) -> float:
     """Clusters with at least `SHARE` of the rows, mean over draws; partitions: shape (..., N)."""
     draws = partitions.reshape(-1, partitions.shape[-1])
     return float(np.mean([(np.bincount(labels) >= SHARE * len(labels)).sum() for labels in draws]))
-
-
-def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    return replace(dataset, values=dataset.values[np.sort(rows)], truth=None, names=None)

@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -29,9 +30,9 @@ from splitmerge_cli.api.selection import (
     settle,
 )
 from splitmerge_cli.api.short_fits import short_fits
-from splitmerge_cli.config import specify_keys
+from splitmerge_cli.config import ConfigError, specify_keys
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import as_pandas, from_object
+from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.data.tables.reduced import reduce_keys
 
@@ -49,6 +50,12 @@ def sample(
     seed: int = 0,
     rng: Any = None,
     truth: ArrayLike | None = None,
+    weights: ArrayLike | str | None = None,
+    groups: ArrayLike | str | None = None,
+    labels: ArrayLike | str | None = None,
+    must_link: ArrayLike | str | Path | None = None,
+    cannot_link: ArrayLike | str | Path | None = None,
+    prior_counts: str | None = None,
     store: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -92,6 +99,19 @@ def sample(
         is the seed.
     truth : array_like, optional
         True label of each item, for scores.
+    weights : array_like or str, optional
+        How often each row of a table counts, or the name of a column; fractions are powers of the rows' likelihoods.
+        This and the next five are ``data.weights``, ``data.group``, ``data.labels``, ``data.must_link``,
+        ``data.cannot_link`` and ``data.prior_counts`` of the command line.
+    groups : array_like or str, optional
+        Unit of each row, or the name of a column: the rows of one unit stay together.
+    labels : array_like or str, optional
+        Known class of each row, None or NaN where it is not known, or the name of a column: rows of one class stay
+        together, rows of different classes apart.
+    must_link, cannot_link : array_like of int or str, str or Path, optional
+        Pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a file of pairs.
+    prior_counts : {"rows", "items"}, optional
+        What the prior of the partition counts.
     store : str or Path, optional
         Folder that receives the run, as ``out`` of the command line: a run that is there is not made again. By default
         a temporary folder, removed with the object.
@@ -129,6 +149,9 @@ def sample(
     """
     if data is None:
         model, data = AUTO, model
+    of_rows = {"weights": weights, "group": groups, "labels": labels, "must_link": must_link}
+    of_rows |= {"cannot_link": cannot_link, "prior_counts": prior_counts}
+    options = dict(options or {}) | row_options(**of_rows)
     keys: dict[str, Any] = {"chains": chains, "seed": read_seed(seed, rng), "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": choose_progress(progress)}
     if until is not None:
@@ -155,6 +178,11 @@ def sample_silently(
     return Posterior(*make(settle_in, None))
 
 
+def row_options(**of_rows: Any) -> dict[str, Any]:
+    """The options of data for what is known of rows: those that are given."""
+    return {f"data.{name}": value for name, value in of_rows.items() if value is not None}
+
+
 def specify_sample(
     model: str | Mapping[str, Any],
     data: Any,
@@ -169,9 +197,16 @@ def specify_sample(
     keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] | None = None
-    if not isinstance(data, str | Path | Dataset):
+    if isinstance(data, str | Path | Dataset):
+        is_held = isinstance(data, Dataset)
+        expected = "None with a Dataset" if is_held else "names of columns and files, as data are a file"
+        for name in OF_ROWS:
+            if not isinstance(of_run.get(f"data.{name}"), NoneType if is_held else str | int | Path | None):
+                raise ConfigError(f"data.{name}: expected {expected}")
+    else:
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
+        data, of_table = take_columns(data, of_table, OF_ROWS[:3])
     # as of a file: model=auto asks for scales unless they are named
     asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
@@ -205,6 +240,7 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure")
-OF_OBJECTS = (*OF_TABLES, "stop_words", "min_documents", "max_share", "min_length")
+OF_ROWS = ("weights", "group", "labels", "must_link", "cannot_link")
+OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")
+OF_OBJECTS = (*OF_TABLES, *OF_ROWS, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that also apply to an object."""

@@ -43,14 +43,15 @@ class ShortFit:
 
     def leave_one_out(self, states: int) -> LeaveOneOut:
         """Log predictive density of each row given all others, from `states` draws at most."""
-        return leave_one_out(self.model, self.dataset, self._thin(states))
+        return leave_one_out(self.model, self.dataset, self.thin(states))
 
     def log_predictive(self, new: Dataset, states: int) -> NDArray[np.float64]:
         """Log predictive density of new rows, averaged over `states` draws at most: float64 ``[n]``."""
         first = self.states[0].labels
-        return predict(self.model, self.dataset, new, self._thin(states), first, "density").log_density
+        return predict(self.model, self.dataset, new, self.thin(states), first, "density").log_density
 
-    def _thin(self, most: int) -> list[State]:
+    def thin(self, most: int) -> list[State]:
+        """So many of the draws at most, evenly spaced."""
         return [self.states[row] for row in evenly_spaced(len(self.states), most)]
 
 

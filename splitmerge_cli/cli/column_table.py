@@ -24,6 +24,8 @@ def table_lines(dataset: Dataset) -> Iterator[str]:
         read_as = type.type if scale is None else f"{type.type}, {scale}"
         held = one_line(describe_cells(cells, type))
         rows.append((shorten(one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
+    for name, read_as, held, gaps in dataset.meta.get("roles", ()):
+        rows.append((shorten(one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
     for name, read_as, held, gaps in rows:

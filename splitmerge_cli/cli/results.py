@@ -88,14 +88,15 @@ def summary(
 
     clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
     partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
-    once, with that probability.
+    once, with that probability. outcome=0.2 holds out a fifth of the rows, and compares how well clusters predict
+    model.outcome there if it helps to form them, and if it does not.
 
     The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """
     width = terminal.width()
     runs, shown = _read_words(words)
     if columns and (levels or shown):
-        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers= or core=")
+        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers=, core= or outcome=")
     status = 0
     for path in runs if levels or columns or shown else show_certificates(runs):
         runs_below = runs_in(path)
@@ -115,6 +116,7 @@ def summary(
                 answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
+                answers += [[_describe_gain(one, value)] for value in shown.get("outcome", ())]
                 for lines in answers:
                     for line in lines:
                         print_line(line)
@@ -126,7 +128,7 @@ def summary(
 
 def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     """Separate folders of runs from keys such as ``clusters=5``; raise `ConfigError` for another key or value."""
-    keys = {"clusters": int, "answers": int, "core": float}
+    keys = {"clusters": int, "answers": int, "core": float, "outcome": float}
     runs: list[Path] = []
     shown: dict[str, list[float]] = {}
     for word in words:
@@ -139,11 +141,21 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
         try:
             shown.setdefault(key, []).append(keys[key](value))
         except ValueError:
-            kind = "a number from 0 to 1" if key == "core" else "a whole number"
-            raise ConfigError(f"{word}: expected {kind}, such as {key}={'0.95' if key == 'core' else '5'}") from None
+            kind = "a number from 0 to 1" if keys[key] is float else "a whole number"
+            such_as = {"core": "0.95", "outcome": "0.2"}.get(key, "5")
+            raise ConfigError(f"{word}: expected {kind}, such as {key}={such_as}") from None
     if not runs:
         raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
     return runs, shown
+
+
+def _describe_gain(run: Run, share: float) -> str:
+    """Whether the outcome of a run helps to form its clusters."""
+    from splitmerge_cli.api.outcomes import OutcomeAnswers  # takes longer than all else that this command imports
+
+    if not 0.0 < share < 1.0:
+        raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
+    return str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
 
 
 def _topics_of(run: Run) -> RunTopics:

@@ -35,8 +35,16 @@ SHARED = {"data": {"max_bytes": int | None}}
 """Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
 change nothing that is computed."""
 
-LATER = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None}
-"""Options of data sets that runs were stored without, and their defaults, at which they do not tell runs apart."""
+_BUNDLES = ("weights", "weights_scale", "group", "labels", "must_link", "cannot_link", "prior_counts")
+LATER: dict[str, Any] = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None, "apart": True}
+LATER |= dict.fromkeys(_BUNDLES)
+"""Options of tables that runs were stored without, and their defaults, at which they do not tell runs apart."""
+
+
+def later_options(data: Mapping[str, Any]) -> dict[str, Any]:
+    """`LATER` of a data set that is a table, by the values of its choice; else nothing."""
+    return LATER if str(data.get("_target_")).endswith(".tables.files.csv") else {}
+
 
 NO_GAP = 0.0
 """`gap` of runs whose clusters are the components of the model."""

@@ -30,13 +30,13 @@ from splitmerge_cli.config.schema import (
     DEFAULT_SCANS,
     ENOUGH,
     GROUPS,
-    LATER,
     NO_GAP,
     NOT_TYPED,
     RUNTIME_KEYS,
     SHARED,
     Schema,
     Until,
+    later_options,
     read_settings,
 )
 from splitmerge_cli.config.targets import import_beside, places
@@ -204,8 +204,8 @@ class RunSpecification(Schema):
         """The part of the configuration that determines what is computed.
 
         How held-out documents are evaluated is no part of it where that is never done, nor how chains are tempered
-        where they are not, nor is an option of the data, the model or a sampler that runs were stored without (`LATER`,
-        `Option.later`), at its default, nor `gap` where it joins nothing.
+        where they are not, nor is an option of the data, the model or a sampler that runs were stored without
+        (`later_options`, `Option.later`), at its default, nor `gap` where it joins nothing.
         """
         left_out = [*RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
@@ -217,8 +217,9 @@ class RunSpecification(Schema):
         }
         if self.until.mcse is None:
             identity_values["until"] = {key: value for key, value in identity_values["until"].items() if key != "mcse"}
+        later = later_options(self.data.values)
         identity_values["data"] = {
-            key: value for key, value in identity_values["data"].items() if key not in LATER or value != LATER[key]
+            key: value for key, value in identity_values["data"].items() if key not in later or value != later[key]
         }
         identity_values["model"] = _leave_out_later(identity_values["model"], self.model)
         if (mix := identity_values["schedule"].get("mix")) is None:

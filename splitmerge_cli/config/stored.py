@@ -8,7 +8,7 @@ from splitmerge_cli.config.components import Component, DataSource, read_compone
 from splitmerge_cli.config.errors import ConfigError, show
 from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.resolution import check_schedule, check_weight
-from splitmerge_cli.config.schema import LATER, read_settings
+from splitmerge_cli.config.schema import later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, specification_of
 from splitmerge_cli.config.targets import import_beside, places
 
@@ -58,7 +58,7 @@ def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpeci
     settings = read_settings(values)
     options = dict(values["data"])
     known = choice("data", _name(options), search_path)
-    options |= {key: default for key, default in LATER.items() if key in known and key not in options}
+    options |= {key: value for key, value in later_options(options).items() if key in known and key not in options}
     data = read_data(_name(options), options, search_path)
     _check_whole("data", data, search_path)
     data.check()

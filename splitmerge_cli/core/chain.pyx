@@ -85,6 +85,11 @@ class Halted(Exception):
     """An iteration was broken off; the chain has no state any more."""
 
 
+cdef of_rows(Model model, labels):
+    """Labels of rows, of labels of items, each ndarray with the items last; the same where every row is an item."""
+    return labels if model.items is None else labels[..., model.items]
+
+
 def _consecutive(truth):
     """True labels, numbered 0, 1, ...; -1 if they are not known."""
     labels, known = np.full(len(truth), -1, dtype=np.int32), truth >= 0
@@ -194,9 +199,11 @@ cdef class Rows:
     cdef double[:, ::1] largest
     cdef int32_t[:, ::1] partition_labels
     cdef bint parameters                # whether they are recorded
+    cdef Model model
 
     def __init__(self, Chain chain, int64_t iterations):
         cdef Py_ssize_t N = chain.model.N
+        self.model = chain.model
         # of a mixture that is collapsed: what all clusters have in common
         held = chain.model.parameters if chain.model.conjugate and chain.model.prior is not None else None
         cdef Py_ssize_t P = 0 if held is None else held.size
@@ -237,6 +244,8 @@ cdef class Rows:
             rows = self.partition_rows if name.startswith("partition_") else self.rows
             if len(values) or name not in ("nmi", "ari"):
                 out[name] = values[:rows]
+        if self.partition_room:
+            out["partition_labels"] = of_rows(self.model, out["partition_labels"])
         for t, name in enumerate(self.hyper_names):
             out[name] = np.array(self.hyper[:self.rows, t])
         if self.sizes_room:
@@ -381,21 +390,21 @@ cdef class Chain:
 
     @property
     def best_labels(self):
-        """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first
+        """ndarray of int32, shape (rows,): the state of highest log joint among those recorded, numbered by first
         appearance."""
-        return copy_ints(self.best, self.model.N)
+        return of_rows(self.model, copy_ints(self.best, self.model.N))
 
     @property
     def best_lik_labels(self):
-        """ndarray of int32, shape (N,): the state of highest log likelihood among those recorded, numbered by first
+        """ndarray of int32, shape (rows,): the state of highest log likelihood among those recorded, numbered by first
         appearance."""
-        return copy_ints(self.best_lik, self.model.N)
+        return of_rows(self.model, copy_ints(self.best_lik, self.model.N))
 
     @property
     def last_labels(self):
-        """ndarray of int32, shape (N,): the present state, numbered by first appearance."""
+        """ndarray of int32, shape (rows,): the present state, numbered by first appearance."""
         self.number_by_appearance(self.present)
-        return copy_ints(self.present, self.model.N)
+        return of_rows(self.model, copy_ints(self.present, self.model.N))
 
     cdef void number_by_appearance(self, int32_t *out) noexcept nogil:
         """Labels with clusters numbered 0, 1, ... in the order of their first items."""
@@ -482,7 +491,7 @@ cdef class Chain:
             self.number_by_appearance(self.present)
             self.history.record(self.number, self.present)
         if self.iteration % self.thin == 0:
-            ll = self.model.log_lik(self.model.numbers, self.model.K) + self.model.log_lik_aside
+            ll = self.model.log_lik_all()
             lj = ll + self.model.log_prior_all() + self.model.log_extra()
             out.iteration[row] = self.iteration
             out.seconds[row] = self.seconds
@@ -551,10 +560,10 @@ cdef class Chain:
             "iteration": self.iteration,
             "seconds": self.seconds,
             "begun": bool(self.begun),
-            "best_labels": self.best_labels,
+            "best_labels": copy_ints(self.best, self.model.N),
             "best_log_joint": self.best_log_joint,
             "best_iteration": self.best_iteration,
-            "best_lik_labels": self.best_lik_labels,
+            "best_lik_labels": copy_ints(self.best_lik, self.model.N),
             "best_log_lik": self.best_log_lik,
             "best_lik_iteration": self.best_lik_iteration,
             "counts": [s.counts() for s in self.counted_samplers()],

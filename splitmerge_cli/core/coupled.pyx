@@ -78,7 +78,7 @@ cdef enum:
 cdef void record_of(Model m, double *row) noexcept nogil:
     row[0] = m.five_largest(row + 3)
     row[1] = m.K
-    row[2] = m.log_lik(m.numbers, m.K) + m.log_lik_aside + m.log_prior_all() + m.log_extra()
+    row[2] = m.log_lik_all() + m.log_prior_all() + m.log_extra()
     m.write_hyperparameters(row + HYPER)
 
 

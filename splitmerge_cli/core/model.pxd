@@ -42,6 +42,7 @@ cdef class Model(Partition):
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_prior_all(self) noexcept nogil
+    cdef double log_lik_all(self) noexcept nogil
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
@@ -49,6 +50,7 @@ cdef class Model(Partition):
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil
     # -- may override, for speed: an item against clusters
+    cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil

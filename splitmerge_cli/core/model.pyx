@@ -12,6 +12,8 @@ from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
+from pkgutil import resolve_name
+
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of
@@ -111,7 +113,8 @@ cdef class Model(Partition):
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
     CAPABILITIES = ()
-    """Subclasses of `Capability` that it can be asked for; see ``core/capabilities.pyx``."""
+    """Subclasses of `Capability` that it can be asked for, or their names, as module:name; see
+    ``core/capabilities.pyx``."""
 
     def __cinit__(self, *args, **kwargs):
         self.conjugate = True
@@ -120,7 +123,13 @@ cdef class Model(Partition):
     @classmethod
     def find_capability(cls, kind):
         """The class by which models of this class have a capability, a subclass of `kind`; None if they have not."""
-        return next((own for own in cls.CAPABILITIES if issubclass(own, kind)), None)
+        classes = (resolve_name(own) if isinstance(own, str) else own for own in cls.CAPABILITIES)
+        return next((own for own in classes if issubclass(own, kind)), None)
+
+    @property
+    def why_not_added(self):
+        """str: why the statistics of several rows cannot be added to stand for one item; empty if they can."""
+        return f"model {type(self).__name__}: what it knows of a cluster is no sum over rows"
 
     def capability(self, kind):
         """The capability of this kind, an object that holds the model; None if it has none with its options."""
@@ -211,6 +220,10 @@ cdef class Model(Partition):
         """Log prior of the state; ``log_extra`` not counted."""
         return self.log_prior(self.size, self.K, self.K)
 
+    cdef double log_lik_all(self) noexcept nogil:
+        """Log likelihood of the state."""
+        return self.log_lik(self.numbers, self.K) + self.log_lik_aside
+
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one.
 
@@ -270,6 +283,12 @@ cdef class Model(Partition):
         for t in range(m):
             total += self.lik(ks[t])
         return total
+
+    cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
+        """out[t]: ``log_union`` of column first + t with column b, for t below m."""
+        cdef Py_ssize_t t
+        for t in range(m):
+            out[t] = self.log_union(first + t, b)
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         return exp(self.log_odds(i, a, b, own, sized))
@@ -598,7 +617,7 @@ cdef class Model(Partition):
 
     def log_lik_total(self):
         """float: log likelihood of all items given the partition."""
-        return self.log_lik(self.numbers, self.K) + self.log_lik_aside
+        return self.log_lik_all()
 
     def log_prior_total(self):
         """float: log prior of the state."""

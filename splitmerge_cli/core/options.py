@@ -149,6 +149,40 @@ class Text(Option):
 
 
 @dataclass(frozen=True)
+class Column(Option):
+    """A column of a table: its name, or its number from 1."""
+
+    type: ClassVar[str] = "column"
+
+    @property
+    def expected(self) -> str:
+        return "the name of a column, or its number from 1"
+
+    def convert(self, value: Any) -> str | int:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+            raise ValueError
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Columns(Column):
+    """Several columns, a list: read as a list."""
+
+    type: ClassVar[str] = "list of columns"
+
+    @property
+    def expected(self) -> str:
+        return "a list of columns, each by name or number from 1"
+
+    def convert(self, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise TypeError
+        return [Column.convert(self, column) for column in value]
+
+
+@dataclass(frozen=True)
 class Flag(Option):
     """True or false."""
 

@@ -15,6 +15,7 @@ cdef class Partition:
     cdef readonly Py_ssize_t N      # items
     cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or the items of all shards
     cdef readonly Py_ssize_t K      # clusters kept (EMM: with the empty ones); numbered 0..K-1
+    cdef readonly object items      # [rows] int32 ndarray: the item of each row, where items are bundles of rows; None
     cdef readonly Py_ssize_t kmax   # the most clusters allowed
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)
     cdef Py_ssize_t cap             # columns allocated: live clusters and scratch; a multiple of 8
@@ -44,7 +45,7 @@ cdef class Partition:
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil
     cdef void count_changed(self) noexcept nogil
 

@@ -11,6 +11,7 @@ class Partition:
     K: Final[int]
     kmax: Final[int]
     allows_empty: Final[bool]
+    items: Final[NDArray[np.int32] | None]
     @property
     def n_clusters(self) -> int: ...
     @property

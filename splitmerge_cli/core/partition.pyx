@@ -62,7 +62,8 @@ cdef class Partition:
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         pass
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        """Add what column `src` counts to column `dst`, or with a `sign` of -1 take it out."""
         pass
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
@@ -320,7 +321,7 @@ cdef class Partition:
         """Clusters i and j become one, numbered min(i, j)."""
         cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
         cdef int32_t t
-        self.absorb(keep, gone)
+        self.absorb(keep, gone, 1)
         self.size[keep] += self.size[gone]
         self.is_valid[keep] = False
         while self.head[gone] >= 0:

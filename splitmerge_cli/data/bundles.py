@@ -7,14 +7,14 @@ show rows: a row is in the cluster of its item.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 ROWS, ITEMS = "rows", "items"
 COUNTS = (ROWS, ITEMS)
-"""What the prior of the partition may count: rows, each as often as its weight says, or items."""
+"""Values of `Bundles.prior_counts`: the prior counts rows, each as often as its weight says, or items."""
 
 
 def _no_pairs() -> NDArray[np.int32]:
@@ -74,13 +74,56 @@ class Bundles:
         return np.bincount(self.items, self.counts).astype(np.int64)
 
     @property
+    def pairs_apart(self) -> NDArray[np.int32]:
+        """int32 ``[pairs, 2]``: pairs of items that may not share a cluster, also because of their classes."""
+        if self.classes is None:
+            return self.apart
+        known = np.flatnonzero(self.classes >= 0).astype(np.int32)
+        one, other = np.triu_indices(len(known), 1)
+        pairs = np.column_stack([known[one], known[other]])
+        pairs = pairs[self.classes[pairs[:, 0]] != self.classes[pairs[:, 1]]]
+        return np.unique(np.concatenate([self.apart, pairs]), axis=0)
+
+    @property
+    def row_sizes(self) -> NDArray[np.float64]:
+        """float64 ``[rows]``: what each row adds to the size of its cluster. A unit that has a name counts once, with
+        its first row; any other row counts as its weight says."""
+        if self.names is None:
+            return np.asarray(self.unit * self.counts, dtype=np.float64)
+        sizes = np.zeros(len(self.items))
+        sizes[self.first_rows] = 1.0
+        return sizes
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The entry of a summary: number of `items`, `size` of all rows together, `sizes` of the rows, and
+        whether these are of `units`."""
+        sizes = self.row_sizes
+        facts = {"items": self.n_items, "size": float(sizes.sum()), "units": self.names is not None}
+        return facts | {"prior_counts": self.prior_counts, "sizes": sizes.tolist()}
+
+    @property
     def is_trivial(self) -> bool:
         """Whether every row is an item that counts once, and no items are kept apart."""
         plain = self.n_items == len(self.items) and (self.weights is None or bool((self.weights == 1).all()))
         return plain and self.unit == 1.0 and not len(self.apart) and self.classes is None
 
+    def with_new(self, n: int, new: Self | None) -> Self:
+        """These bundles and n new rows behind them, each of which counts once; rows are items of their own, or as
+        the bundles `new` say."""
+        items = np.arange(n, dtype=np.int32) if new is None else new.items
+        ones = np.ones(n, dtype=np.int64)
+        more = items.max(initial=-1) + 1
+        return replace(
+            self,
+            items=np.concatenate([self.items, self.n_items + items]),
+            weights=None if self.weights is None else np.concatenate([self.weights, ones]),
+            classes=None if self.classes is None else np.concatenate([self.classes, np.full(more, -1, dtype=np.int32)]),
+            names=None,
+        )
+
     def take(self, rows: NDArray[np.int64] | slice) -> Self:
-        """The bundles of these rows alone, their items numbered anew."""
+        """The bundles of these rows alone, their items numbered from 0 again."""
         kept = self.items[rows]
         order, number = np.unique(kept, return_index=True)
         order = order[np.argsort(number, kind="stable")]

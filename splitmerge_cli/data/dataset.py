@@ -370,6 +370,46 @@ class Dataset:
         """Number of items."""
         return int(self.values.shape[0])
 
+    @property
+    def counts(self) -> NDArray[np.float64] | None:
+        """float64 ``[N]``: how often each row counts; None: all once."""
+        if self.bundles is None or self.bundles.weights is None:
+            return None
+        return np.asarray(self.bundles.unit * self.bundles.weights, dtype=np.float64)
+
+    @property
+    def row_sizes(self) -> NDArray[np.float64] | None:
+        """float64 ``[N]``: what each row adds to the size of its cluster; None: 1."""
+        return None if self.bundles is None else self.bundles.row_sizes
+
+    @property
+    def unit_names(self) -> list[str] | None:
+        """The unit of each row, where rows of one unit stay together."""
+        bundles = self.bundles
+        return None if bundles is None or bundles.names is None else [bundles.names[i] for i in bundles.items]
+
+    @property
+    def items(self) -> NDArray[np.int32] | None:
+        """int32 ``[N]``: the item of each row, where some rows are one item; else None."""
+        bundles = self.bundles
+        return None if bundles is None or bundles.n_items == self.N else bundles.items
+
+    @cached_property
+    def with_repeats(self) -> Dataset:
+        """The table with every row as often as it counts, and every row an item."""
+        if self.bundles is None or self.bundles.weights is None:
+            return replace(self, bundles=None)
+        return replace(self.take(np.repeat(np.arange(self.N), self.bundles.weights)), bundles=None)
+
+    @cached_property
+    def truth_of_items(self) -> Labels:
+        """int32 ``[items]``: the true label of each item, -1 where its rows have several or none."""
+        if self.truth is None or self.bundles is None:
+            return self.truth
+        first = self.truth[self.bundles.first_rows]
+        differs = np.bincount(self.bundles.items, first[self.bundles.items] != self.truth) > 0
+        return np.where(differs, -1, first).astype(np.int32)
+
     @cached_property
     def missing(self) -> int:
         """Number of missing cells; 0 for data that are no table."""

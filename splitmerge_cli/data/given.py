@@ -61,6 +61,9 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         yield dataset.scales
     if dataset.exposure is not None:
         yield dataset.exposure
+    if (bundles := dataset.bundles) is not None:
+        yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
+        yield bundles.names
     x = dataset.values
     if isinstance(x, csr_array):
         yield from (x.shape, x.indptr, x.indices, x.data)

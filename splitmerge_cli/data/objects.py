@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
 from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
@@ -39,6 +40,14 @@ def from_object(
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
     exposure: Any = None,
+    weights: Any = None,
+    weights_scale: str | None = None,
+    group: Any = None,
+    labels: Any = None,
+    apart: bool = True,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    prior_counts: str | None = None,
     **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
@@ -73,6 +82,14 @@ def from_object(
         Of tables, as data.reduce of a file: real columns that are read as their principal components.
     exposure : array_like of float or str, optional
         ``counts``: a positive number for each row, ``total``, or the name of a column of a data frame.
+    weights, group, labels : array_like or str, optional
+        Of tables, a weight, a unit or a known class (None or NaN: not known) for each row, or the name of a column of a
+        data frame; as data.weights, data.group and data.labels of a file.
+    must_link, cannot_link : array_like of int or str, str or Path, optional
+        Of tables, pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a file,
+        as data.must_link.
+    weights_scale, apart, prior_counts
+        As the options of a file.
     **words : object
         ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
         file, but that no stop word is left out where nothing is given.
@@ -86,31 +103,51 @@ def from_object(
         if truth is not None:
             raise DataError("truth: expected None with a Dataset, which has its own true labels")
         return data
-    of_kind, labels = get_kind(kind), None if truth is None else numbered_labels(truth)
+    of_kind, true_labels = get_kind(kind), None if truth is None else numbered_labels(truth)
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
-    if exposure is not None:
-        require(of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
-        require(repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
-        data, rest = as_pandas(data), {"columns": columns, "scale": scale, "reduce": reduce, **words}
-        if isinstance(exposure, str) and exposure != TOTAL:
-            if not isinstance(data, pd.DataFrame) or exposure not in data:
-                raise DataError(f"data.exposure={exposure}: no such column; expected one of a data frame, or {TOTAL}")
-            dataset = from_object(data.drop(columns=exposure), of_kind, truth, name, **rest)
-            return with_exposure(replace(dataset, meta=dataset.meta | {"exposure": exposure}), data[exposure])
-        return with_exposure(from_object(data, of_kind, truth, name, **rest), exposure)
+    require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
+    require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
+    of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}
+    data, of_rows = take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
+    bundled = {key: value for key, value in of_rows.items() if key != "exposure"}
+    for key, value in (bundled | {"must_link": must_link, "cannot_link": cannot_link}).items():
+        require(value is None or bool(of_kind.text_types), f"data.{key}", "...", f"null: {kind} is no table")
     column_types: dict[str, Any] = words if types is None else {"types": types}
     if columns is None:
-        dataset = read_repeated(of_kind.from_object(data, labels, name, **column_types), repeated)
-        return reduce_columns(read_scales(dataset, scale), reduce)
-    data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
-    column_types["whole"] = True
-    dataset = of_kind.from_object(data, labels, name, **column_types)
-    positions = positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
-    dataset = replace(dataset, positions=positions, meta=dataset.meta | width_entry(chosen, width))
+        dataset = of_kind.from_object(data, true_labels, name, **column_types)
+    else:
+        data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
+        column_types["whole"] = True
+        dataset = of_kind.from_object(data, true_labels, name, **column_types)
+        positions = positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
+        dataset = replace(dataset, positions=positions, meta=dataset.meta | width_entry(chosen, width))
+    if exposure is not None:
+        dataset = with_exposure(dataset, of_rows["exposure"])
+        if isinstance(exposure, str) and exposure != TOTAL:
+            dataset = replace(dataset, meta=dataset.meta | {"exposure": exposure})
+    options = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
+    dataset = bundle_rows(dataset, columns_of(dataset.N, name, bundled), options)
     return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
+
+
+def take_columns(
+    data: Any, options: dict[str, Any], keys: Sequence[str] = ("exposure", "weights", "group", "labels")
+) -> tuple[Any, dict[str, Any]]:
+    """A table without the columns that options of these `keys` name, and the options with the columns themselves."""
+    names = {key: options[key] for key in keys if isinstance(options.get(key), str)}
+    if names.get("exposure") == TOTAL:
+        del names["exposure"]
+    if not names:
+        return data, options
+    data = as_pandas(data)
+    for key, column in names.items():
+        if not isinstance(data, pd.DataFrame) or column not in data:
+            total = f", or {TOTAL}" if key == "exposure" else ""
+            raise DataError(f"data.{key}={column}: no such column; expected one of a data frame{total}")
+    return data.drop(columns=list(names.values())), options | {key: data[column] for key, column in names.items()}
 
 
 def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import as_pandas, with_exposure
+from splitmerge_cli.data.tables.bundled import bundle_units
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
 from splitmerge_cli.data.tables.wanted import TOTAL
@@ -34,6 +36,8 @@ class KindReading:
             exposure = new[exposure]
         elif dataset.exposure is not None and exposure != TOTAL:
             raise DataError("new items: no exposures; expected a Dataset made by from_object with exposures")
+        group = dataset.meta.get("group")
+        units = new[group] if isinstance(new, pd.DataFrame) and group in new.columns else None
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
             absent = [column for column in dataset.columns if column not in new.columns]
@@ -41,6 +45,8 @@ class KindReading:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new[dataset.columns]
         scaled = put_on_scales(self.align(dataset, new), dataset.scales)
+        if units is not None:
+            scaled = replace(scaled, bundles=bundle_units(units))
         return scaled if dataset.exposure is None else with_exposure(scaled, exposure)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
@@ -58,7 +64,11 @@ class KindReading:
                 [dataset.values, new.values.astype(dataset.values.dtype) if keeps_type else new.values]
             )
         exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
-        further: dict[str, Any] = {"reduction": None, "exposure": exposure}
+        bundles = dataset.bundles
+        if bundles is None and new.items is not None:
+            bundles = Bundles(np.arange(dataset.N, dtype=np.int32))
+        bundles = None if bundles is None else bundles.with_new(new.N, new.bundles)
+        further: dict[str, Any] = {"reduction": None, "exposure": exposure, "bundles": bundles}
         return replace(dataset, values=values, truth=None, names=None, copies=None, **further)
 
     def as_given(self, dataset: Dataset) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special  # scipy.stats takes a second to import
 
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
@@ -48,25 +48,26 @@ def clusters(
     Returns
     -------
     pandas.DataFrame
-        Columns cluster, size, share (of the items); certainty (mean over its items) and prototype (name or number of
-        the item of highest certainty), where `certainty` is given; of a table: telling, the columns of most divergence
-        (see `columns`), each as in `describe`; other data use `Kind.describe`.
+        Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
+        items) and prototype (name or number of the item of highest certainty), where `certainty` is given; of a table:
+        telling, the columns of most divergence (see `columns`), each as in `describe`; other data use `Kind.describe`.
     """
     cluster_labels = np.asarray(labels)
-    sizes = np.bincount(cluster_labels)
+    sizes = np.bincount(cluster_labels, dataset.row_sizes)
     order = np.argsort(-sizes, kind="stable")
     frame = pd.DataFrame(
         {
             "cluster": number_clusters(order, first_cluster),
-            "size": sizes[order],
-            "share": sizes[order] / len(cluster_labels),
+            "size": np.rint(sizes[order]).astype(np.int64),
+            "share": sizes[order] / sizes.sum(),
         }
     )
     if certainty is not None:
         sure = np.asarray(certainty, dtype=np.float64)
-        frame["certainty"] = (np.bincount(cluster_labels, sure) / sizes)[order]
+        frame["certainty"] = _mean_by_cluster(sure, cluster_labels, dataset.row_sizes)[order]
         best = [int(np.flatnonzero(cluster_labels == k)[np.argmax(sure[cluster_labels == k])]) for k in order]
-        frame["prototype"] = [i + first if dataset.names is None else dataset.names[i] for i in best]
+        names = dataset.names if dataset.unit_names is None else dataset.unit_names
+        frame["prototype"] = [i + first if names is None else names[i] for i in best]
     kind = dataset.kind
     if kind.has_columns:
         known = statistics(dataset, cluster_labels) if described is None else described
@@ -77,6 +78,13 @@ def clusters(
         for column in descriptions[0]:
             frame[column] = [description[column] for description in descriptions]
     return frame
+
+
+def _mean_by_cluster(
+    values: NDArray[np.float64], labels: NDArray[np.int64], row_sizes: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    weights = np.ones(len(labels)) if row_sizes is None else row_sizes
+    return np.asarray(np.bincount(labels, weights * values) / np.bincount(labels, weights))
 
 
 def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:

@@ -29,11 +29,11 @@ LEAST = 0.5
 def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -> dict[int, str]:
     """The pair of columns that tells a cluster apart, by cluster: ``y - 0.98 x = 1.2 (others -1.1)``.
 
-    A cluster that one column describes nearly as well has none. Columns with gaps or with scales of their own are left
-    out.
+    A cluster that one column describes nearly as well has none, nor have rows with weights. Columns with gaps or with
+    scales of their own are left out.
     """
     values = dataset.original.values
-    if issparse(values) or len(known.types) != values.shape[1]:
+    if issparse(values) or dataset.counts is not None or len(known.types) != values.shape[1]:
         return {}
     reals = [j for j, type in enumerate(known.types) if type == "real" and known.scale_of(j) is None]
     reals = [j for j in reals if np.ptp(values[:, j]) > 0]  # no gaps either

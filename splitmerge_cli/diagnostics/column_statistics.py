@@ -76,11 +76,11 @@ class Statistics:
 def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     """Describe the columns of a table by cluster, `labels` ``[N]`` from 0.
 
-    Divergences are computed with one observation more, spread like all items: a cluster of one
-    item has no variance, a level that does not occur no logarithm.
+    Rows count as often as their weights say (`Dataset.counts`). Divergences are computed with one observation more,
+    spread like all items: a cluster of one item has no variance, a level that does not occur no logarithm.
     """
     cluster_labels, dataset = np.asarray(labels, dtype=np.int64), dataset.original
-    x, D = dataset.values, dataset.values.shape[1]
+    x, D, counts = dataset.values, dataset.values.shape[1], dataset.counts
     names = dataset.column_names
     columns, scales = dataset.kind.types_of(dataset), dataset.scales or ()
     K = int(cluster_labels.max()) + 1
@@ -93,7 +93,11 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     types = [column.type for column in columns]
     parts = [j for j, type in enumerate(types) if type not in BY_LEVEL]
     whole = len(parts) == len(types)
-    moments = [_moments(x[items] if whole else x[items][:, parts]) for items in clusters]
+    weights = [None if counts is None else counts[items] for items in clusters]
+    moments = [
+        _moments(x[items] if whole else x[items][:, parts], of_items)
+        for items, of_items in zip(clusters, weights, strict=True)
+    ]
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
     described = _numbers(n, mean, squares, [types[j] for j in parts])
     if whole:
@@ -103,7 +107,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
         if column.type in BY_LEVEL:
-            by_column[j] = _levels(x[:, j], cluster_labels, K, len(column.levels))
+            by_column[j] = _levels(x[:, j], cluster_labels, K, len(column.levels), counts)
         levels_of.append(list(column.levels) if column.type in BY_LEVEL else [_second(column)])
     stacked = [np.concatenate([by_column[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
@@ -116,8 +120,15 @@ def _second(column: Any) -> str | None:
     return str(column.levels[1]) if column.type == "binary" else None
 
 
-def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
-    """Number of cells, mean and sum of squared deviations from it, by column."""
+def _moments(rows: Any, counts: Numbers | None = None) -> tuple[Numbers, Numbers, Numbers]:
+    """Number of cells, mean and sum of squared deviations from it, by column; `counts`: how often each row counts."""
+    if counts is not None:
+        cells = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+        weights = np.where(np.isnan(cells), 0.0, counts[:, None])
+        n, cells = weights.sum(axis=0), np.nan_to_num(cells)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (weights * cells).sum(axis=0) / n
+        return n, mean, (weights * (cells - mean) ** 2).sum(axis=0)
     if issparse(rows):
         n = np.full(rows.shape[1], float(rows.shape[0]))
         mean = np.asarray(rows.sum(axis=0)).ravel() / np.maximum(n, 1)
@@ -153,11 +164,14 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
         return n, mean, np.where(n > 0, squares / n, np.nan), overall, np.sqrt(spread), divergence
 
 
-def _levels(codes: Numbers, cluster_labels: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
+def _levels(
+    codes: Numbers, cluster_labels: NDArray[np.int64], K: int, L: int, weights: Numbers | None
+) -> tuple[Numbers, ...]:
     """Describe a categorical column as `_numbers` does others, a feature for each level."""
     present = ~np.isnan(codes)
     cells = cluster_labels[present] * L + codes[present].astype(np.int64)
-    counts = np.bincount(cells, minlength=K * L).reshape(K, L).astype(np.float64)
+    of_cells = None if weights is None else weights[present]
+    counts = np.bincount(cells, of_cells, minlength=K * L).reshape(K, L).astype(np.float64)
     n, total = counts.sum(axis=1, keepdims=True), counts.sum()
     outside = counts.sum(axis=0) - counts
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -51,8 +51,10 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
-def by_size(labels: ArrayLike) -> NDArray[np.int32]:
+def by_size(labels: ArrayLike, sizes: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
     """Number the clusters of a partition 0, 1, ..., the largest first; clusters of equal size by their first items.
+
+    `sizes`, ``[N]``, is what each item adds to the size of its cluster; without it each adds 1.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def by_size(labels: ArrayLike) -> NDArray[np.int32]:
     [1, 0, 0, 2]
     """
     numbered = by_appearance(labels)
-    order = np.argsort(-np.bincount(numbered), kind="stable")
+    order = np.argsort(-np.bincount(numbered, sizes), kind="stable")
     return np.argsort(order)[numbered].astype(np.int32)
 
 

@@ -70,6 +70,11 @@ def most_partitions(N: int) -> int:
     return max(MIN_PARTITIONS, min(MAX_PARTITIONS, MAX_LABELS // N))
 
 
+def first_rows(partitions: ArrayLike, items: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Partitions of items, given partitions of rows ``[..., N]`` and the item of each row."""
+    return np.asarray(partitions)[..., np.unique(items, return_index=True)[1]]
+
+
 def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     """The partitions that are averaged, of sampled ones: checked and thinned; raises as `minimise_expected_loss`."""
     rows = np.asarray(partitions)
@@ -146,13 +151,22 @@ def minimise_expected_loss(
     return Estimate(by_appearance(best[expected.block]), loss, least, len(rows))
 
 
-def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[int, int] | None = None) -> Estimate:
+def estimate_partition(
+    partitions: ArrayLike,
+    loss: str = "vi",
+    interval: tuple[int, int] | None = None,
+    items: NDArray[np.int32] | None = None,
+) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
     interval of K has, the largest first; raises as `minimise_expected_loss`.
 
     The interval comes from all draws of the run. Without it the partitions give it, and also if none of the partitions
-    that are averaged has as many clusters.
+    that are averaged has as many clusters. `items`, int ``[N]``, says which rows are one item, where some are: the loss
+    counts items.
     """
+    if items is not None:
+        estimate = estimate_partition(first_rows(partitions, items), loss, interval)
+        return replace(estimate, labels=estimate.labels[items])
     rows = thin_partitions(partitions)
     K = rows.max(axis=1) + 1
     if interval is None or not ((interval[0] <= K) & (interval[1] >= K)).any():

@@ -12,13 +12,14 @@ Source: Binder 1978 (the matrix); Fritsch and Ickstadt 2009, section 2.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.partition_losses import check_partitions, find_blocks
+from splitmerge_cli.diagnostics.point_estimate import first_rows
 
 MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
@@ -120,8 +121,10 @@ def mean_co_clustering(
         yield some, means.clip(0, 1)
 
 
-def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
+def membership(partitions: ArrayLike, labels: ArrayLike, items: NDArray[np.int32] | None = None) -> Membership:
     """For every item of a partition the probability that it belongs where it is, and the second choice.
+
+    `items`, int ``[N]``, says which rows are one item, where some are: members are items then.
 
     Examples
     --------
@@ -131,11 +134,14 @@ def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
     >>> found.certainty.tolist(), found.second.tolist(), found.second_probability.tolist()
     ([1.0, 1.0, 0.5], [-1, -1, 0], [0.0, 0.0, 0.5])
     """
+    if items is not None:
+        of_items = membership(first_rows(partitions, items), first_rows(labels, items))
+        return Membership(*(getattr(of_items, each.name)[items] for each in fields(of_items)))
     rows, own_labels, sizes = _fitting(partitions, labels)
     N, K = len(own_labels), len(sizes)
     certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
-    for items, means in mean_co_clustering(rows, own_labels):
-        certainty[items] = means[np.arange(len(items)), own_labels[items]]
+    for some, means in mean_co_clustering(rows, own_labels):
+        certainty[some] = means[np.arange(len(some)), own_labels[some]]
     if K == 1:
         return Membership(certainty, second, probability)
     members, shared = _count_members(rows, own_labels, K)

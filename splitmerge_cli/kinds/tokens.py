@@ -30,7 +30,11 @@ class Tokens(Kind):
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The commonest tokens."""
-        counts = np.bincount(dataset.values[here], minlength=1)
+        counts = np.bincount(
+            dataset.values[here], None if dataset.counts is None else dataset.counts[here], minlength=1
+        )
         commonest = [token for token in np.argsort(-counts, kind="stable")[:TELLING] if counts[token]]
         words = dataset.vocabulary
-        return {"telling": "; ".join([f"{words[token] if words else token} ({counts[token]})" for token in commonest])}
+        return {
+            "telling": "; ".join([f"{words[token] if words else token} ({counts[token]:.0f})" for token in commonest])
+        }

@@ -204,6 +204,11 @@ cdef class Bernoulli(Model):
             self._scale_scan_table(by_count, "power", self.power[0])
         self._start()
 
+    @property
+    def why_not_added(self):
+        """str: empty."""
+        return ""
+
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset: a ``Mixed`` of rows with missing cells, or with a power below 1."""
@@ -246,10 +251,10 @@ cdef class Bernoulli(Model):
         for r in range(2 * self.D):
             self.count[r * self.cap + dst] = self.count[r * self.cap + src]
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t r
         for r in range(2 * self.D):
-            self.count[r * self.cap + dst] += self.count[r * self.cap + src]
+            self.count[r * self.cap + dst] += sign * self.count[r * self.cap + src]
 
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

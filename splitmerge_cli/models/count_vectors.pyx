@@ -193,13 +193,13 @@ cdef class CountVectors(Model):
         self.exposure_sum[dst] = self.exposure_sum[src]
         self.is_settled[dst] = False
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t d
         for d in range(self.D):
-            self.sums[d * self.cap + dst] += self.sums[d * self.cap + src]
-        self.total_sum[dst] += self.total_sum[src]
-        self.constant_sum[dst] += self.constant_sum[src]
-        self.exposure_sum[dst] += self.exposure_sum[src]
+            self.sums[d * self.cap + dst] += sign * self.sums[d * self.cap + src]
+        self.total_sum[dst] += sign * self.total_sum[src]
+        self.constant_sum[dst] += sign * self.constant_sum[src]
+        self.exposure_sum[dst] += sign * self.exposure_sum[src]
         self.is_settled[dst] = False
 
     # -- to be implemented

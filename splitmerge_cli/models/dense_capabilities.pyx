@@ -174,7 +174,7 @@ cdef class DenseShards(Shards):
 
     cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
         cdef Py_ssize_t n_squares = self.model.n_squares
-        self.model.add_column(k, <const int64_t *> (packed + 16 * n_squares), <const whole *> packed)
+        self.model.add_column(k, <const int64_t *> (packed + 16 * n_squares), <const whole *> packed, 1)
 
 
 @cython.final

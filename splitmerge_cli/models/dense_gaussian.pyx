@@ -86,12 +86,12 @@ cdef extern from *:
     }
 
     static inline void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
-                                   ptrdiff_t D, ptrdiff_t n_squares)
+                                   ptrdiff_t D, ptrdiff_t n_squares, int64_t sign)
     {
         for (ptrdiff_t d = 0; d < D; d++)
-            sum[d] += more[d];
+            sum[d] += sign * more[d];
         for (ptrdiff_t r = 0; r < n_squares; r++)
-            square[r] += more_square[r];
+            square[r] += sign * more_square[r];
     }
 
     static inline double whole_at(const whole *square, ptrdiff_t t)
@@ -112,7 +112,7 @@ cdef extern from *:
     """
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
-                     Py_ssize_t n_squares) noexcept nogil
+                     Py_ssize_t n_squares, int64_t sign) noexcept nogil
     void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
                      double *weighed) noexcept nogil
     double whole_at(const whole *square, Py_ssize_t t) noexcept nogil
@@ -198,6 +198,16 @@ cdef class DenseGaussian(Normal):
             self.keep_lists()
             self._make_room()
         self._start()
+
+    @property
+    def why_not_added(self):
+        """str: rows with weights, or with missing cells, are a part of the state."""
+        if self.weights is not None:
+            return "model.tails=t: every row has a weight of its own; expected model.tails=normal"
+        if getattr(self, "n_imputed", 0):
+            return ("model.covariance=full: missing cells are drawn row by row; expected model.covariance=diag, or a "
+                    "table without missing cells")
+        return ""
 
     cdef int _make_room(self) except -1:
         """Make room for what draws weights of rows."""
@@ -339,12 +349,12 @@ cdef class DenseGaussian(Normal):
         self.degree[dst] = self.degree[src]
         self.log_det[dst] = self.log_det[src]
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        self.add_column(dst, self.sums_of(src), self.squares_of(src))
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        self.add_column(dst, self.sums_of(src), self.squares_of(src), sign)
 
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil:
-        """Add the sums of other points to those of cluster k."""
-        absorb_sums(self.sums_of(k), self.squares_of(k), sum, square, self.D, self.width)
+    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil:
+        """Add the sums of other points to the sums of cluster k, or take them out."""
+        absorb_sums(self.sums_of(k), self.squares_of(k), sum, square, self.D, self.width, sign)
         self.stale[k] = True
 
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
@@ -635,7 +645,7 @@ cdef class DenseGaussian(Normal):
         cdef Py_ssize_t n = self.size[a] + self.size[b]
         memcpy(self.both_sum, self.sums_of(a), 8 * self.D)
         memcpy(self.both_square, self.squares_of(a), 16 * self.width)
-        absorb_sums(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.width)
+        absorb_sums(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.width, 1)
         return (self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n, self.mean, self.scatter))
                 + self.log_weights_of(self.both_square))
 

@@ -148,11 +148,11 @@ cdef class EMM(Model):
             self.count[token * self.cap + dst] = self.count[token * self.cap + src]
         self.scale[dst] = self.scale[src]
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t token
         for token in range(self.L):
-            self.count[token * self.cap + dst] += self.count[token * self.cap + src]
-        self.scale[dst] = self.inverse[self.size[dst] + self.size[src]]
+            self.count[token * self.cap + dst] += sign * self.count[token * self.cap + src]
+        self.scale[dst] = self.inverse[self.size[dst] + sign * self.size[src]]
 
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

@@ -158,6 +158,11 @@ cdef class GammaPoisson(CountVectors):
         self.constant = self.with_exposure
         return 0
 
+    @property
+    def why_not_added(self):
+        """str: empty."""
+        return ""
+
     @classmethod
     def from_data(cls, data, **params):
         cls._require(data)

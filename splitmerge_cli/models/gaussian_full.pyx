@@ -51,29 +51,11 @@ cdef extern from *:
             LANES_TO(left + h) = q;
         }
     }
-
-    static inline void count_full(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int64_t sign)
-    {
-        for (ptrdiff_t d = 0; d < D; d++) {
-            const int64_t signed_v = sign * (int64_t)x[d];
-            sum[d] += signed_v;
-            for (ptrdiff_t c = 0; c <= d; c++)
-                *square++ += (whole)signed_v * (int64_t)x[c];
-        }
-    }
-
-    static inline void moments_full(const int64_t *sum, const whole *square, ptrdiff_t D, int64_t n, double inverse,
-                                    double *mean, double *scatter)
-    {
-        for (ptrdiff_t d = 0; d < D; d++) {
-            mean[d] = (double)sum[d] * inverse;
-            for (ptrdiff_t c = 0; c <= d; c++, square++)
-                *scatter++ = whole_double(whole_scatter(n, *square, sum[d], sum[c])) * inverse;
-        }
-    }
     """
     void score_full(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
                     double *work, double *log_q, double *left) noexcept nogil
+
+cdef extern from "cross_sums.h":
     void count_full(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
     void moments_full(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
                       double *scatter) noexcept nogil

@@ -8,7 +8,7 @@ n cells, and tables, level and degree belong to D columns together. One arithmet
 digits of stored chains of one model or the other.
 """
 cimport cython
-from libc.math cimport log
+from libc.math cimport log, log10
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -47,6 +47,28 @@ cdef extern from *:
             }
             LANES_TO(log_q + h) = total;
             LANES_TO(left + h) = all;
+        }
+    }
+
+    /* log of b_n of a cluster and n points together over b_n of the cluster, summed over dimensions; of the points the
+       mean and the scatter. turn: kappa n / (kappa + n), rest: 1, each over shrink. */
+    static inline void unite_diag(const double *block, const double *mean, const double *scatter, ptrdiff_t D,
+                                  ptrdiff_t piece, const double *turn, const double *rest, double *log_q)
+    {
+        EACH_LANE(h) {
+            const lanes t = LANES_AT(turn + h), r = LANES_AT(rest + h), one = (lanes){0} + 1.0;
+            lanes total = {0};
+            for (ptrdiff_t from = 0; from < D; from += piece) {
+                const ptrdiff_t to = from + piece < D ? from + piece : D;
+                lanes p = one;
+                for (ptrdiff_t d = from; d < to; d++) {
+                    const double *b = block + 16 * d + h;
+                    const lanes e = mean[d] - LANES_AT(b);
+                    p *= 1.0 + LANES_AT(b + 8) * (r * scatter[d] + t * e * e);
+                }
+                total += lanes_log(p);
+            }
+            LANES_TO(log_q + h) = total;
         }
     }
 
@@ -100,6 +122,8 @@ cdef extern from *:
     """
     void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
                     double *log_q, double *left) noexcept nogil
+    void unite_diag(const double *block, const double *mean, const double *scatter, Py_ssize_t D, Py_ssize_t piece,
+                    const double *turn, const double *rest, double *log_q) noexcept nogil
     void count_point(int64_t *sum, whole *square, const double *x, Py_ssize_t D, Py_ssize_t step,
                      int64_t sign) noexcept nogil
     void moments_diag(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
@@ -149,6 +173,41 @@ cdef class DiagonalGaussian(DenseGaussian):
 
     cdef void score_block(self, const double *x, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
         score_diag(self.at + block * self.rows, x, self.D, self.piece, turn, log_q, self.left + block)
+
+    cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
+        """From what scores points: the posterior of a cluster is a prior of the points of column b."""
+        cdef Py_ssize_t k, d, lane, n, of_b = self.size[b], block
+        cdef double *turn = self.lane + 8
+        cdef double *rest = turn + 8
+        cdef double *log_q = rest + 8
+        cdef double kappa, shrink, log_det
+        # a factor of several points is at most 4 n times as large as that of one
+        cdef Py_ssize_t piece = max(1, <Py_ssize_t> (1.0 / (1.0 / self.piece + log10(4.0 * of_b) / 280.0)))
+        if self.weights is not None:
+            DenseGaussian.log_unions(self, b, first, m, out)
+            return
+        for k in range(first, first + m):
+            if self.stale[k]:
+                self.settle(k)
+        self.moments(self.sums_of(b), self.squares_of(b), of_b, self.mean, self.scatter)
+        if self.coarse:
+            for d in range(self.D):
+                # what scores a point counts one grain
+                self.scatter[d] += (of_b - 1) * self.grain[d]
+        for block in range(first & ~7, first + m, 8):
+            for lane in range(8):
+                k = block + lane
+                n = self.size[k] if first <= k < first + m else 0
+                kappa = self.kappa0 + n
+                shrink = kappa / (kappa + 1.0)
+                turn[lane], rest[lane] = kappa * of_b / (kappa + of_b) / shrink, 1.0 / shrink
+            unite_diag(self.at + block * self.rows, self.mean, self.scatter, self.D, piece, turn, rest, log_q)
+            for k in range(max(block, first), min(block + 8, first + m)):
+                n = self.size[k]
+                log_det = self.log_det[k]
+                if self.coarse:
+                    log_det += (self.level[k] - self.log_c[n] + 0.5 * self.zeta * log_det) / self.degree[k]
+                out[k - first] = self.log_lik_of(n + of_b, log_det + log_q[k - block])
 
     cdef double log_q_counted(self, const double *x, Py_ssize_t k, double turn) noexcept nogil:
         cdef Py_ssize_t d

@@ -396,7 +396,7 @@ cdef class IRM(Coupled):
         self.row(dst)[dst] = inside
         self.change(dst)
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t x
         cdef int32_t inside = self.row(dst)[dst] + self.row(src)[src] + self.row(dst)[src]
         self.unstage()

@@ -55,13 +55,13 @@ cdef extern from *:
         s->yy += (whole)y * (sign * y);
     }
 
-    static inline void line_absorb(line_sums *s, const line_sums *t)
+    static inline void line_absorb(line_sums *s, const line_sums *t, int64_t sign)
     {
-        s->x += t->x;
-        s->y += t->y;
-        s->xx += t->xx;
-        s->xy += t->xy;
-        s->yy += t->yy;
+        s->x += sign * t->x;
+        s->y += sign * t->y;
+        s->xx += sign * t->xx;
+        s->xy += sign * t->xy;
+        s->yy += sign * t->yy;
     }
 
     /* Means, and centred sums of squares and products, in units. */
@@ -153,7 +153,7 @@ cdef extern from *:
     ctypedef struct line_sums:
         pass
     void line_count(line_sums *s, int64_t x, int64_t y, int64_t sign) noexcept nogil
-    void line_absorb(line_sums *s, const line_sums *t) noexcept nogil
+    void line_absorb(line_sums *s, const line_sums *t, int64_t sign) noexcept nogil
     ctypedef struct moments:
         double x, y, xx, xy
         long double lxx, lxy, lyy
@@ -366,6 +366,11 @@ cdef class Lines(Uncollapsed):
                 self.candidate[2 * n], self.candidate[2 * n + 1] = lines[n]
         self.set_labels(np.zeros(N, dtype=np.int32))
 
+    @property
+    def why_not_added(self):
+        """str: clusters that keep parameters take one row at a time."""
+        return "" if self.conjugate else "model.conjugate=false: expected true for items of several rows"
+
     def _candidates(self, candidates, noise, conjugate):
         """The candidate lines as an array, checked."""
         if conjugate or noise != "known":
@@ -416,8 +421,8 @@ cdef class Lines(Uncollapsed):
             self.at[r * self.cap + dst] = self.at[r * self.cap + src]
         self.copy_parameters(src, dst)
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        line_absorb(self.sums + dst, self.sums + src)
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        line_absorb(self.sums + dst, self.sums + src, sign)
         self.stale[dst] = True
 
     cdef Fit fit(self, const line_sums *s, Py_ssize_t n) noexcept nogil:
@@ -612,7 +617,7 @@ cdef class Lines(Uncollapsed):
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Log likelihood of two clusters together; with parameters, b's."""
         cdef line_sums s = self.sums[a]
-        line_absorb(&s, self.sums + b)
+        line_absorb(&s, self.sums + b, 1)
         return self.log_lik_of(&s, self.size[a] + self.size[b], self.theta + 3 * b)
 
     # -- parameters

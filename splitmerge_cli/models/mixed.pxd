@@ -7,6 +7,7 @@ from splitmerge_cli.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.models.gaussian_full cimport FullGaussian
 from splitmerge_cli.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.models.real_cells cimport RealCells
+from splitmerge_cli.models.regression cimport Regression
 from splitmerge_cli.models.table cimport Table
 
 
@@ -21,6 +22,7 @@ cdef class Mixed(Table):
     cdef DenseGaussian joint            # real columns that are jointly normal, or whose rows have weights: its sizes
     # are the clusters' here, its labels stale except in ``refresh``; None: there are none
     cdef FullGaussian imputed           # `joint` where its missing cells are a part of the state, else None
+    cdef readonly Regression regression  # an outcome that has effects, or is real; None: there is none
     cdef bint apart                     # the likelihood is asked for without them
     cdef readonly double beta1, beta0, alpha, shape
     cdef OrderedLevels ordered          # ordinal columns, the last of the discrete ones; None: there are none
@@ -61,6 +63,7 @@ cdef class Mixed(Table):
 
     cdef int _take(self, data) except -1
     cdef int _join_reals(self, reals, known, bint is_full, given) except -1
+    cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil

@@ -6,11 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.capabilities import DrawnParameters, Shards
+from splitmerge_cli.core.capabilities import DrawnParameters
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.regression import Regression
 from splitmerge_cli.models.scale_prior import Scaled
 
-TYPES: tuple[str, ...]
 LONGEST_TABLE: int
 JOINT: str
 HIERARCHICAL: Gamma
@@ -36,6 +36,8 @@ class Mixed(Scaled):
     @property
     def zeta(self) -> float: ...
     @property
+    def regression(self) -> Regression | None: ...
+    @property
     def n_imputed(self) -> int: ...
     @property
     def reaches(self) -> NDArray[np.float64]: ...
@@ -44,8 +46,4 @@ class Mixed(Scaled):
 
 @final
 class MixedParameters(DrawnParameters):
-    def __init__(self, model: Mixed) -> None: ...
-
-@final
-class MixedShards(Shards):
     def __init__(self, model: Mixed) -> None: ...

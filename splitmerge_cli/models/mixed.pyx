@@ -28,16 +28,18 @@ from pkgutil import resolve_name
 
 import numpy as np
 
-from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.models.real_cells cimport RealCells
+from splitmerge_cli.models.regression cimport Regression
 from splitmerge_cli.models.scale_prior cimport Scaled
 from splitmerge_cli.models.table cimport Table
 
 from splitmerge_cli import priors
+from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
 )
@@ -46,22 +48,22 @@ from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.models.count_vectors import rising_of
 from splitmerge_cli.models.gaussian_gaps import GappedGaussian
 from splitmerge_cli.models.gaussian_independent import DiagonalGaussian
-from splitmerge_cli.models.mixed_cells import JOINT, TYPES, cuts_of, prepare, real_columns, types_of, with_moments
+from splitmerge_cli.models.mixed_cells import JOINT, defaults_of, prepare, real_columns, types_of
 from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.ordered_levels import tables_of_levels
 from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
-from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
+from splitmerge_cli.models.outcome_cells import (
+    OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, split_reals,
+)
+from splitmerge_cli.models.real_columns import settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
+SHARDS = "splitmerge_cli.models.mixed_shards:MixedShards"
 SELECTED = "splitmerge_cli.models.selected_columns:SelectedColumns"
 """Class of a table with indicators of columns, which has a `Mixed` for each."""
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
-
-cdef extern from "fixed_point.h":
-    ctypedef struct whole:
-        pass
 
 cdef extern from "mixed_lanes.h":
     double log_rise(const double *rise, int64_t length, double zeta, double shape, int64_t s, int64_t x) noexcept nogil
@@ -124,7 +126,7 @@ cdef class Mixed(Table):
 
     kind = "mixed"
     READS_MISSING = True
-    CAPABILITIES = (MixedParameters, MixedShards)
+    CAPABILITIES = (MixedParameters, SHARDS)
     simulate = staticmethod(simulate_table)
     CALIBRATION = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
@@ -158,6 +160,7 @@ cdef class Mixed(Table):
         POWER,
         TAILS,
         SELECT,
+        *OF_OUTCOME,
     )
 
     def __init__(self, x, types, known=None, **options):
@@ -170,7 +173,10 @@ cdef class Mixed(Table):
         kinds, levels = types_of(values, types, columns)
         if given["select"]:
             raise ValueError("model.select=true: expected Mixed.build, which makes such models")
-        self.covariance = given["covariance"]
+        self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
+        kinds = outcome_kinds(kinds, given)
+        of_clusters, of_outcome = split_reals(of_table, kinds, given)
+        given |= of_clusters
         of_reals = [given[key] for key in ("m0", "b0", "resolution")]
         self.zeta = given["power"]
         self.log_zeta = log(self.zeta)
@@ -185,13 +191,14 @@ cdef class Mixed(Table):
         prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
-        self.D, self.types = values.shape[1], tuple("real" if kind == JOINT else kind for kind in kinds)
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
         self.shape, self.a0 = given["shape"], given["a0"] / self.zeta
         self._hold(data)
         self._take(data)
         self.total = N
         self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
+        if OUTCOME in kinds:
+            self._regress(values, of_table, levels, N if known is None else min(known, N), given, of_outcome)
         if data.cuts:
             if columns is not None:
                 raise ValueError("types: ordinal: expected another type for rows in shards")
@@ -222,6 +229,20 @@ cdef class Mixed(Table):
         self._hold(reals)
         self.joint, self.weights = joint, joint.weights
         self.imputed = joint if is_full and joint.n_imputed else None
+        return 0
+
+    cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1:
+        """Make the outcome a part of its own."""
+        for key in ("b0", "kappa0"):
+            if isinstance(given[key], Gamma):
+                raise ValueError(f"model.{key}={given[key]}: expected a number with model.outcome")
+        outcome = given["outcome"] - 1
+        # a latent outcome has the variance 1
+        kappa0 = 1.0 if kinds[outcome] == "binary" else given["kappa0"]
+        weight = kappa0 if given["slope_weight"] is None else given["slope_weight"]
+        data = share(prepare_outcome, values, kinds, levels, outcome, tuple(j - 1 for j in given["effects"]), known,
+                     self.total, weight, *(of_outcome[key] for key in ("m0", "b0", "resolution")))
+        self.regression = Regression(data, len(values), known, self.total, kappa0, given["a0"], self.zeta)
         return 0
 
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1:
@@ -258,7 +279,8 @@ cdef class Mixed(Table):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
         cls._require(data)
         freeze(data.values)
-        return cls.build(data.values, data.types, None, settle_resolution(data, params, by_cell=True))
+        return cls.build(
+            data.values, data.types, None, place_columns(data, settle_resolution(data, params, by_cell=True)))
 
     @classmethod
     def build(cls, values, types, known, params):
@@ -277,23 +299,15 @@ cdef class Mixed(Table):
 
     @classmethod
     def with_defaults_of(cls, data, **params):
-        params = settle_resolution(data, params, by_cell=True)
-        given = read_options("model", cls.OPTIONS, params)
-        kinds, levels = types_of(data.values, data.types)
-        columns = [column[~np.isnan(column)] for column in data.values.T]
-        of = {kind: [columns[j] for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}
-        found = dict(params)
-        if cuts := cuts_of(data.values, kinds, levels, given["cuts"]):
-            found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
-        if given["rate"] is None:
-            means = [cells.mean() if cells.size else 0.0 for cells in of["count"]]
-            found["rate"] = [given["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
-        reals = [cells if cells.size else np.zeros(1) for cells in of["real"]]
-        if reals:
-            mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
-            found |= prior_options("diag", given["m0"], given["b0"], mean, variance, "real columns")
-            found["resolution"] = resolutions_of(given["resolution"], len(reals), reals, "real columns").tolist()
-        return found
+        return defaults_of(cls, data, params)
+
+    @property
+    def why_not_added(self):
+        """str: of jointly normal cells, or of rows with weights, what their model says; of latent outcomes, which each
+        row has, that they do not add up."""
+        if self.regression is not None and self.regression.is_latent:
+            return "model.effects: expected none of a binary outcome, since each row has a latent outcome of its own"
+        return "" if self.joint is None else self.joint.why_not_added
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -313,6 +327,8 @@ cdef class Mixed(Table):
             self.joint._reserve(cap - 3)
         if self.ordered is not None:
             self.ordered.grow(old, cap)
+        if self.regression is not None:
+            self.regression.grow(old, cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
@@ -323,6 +339,8 @@ cdef class Mixed(Table):
             self.reals.clear(k)
         if self.joint is not None:
             self.joint.scratch(k)
+        if self.regression is not None:
+            self.regression.clear(k)
         self.stale[k] = True
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -355,6 +373,8 @@ cdef class Mixed(Table):
                 self.joint.join(i, k)
             else:
                 self.joint.leave(i, k)
+        if self.regression is not None:
+            self.regression.count(i, k, sign)
         self.stale[k] = True
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
@@ -366,21 +386,25 @@ cdef class Mixed(Table):
         if self.joint is not None:
             self.joint.copy(src, dst)
             self.joint.size[dst] = self.joint.size[src]
+        if self.regression is not None:
+            self.regression.copy(src, dst)
         self.stale[dst] = True
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t c
         for c in range(self.levels):
-            self.count[dst * self.levels + c] += self.count[src * self.levels + c]
+            self.count[dst * self.levels + c] += sign * self.count[src * self.levels + c]
         for c in range(self.S):
-            self.seen[dst * self.S + c] += self.seen[src * self.S + c]
+            self.seen[dst * self.S + c] += sign * self.seen[src * self.S + c]
         for c in range(self.sums):
-            self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
+            self.sum[dst * self.sums + c] += sign * self.sum[src * self.sums + c]
         if self.reals is not None:
-            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src))
+            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src), sign)
         if self.joint is not None:
-            self.joint.absorb(dst, src)
-            self.joint.size[dst] = self.joint.size[dst] + self.joint.size[src]
+            self.joint.absorb(dst, src, sign)
+            self.joint.size[dst] = self.joint.size[dst] + sign * self.joint.size[src]
+        if self.regression is not None:
+            self.regression.absorb(dst, src, sign)
         self.stale[dst] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
@@ -412,6 +436,8 @@ cdef class Mixed(Table):
             row += 40
         if self.reals is not None:
             self.reals.settle(k, self.size[k], self.cell_counts(k))
+        if self.regression is not None:
+            self.regression.settle(k)
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
@@ -440,6 +466,9 @@ cdef class Mixed(Table):
         if self.imputed is not None:
             self.imputed.impute(rng, self.z, self.K)
             self.real_columns_changed()
+        if self.regression is not None and self.regression.is_latent:
+            self.regression.refresh(rng, self.z, self.K)
+            self.real_columns_changed()
         return self.K
 
     cdef void weights_changed(self) noexcept nogil:
@@ -447,14 +476,17 @@ cdef class Mixed(Table):
         self.real_columns_changed()
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        if self.regression is not None and not self.regression.equals((<Mixed> other).regression):
+            return False
         if self.joint is not None:
             return self.joint.same_parameters((<Mixed> other).joint, twin)
         return Scaled.same_parameters(self, other, twin)
 
     @property
     def n_imputed(self):
-        """int: missing cells that are a part of the state."""
-        return 0 if self.imputed is None else self.imputed.n_imputed
+        """int: missing cells, and latent outcomes, that are a part of the state."""
+        return ((0 if self.imputed is None else self.imputed.n_imputed)
+                + (0 if self.regression is None else self.regression.n_latent))
 
     @property
     def reaches(self):
@@ -469,12 +501,23 @@ cdef class Mixed(Table):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): the scales, then the missing cells, as a ``FullGaussian`` gives them."""
-        return Scaled.parameters.__get__(self) if self.joint is None else self.joint.parameters
+        """ndarray of float64, shape (P, 1): latent outcomes, then the scales, then the missing cells, as a
+        ``FullGaussian`` gives them."""
+        found = Scaled.parameters.__get__(self) if self.joint is None else self.joint.parameters
+        if self.regression is None or not self.regression.n_latent:
+            return found
+        latent = self.regression.latent[:, None]
+        return latent if found is None else np.concatenate([latent, found])
 
     def set_parameters(self, values):
         """Set what ``parameters`` gives; errors as there."""
-        if not self.n_imputed:
+        if self.regression is not None and self.regression.n_latent:
+            latent, values = np.split(as_numbers("parameters", values).reshape(-1), [self.regression.n_latent])
+            self.regression.take_latent(latent, self.z)
+            self.real_columns_changed()
+            if not len(values):
+                return
+        if self.imputed is None:
             Scaled.set_parameters(self, values)
             return
         self.imputed.take_parameters(values, self.z)
@@ -488,8 +531,9 @@ cdef class Mixed(Table):
             self.reals.draw_precisions(rng, k, self.size[k], self.cell_counts(k))
 
     def capability(self, kind):
-        """As of every model; none where rows have weights, which the parameters of a cluster do not hold."""
-        return None if self.weights is not None else Table.capability(self, kind)
+        """As of every model; none where rows have weights, or an outcome effects, which the parameters of a cluster do
+        not hold."""
+        return None if self.weights is not None or self.regression is not None else Table.capability(self, kind)
 
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
         """Pseudo-count of a level, by its row."""
@@ -507,6 +551,8 @@ cdef class Mixed(Table):
             self.joint.score(i, block, -1)
             for lane in range(8):
                 self.power[block + lane] += self.joint.power[block + lane]
+        if self.regression is not None:
+            self.regression.add_scores(i, block, self.power + block)
 
     cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """Log predictive of the jointly normal columns of item i in cluster k, which counts it or not, in units."""
@@ -559,7 +605,7 @@ cdef class Mixed(Table):
             total = self.reals.direct(i, k, self.size[k], self.cell_counts(k), counted, total)
         if self.joint is not None:
             total += self.joint_score(i, k, counted)
-        return total
+        return total if self.regression is None else total + self.regression.direct(i, k, counted)
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
         """Bring the rows that score an item which cluster k counts up to date; ``settle`` has been called."""
@@ -607,7 +653,7 @@ cdef class Mixed(Table):
             return self.direct(i, k, True)
         if self.joint is not None:
             total += self.joint_score(i, k, True)
-        return total
+        return total if self.regression is None else total + self.regression.score_own(i, k)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
@@ -650,7 +696,7 @@ cdef class Mixed(Table):
                                        total)
         if self.joint is not None and not self.apart:
             total += self.joint.log_union(a, e) if both else self.joint.cluster_log_lik(a)
-        return total
+        return total if self.regression is None else total + self.regression.log_lik(a, b)
 
     def log_densities(self, Py_ssize_t first):
         """In closed form where columns are jointly normal, from the points as they were given. Under a power the
@@ -670,13 +716,26 @@ cdef class Mixed(Table):
                     # the last of the clusters are the new items; behind it stands an empty column
                     density[i - first, k] = self.log_density_of(i, k + (k == self.K - 1))
             found = np.asarray(density)
+        if self.regression is not None and self.regression.is_latent:
+            for i in range(first, self.N):
+                for k in range(self.K):
+                    density[i - first, k] = self.regression.log_probability(i, k + (k == self.K - 1))
+            found = found + np.asarray(density)
         if self.joint is None:
             return found
         self.joint.K = self.K
         return found + self.joint.log_densities(first)
 
     def left_out_densities(self):
-        """Missing cells of jointly normal columns, and the weight of the row, are integrated out."""
+        """Missing cells of jointly normal columns, the weight of the row, and its latent outcome are integrated
+        out."""
+        if self.regression is not None and self.regression.is_latent:
+            regression, self.regression = self.regression, None
+            try:
+                found = self.left_out_densities()
+            finally:
+                self.regression = regression
+            return found + self.regression.left_out_probabilities(self.labels, self.K)
         if self.imputed is None and self.weights is None:
             return super().left_out_densities()
         joint, self.joint = self.joint, None
@@ -713,7 +772,7 @@ cdef class Mixed(Table):
                 total += log_rise_far(a, n) - a * log1p(1.0 / b) - n * log(b + 1.0)
         if self.reals is not None:
             total = self.reals.log_density(i, k, self.size[k], self.cell_counts(k), total)
-        return total
+        return total if self.regression is None else total + self.regression.log_density(i, k)
 
     def statistics(self):
         """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
@@ -816,57 +875,3 @@ cdef class MixedParameters(DrawnParameters):
         cdef Py_ssize_t t
         for t in range(n):
             self.model.add(items[t], k)
-
-
-@cython.final
-cdef class MixedShards(Shards):
-    cdef Mixed model
-
-    @classmethod
-    def suits(cls, model):
-        """Whether the real columns are independent, and no column is ordinal: bool."""
-        return model.covariance == "diag" and "ordinal" not in model.types
-
-    def __init__(self, Mixed model not None):
-        self.model = model
-        self.column_bytes = (24 * model.R + 8 * model.sums + 4 * model.levels + 4 * model.S + 15) // 16 * 16
-
-    @classmethod
-    def build_shard(cls, values, columns, **params):
-        # nobody asks a shard for the prior
-        return Mixed(Rows(values, len(values), columns), columns.types)
-
-    @classmethod
-    def build_whole(cls, columns, packed, **params):
-        rows = Rows(np.empty((0, len(columns.types))), columns.rows, with_moments(columns, bytes(packed)))
-        return Mixed(rows, columns.types, **params)
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        cdef Py_ssize_t P = self.model.P, R = self.model.R
-        cdef int64_t *sum = <int64_t *> (to + 16 * R)
-        cdef int32_t *count = <int32_t *> (sum + P + R + 1)
-        if R:
-            memcpy(to, self.model.reals.squares_of(k), 16 * R)
-            memcpy(sum + P, self.model.reals.sums_of(k), 8 * R)
-        memcpy(sum, self.model.sum + k * self.model.sums, 8 * P)
-        sum[P + R] = self.model.sum[k * self.model.sums + P]
-        memcpy(count, self.model.count + k * self.model.levels, 4 * self.model.levels)
-        memcpy(count + self.model.levels, self.model.seen + k * self.model.S, 4 * self.model.S)
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        cdef Py_ssize_t c, P = self.model.P, R = self.model.R
-        cdef const int64_t *sum = <const int64_t *> (packed + 16 * R)
-        cdef const int32_t *count = <const int32_t *> (sum + P + R + 1)
-        cdef int64_t *own_sum = self.model.sum + k * self.model.sums
-        cdef int32_t *own_count = self.model.count + k * self.model.levels
-        cdef int32_t *own_seen = self.model.seen + k * self.model.S
-        if R:
-            self.model.reals.add_column(k, sum + P, <const whole *> packed)
-        for c in range(P):
-            own_sum[c] += sum[c]
-        own_sum[P] += sum[P + R]
-        for c in range(self.model.levels):
-            own_count[c] += count[c]
-        for c in range(self.model.S):
-            own_seen[c] += count[self.model.levels + c]
-        self.model.stale[k] = True

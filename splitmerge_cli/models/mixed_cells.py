@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.models.mixed_tables import log_factorials
+from splitmerge_cli.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.models.real_columns import (
     Numbers,
     factor_piece,
     moments_of,
     per_column,
     prior_of,
+    prior_options,
     resolutions_of,
+    settle_resolution,
     unit_of,
 )
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
@@ -172,11 +175,34 @@ def _flat(array: Any, dtype: Any) -> NDArray[Any]:
     return array if array.size else np.zeros(1, dtype=dtype)
 
 
+def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a mixture of tables, with numbers in place of defaults that depend on the data."""
+    params = place_columns(data, settle_resolution(data, params, by_cell=True))
+    options = read_options("model", model.OPTIONS, params)
+    kinds, levels = types_of(data.values, data.types)
+    marked = outcome_kinds(kinds, options)
+    columns = [column[~np.isnan(column)] for column in data.values.T]
+    found = dict(params)
+    if cuts := cuts_of(data.values, marked, levels, options["cuts"]):
+        found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
+    if options["rate"] is None:
+        counts = [columns[j] for j, kind in enumerate(marked) if kind == "count"]
+        means = [cells.mean() if cells.size else 0.0 for cells in counts]
+        found["rate"] = [options["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
+    # a real outcome is among them
+    numbers = [j for j, kind in enumerate(kinds) if kind == "real" and marked[j] != EFFECT]
+    if reals := [columns[j] if columns[j].size else np.zeros(1) for j in numbers]:
+        mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
+        found |= prior_options("diag", options["m0"], options["b0"], mean, variance, "real columns")
+        found["resolution"] = resolutions_of(options["resolution"], len(reals), reals, "real columns").tolist()
+    return found
+
+
 def _check_cells(values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str], levels: Sequence[int]) -> None:
     for j in range(values.shape[1]):
         # a copy of one column, at a time
         cells = values[there[:, j], j]
-        if kinds[j] in ("real", JOINT):
+        if kinds[j] in ("real", JOINT, OUTCOME, EFFECT):
             good = np.abs(cells) <= 1e30
         else:
             good = (cells >= 0) & (cells <= (MOST_COUNT if kinds[j] == "count" else levels[j] - 1))

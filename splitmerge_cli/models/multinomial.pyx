@@ -47,6 +47,11 @@ cdef class Multinomial(GivenTotals):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
 
+    @property
+    def why_not_added(self):
+        """str: empty."""
+        return ""
+
     @classmethod
     def reference_log_lik(cls, values, labels, *, alpha, power=1.0, **options):
         """float: log likelihood by adding the items one after the other to urns (Polya's), for tests."""

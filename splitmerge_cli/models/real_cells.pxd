@@ -54,7 +54,7 @@ cdef class RealCells:
     cdef void clear(self, Py_ssize_t k) noexcept nogil
     cdef void count(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil
+    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil
     cdef void settle(self, Py_ssize_t k, Py_ssize_t n, const int32_t *seen) noexcept nogil
     cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                             double *total) noexcept nogil

@@ -39,11 +39,11 @@ cdef extern from *:
     }
 
     static inline void absorb_reals(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
-                                    ptrdiff_t R)
+                                    ptrdiff_t R, int64_t sign)
     {
         for (ptrdiff_t d = 0; d < R; d++) {
-            sum[d] += more[d];
-            square[d] += more_square[d];
+            sum[d] += sign * more[d];
+            square[d] += sign * more_square[d];
         }
     }
 
@@ -81,7 +81,7 @@ cdef extern from *:
     """
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
     void absorb_reals(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
-                      Py_ssize_t R) noexcept nogil
+                      Py_ssize_t R, int64_t sign) noexcept nogil
     double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, const double *inverse,
                     const double *shrunk, double kappa0, double m0, double b0, double *mean) noexcept nogil
     double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2, const whole *square2,
@@ -172,9 +172,9 @@ cdef class RealCells:
         memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.R)
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.R)
 
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil:
-        """Add the sums of other items to the sums of cluster k."""
-        absorb_reals(self.sums_of(k), self.squares_of(k), sum, square, self.R)
+    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil:
+        """Add the sums of other items to the sums of cluster k, or take them out."""
+        absorb_reals(self.sums_of(k), self.squares_of(k), sum, square, self.R, sign)
 
     cdef double scale(self, Py_ssize_t k, Py_ssize_t c, int64_t v, Py_ssize_t n, double *mean) noexcept nogil:
         """b_n of column c in cluster k from its sums less the value v (0: nothing), n cells in all; the posterior

@@ -104,12 +104,12 @@ cdef class Column:
         if self.after is not None:
             self.after.copy(src, dst)
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         if self.inside:
-            self.own.absorb(dst, src)
-            self.own.size[dst] = self.own.size[dst] + self.own.size[src]
+            self.own.absorb(dst, src, sign)
+            self.own.size[dst] = self.own.size[dst] + sign * self.own.size[src]
         if self.after is not None:
-            self.after.absorb(dst, src)
+            self.after.absorb(dst, src, sign)
 
     # -- scores, of the columns that are in
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
@@ -241,6 +241,8 @@ cdef class SelectedColumns(Table):
             raise ValueError("model.select=true: expected false for rows in shards")
         if given["covariance"] != "diag":
             raise ValueError(f"model.select=true: expected model.covariance=diag, got {given['covariance']}")
+        if given["outcome"] is not None or given["effects"]:
+            raise ValueError("model.select=true: expected no model.outcome and model.effects")
         if isinstance(given["b0"], Gamma) or isinstance(given["kappa0"], Gamma):
             raise ValueError("model.select=true: expected numbers for model.b0 and model.kappa0, which are then known")
         values = as_array(x)
@@ -282,8 +284,8 @@ cdef class SelectedColumns(Table):
         self.first.copy(src, dst)
         self.stale[dst] = True
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        self.first.absorb(dst, src)
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        self.first.absorb(dst, src, sign)
         self.stale[dst] = True
 
     # -- scores

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.outcome_cells import draw_outcome
 from splitmerge_cli.models.row_weights import DEGREES
 
 if TYPE_CHECKING:
@@ -346,10 +347,10 @@ def _round(made: Array, step: Array, x: Array) -> Array:
 
 
 def simulate_table(rng: Rng, given: Given) -> Array:
-    """Columns of several types, float64 ``[n, m]``: binary, each categorical, each ordinal one, counts, then reals."""
-    of, kinds = given.options, np.array([column.type for column in given.data.types])
-    drawn = np.arange(len(kinds)) if given.columns is None else given.columns
-    made = np.empty((len(given.z), len(drawn)))
+    """Columns of several types, float64 ``[n, m]``: effects stay as they are, an outcome that has effects, binary, each
+    categorical, each ordinal one, counts, then reals."""
+    drawn = np.arange(len(given.data.types)) if given.columns is None else given.columns
+    kinds, of, made, given = draw_outcome(rng, given, drawn)
     levels = np.array([len(column.levels) for column in given.data.types])
     cuts = np.split(of.get("cuts") or [], np.cumsum(np.where(kinds == "ordinal", levels - 1, 0))[:-1])
     for kind in ("binary", "categorical", "ordinal", "count", "real"):

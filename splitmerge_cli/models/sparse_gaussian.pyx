@@ -385,7 +385,7 @@ cdef class SparseGaussian(Normal):
         self.of_cluster[dst] = self.of_cluster[src]
         memcpy(self.det + 3 * dst, self.det + 3 * src, 24)
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         if self.shape_of == ISO:
             self.of_cluster[dst] = totals_with(self.of_cluster[dst], self.of_cluster[src],
                                                columns_both(&self.table[dst], &self.table[src]), 1)

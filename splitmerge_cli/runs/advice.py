@@ -19,7 +19,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.grouping import choose_gap, count_larger
+from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -90,7 +90,11 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
 def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
     """Whether the clusters overlap, and merged levels can be compared by held-out rows but not by density."""
     is_table = spec.model.kind.has_rows and spec.data.name != "given"
-    several = is_table and misfit.do_overlap(summary) and count_larger(summary["point_estimate"]["labels"]) > 1
+    several = (
+        is_table
+        and misfit.do_overlap(summary)
+        and count_larger(summary["point_estimate"]["labels"], row_sizes(summary)) > 1
+    )
     return several and schema.GROUPS not in summary
 
 

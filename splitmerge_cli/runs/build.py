@@ -17,7 +17,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
-from splitmerge_cli.runs.initial import initial_labels, of_chain
+from splitmerge_cli.runs.initial import initial_labels, of_chain, set_labels
 from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.runs.search import SEARCH, start_by_search
 from splitmerge_cli.runs.stages import CATEGORIES, STAGES, start_as_categories, start_in_stages
@@ -77,7 +77,7 @@ class Builder:
             weights=schedule.weights,
             thin=spec.thin,
             partitions=self.partitions,
-            truth=self.dataset.truth,
+            truth=self.dataset.truth_of_items,
             timing=spec.timing,
             warmup=(_full_scan(model, rng, schedule.samplers), spec.warmup) if spec.warmup else None,
             sizes=self.sizes,
@@ -138,7 +138,7 @@ class Builder:
         else:
             own_labels = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels)
-            model.set_labels(labels, K if model.allows_empty else None)
+            set_labels(model, labels, K)
         model.start_parameters(rng)
         log_joint = model.log_joint()
         if not math.isfinite(log_joint):

@@ -1,7 +1,7 @@
 """The clusterings of a finished run that are scored, and the one that represents all of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
     estimate_partition,
     evenly_spaced,
+    first_rows,
     interval_of_counts,
     minimise_expected_loss,
     most_partitions,
@@ -133,12 +134,18 @@ def pooled_estimate(
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        estimate = estimate_partition(together, interval=interval)
-        least = minimise_expected_loss(together)
+        items = recorder.dataset.items
+        estimate = estimate_partition(together, interval=interval, items=items)
+        of_items = together if items is None else first_rows(together, items)
+        least = minimise_expected_loss(of_items)
+        if recorder.dataset.bundles is not None:
+            estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
+        least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if recorder.dataset.truth is not None:
             each = {
-                c: (estimate_partition(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
+                c: (estimate_partition(rows, items=items) if len(sampled) > 1 else estimate).labels
+                for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)

@@ -12,6 +12,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import Kind
+from splitmerge_cli.models import bundles
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
@@ -57,9 +58,19 @@ def give_back() -> None:
         trim(0)
 
 
-def build_model(model: Component, dataset: Dataset) -> Model:
-    """Build a model of a data set; raises as `construct`."""
-    built: Model = construct(model, lambda: model.target.from_data(dataset, **model.options))
+def build_model(model: Component, dataset: Dataset, whole: Dataset | None = None) -> Model:
+    """Build a model of a data set, or of a `whole`, which has new items behind the data set; raises as `construct`.
+    Items may be bundles of rows."""
+    of_items = (whole or dataset).bundles
+
+    def build() -> Model:
+        if of_items is not None and not of_items.is_trivial:
+            return bundles.build(model.target, dataset, model.options, whole)
+        if whole is not None:
+            return model.target.with_new(dataset, whole, **model.options)
+        return model.target.from_data(dataset, **model.options)
+
+    built: Model = construct(model, build)
     return built
 
 

@@ -16,7 +16,14 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
-from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, interval_of_counts, thin_partitions
+from splitmerge_cli.diagnostics.point_estimate import (
+    COST,
+    LEVEL,
+    evenly_spaced,
+    first_rows,
+    interval_of_counts,
+    thin_partitions,
+)
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
@@ -27,6 +34,7 @@ from splitmerge_cli.runs.clusterings import (
     pooled_estimate,
     select_draws,
 )
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
@@ -39,7 +47,11 @@ from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 from splitmerge_cli.runs.summaries import FAR
 
+MOST_DRAWS = 1_000
+"""Draws over which effects are averaged."""
+
 if TYPE_CHECKING:
+    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.clusterings import Pooled
@@ -82,7 +94,11 @@ def assemble(
     groups, gap, joined_by = None, plan.spec.gap, None
     if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):
         groups = find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
-        if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
+        if (
+            gap is None
+            and groups is not None
+            and are_sure(groups, pooled.estimate.labels, pooled.sampled, plan.dataset.items)
+        ):
             gap, groups = groups["gap"], None
     if gap:
         listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
@@ -108,6 +124,8 @@ def assemble(
     if groups is not None:
         summary[schema.GROUPS] = groups
     summary[schema.FIT] = find_misfit(plan, late)
+    if plan.spec.model.as_typed.get("outcome") is not None:
+        summary["outcome"] = _effects(plan, late, summary["point_estimate"]["labels"])
     if plan.spec.model.as_typed.get("select"):
         summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
     if ends is not None:
@@ -123,16 +141,17 @@ def assemble(
         labels = pooled.estimate.labels
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
-            membership = uncertainty.membership_of(labels, pooled.sampled)
-            summary[schema.FIT]["certainty"] = float(np.mean(membership["certainty"]))
+            membership = uncertainty.membership_of(labels, pooled.sampled, plan.dataset.items)
+            summary[schema.FIT]["certainty"] = float(
+                np.average(membership["certainty"], weights=plan.dataset.row_sizes)
+            )
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data, labels = plan.dataset, summary["point_estimate"]["labels"]
         listed = data if data.copies is None else data.copies
         weights = _mean_weights(plan, late)
-        store.write_clusters(
-            labels, listed.names, membership, None if data.copies is None else data.copies.items, weights
-        )
+        copies = None if data.copies is None else data.copies.items
+        store.write_clusters(labels, listed.names, membership, copies, weights, data.unit_names)
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     if summaries.is_described(plan):
@@ -174,6 +193,18 @@ def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64]
     return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
 
 
+def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> dict[str, Any]:
+    """Effects of the clusters on the outcome, over late draws of all chains."""
+    from splitmerge_cli.runs import outcomes
+
+    states = [
+        State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
+        for rows in late.values()
+        for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
+    ]
+    return outcomes.find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
+
+
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of the trace, the largest fractions as ``[rows, 5]``."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
@@ -200,14 +231,14 @@ def _summary(
             "chain": chain,
             "iteration": outcomes[chain][iteration],
             value: outcomes[chain][f"best_{value}"],
-            **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed),
+            **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed, plan.dataset),
         }
 
     highest = describe_best("joint density", "log_joint", "best_iteration", "best_labels")
     likeliest = describe_best("likelihood", "log_lik", "best_lik_iteration", "best_lik_labels")
     estimate = central = None
     if pooled is not None:
-        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed)
+        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed, plan.dataset)
     if estimate is None or why_not is not None:
         chosen = highest | {"note": why_not}
     else:
@@ -239,6 +270,7 @@ def _summary(
         "least_expected_vi": central,
         "credible_ball": None,
         "convergence": asdict(judged),
+        **({} if plan.dataset.bundles is None else {schema.BUNDLES: plan.dataset.bundles.entry}),
         **({} if plan.chosen is None else {"chosen": plan.chosen}),
     }
 
@@ -286,23 +318,26 @@ def _describe_kinds(
     return [description for description, _ in described], [example for _, example in described]
 
 
-def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimate over all chains, and the partition of least expected variation of information."""
     over = "over partitions of the second halves of all chains"
     estimate, least = pooled.estimate, pooled.least
-    expected = float(distances(estimate.labels, thin_partitions(pooled.sampled)).mean())
+    labels, sampled = estimate.labels, pooled.sampled
+    if dataset.items is not None:
+        labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
+    expected = float(distances(labels, thin_partitions(sampled)).mean())
     return {
         "criterion": f"least expected variation of information {over}, separating at cost {COST:g} and joining at "
         f"{2 - COST:g}, with as many clusters as the {LEVEL:g} interval of their number",
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,
-        **_describe_labels(estimate.labels, listed),
+        **_describe_labels(estimate.labels, listed, dataset),
     }, {
         "criterion": f"least expected variation of information {over}",
         "expected_vi": least.expected_loss,
         "partitions": least.partitions,
-        **_describe_labels(least.labels, listed),
+        **_describe_labels(least.labels, listed, dataset),
     }
 
 
@@ -320,5 +355,8 @@ def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     return {name: dict(counts) for name, counts in totals.items()}
 
 
-def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
-    return {"n_clusters": int(labels.max()) + 1, **({"labels": by_size(labels).tolist()} if listed else {})}
+def _describe_labels(labels: NDArray[Any], listed: bool, dataset: "Dataset") -> dict[str, Any]:
+    return {
+        "n_clusters": int(labels.max()) + 1,
+        **({"labels": by_size(labels, dataset.row_sizes).tolist()} if listed else {}),
+    }

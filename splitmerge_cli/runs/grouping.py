@@ -29,7 +29,7 @@ PIECES = 3
 """Groups, at least, that are pieces of one where none stands clearly apart. Two are two groups with a pass between."""
 
 
-def is_outlying(size: int, N: int) -> bool:
+def is_outlying(size: float, N: float) -> bool:
     """Whether a cluster so small, among N items, is listed as outliers.
 
     Examples
@@ -37,10 +37,20 @@ def is_outlying(size: int, N: int) -> bool:
     >>> is_outlying(3, 150), is_outlying(3, 40), is_outlying(4, 150)
     (True, False, False)
     """
-    return size <= FEW_ITEMS and size < FEW_SHARE * N
+    return bool(size <= FEW_ITEMS and size < FEW_SHARE * N)
 
 
-def count_larger(labels: ArrayLike) -> int:
+def row_sizes(summary: Mapping[str, Any]) -> list[float] | None:
+    """Size that each row of a run adds to its cluster; None: 1."""
+    return summary.get(schema.BUNDLES, {}).get("sizes")
+
+
+def total_size(summary: Mapping[str, Any]) -> float:
+    """Return the size of all clusters together."""
+    return float(summary.get(schema.BUNDLES, {}).get("size", summary["N"]))
+
+
+def count_larger(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None) -> int:
     """Count the clusters of a partition that are not listed as outliers.
 
     Examples
@@ -48,19 +58,22 @@ def count_larger(labels: ArrayLike) -> int:
     >>> count_larger([0] * 60 + [1] * 40 + [2])
     2
     """
-    sizes = np.bincount(np.asarray(labels))
-    return sum(not is_outlying(size, int(sizes.sum())) for size in sizes.tolist())
+    sizes = np.bincount(np.asarray(labels), sizes_of_rows)
+    return sum(not is_outlying(size, sizes.sum()) for size in sizes.tolist())
 
 
-def has_one_and_outliers(labels: Any) -> bool:
+def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) -> bool:
     """Whether a partition has one cluster, of nearly all items, and outliers."""
-    sizes = np.bincount(np.asarray(labels)) if labels is not None else np.ones(2)
-    return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels) == 1
+    sizes = np.bincount(np.asarray(labels), sizes_of_rows) if labels is not None else np.ones(2)
+    return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels, sizes_of_rows) == 1
 
 
 def why_not_joined(dataset: "Dataset") -> str | None:
     """Reason why the clusters of a data set cannot be joined; None if they can."""
     is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
+    bundles = dataset.bundles
+    if bundles is not None and (bundles.weights is not None or len(bundles.apart) or bundles.classes is not None):
+        return "the density between clusters knows neither weights nor rows that stay apart"
     if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
         return "the density between clusters needs real columns in a dense table"
     return None
@@ -130,25 +143,28 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
         its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, clusters of the estimate that are not
         listed as outliers. None for one cluster, and where they cannot be joined.
     """
-    n_clusters = count_larger(labels)
+    sizes = dataset.row_sizes
+    n_clusters = count_larger(labels, sizes)
     joined = join_draws(dataset, late, (GAP, WIDE_GAP))[0] if n_clusters > 1 else []
     if not joined:
         return None
-    narrow, wide = (_estimate(of_gap) for of_gap in joined)
-    is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
+    narrow, wide = (_estimate(of_gap, dataset.items) for of_gap in joined)
+    is_one = count_larger(wide, sizes) == 1 and count_larger(narrow, sizes) >= PIECES
     gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
     return {
         "gap": gap,
         "n_clusters": n_clusters,
-        "n_groups": count_larger(groups),
-        "interval": list(interval_of_counts([count_larger(row) for rows in draws.values() for row in rows.labels])),
+        "n_groups": count_larger(groups, sizes),
+        "interval": list(
+            interval_of_counts([count_larger(row, sizes) for rows in draws.values() for row in rows.labels])
+        ),
         "labels": groups.tolist(),
     }
 
 
-def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
+def _estimate(joined: Mapping[int, Late], items: NDArray[np.int32] | None) -> NDArray[np.int32]:
     draws = np.concatenate([rows.labels for rows in joined.values()])
-    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1)).labels
+    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1), items=items).labels
 
 
 def are_apart(groups: Mapping[str, Any]) -> bool:
@@ -156,13 +172,18 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
     return bool(groups["n_groups"] >= groups["n_clusters"])
 
 
-def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
+def are_sure(
+    groups: Mapping[str, Any],
+    labels: NDArray[np.int32],
+    draws: NDArray[np.int32],
+    items: NDArray[np.int32] | None = None,
+) -> bool:
     """Whether some clusters are parts of a group in nearly all draws, or the draws ``[M, N]`` overlap: groups are what
     a run with ``gap=null`` lists."""
     from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
 
     low, high = groups["interval"]
-    agrees = low == high or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
+    agrees = low == high or float(np.mean(membership(draws, labels, items).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)
 
 

@@ -27,6 +27,8 @@ DATA_FILES = {
     "nodes": "data.nodes",
     "vocabulary": "data.vocabulary",
     "stop_words": "data.stop_words",
+    "must_link": "data.must_link",
+    "cannot_link": "data.cannot_link",
 }
 """Keys of the files that a data set is read from."""
 NO_FILES = {"data.stop_words": ("none", "english", "auto")}

@@ -12,6 +12,7 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
+from splitmerge_cli.models.bundles import Bundles
 from splitmerge_cli.received import DataError, sha256_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def initial_labels(
     DataError
         A label file with another number of rows than there are items.
     """
-    N = dataset.N
+    N = model.N
     if init == "mixture":
         init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
     if init == "singletons" and model.largest_K < N:
@@ -96,11 +97,18 @@ def initial_labels(
         labels = own_labels
         if dataset.copies is not None and len(labels) == len(dataset.copies.items):
             labels = _codes(labels[np.unique(dataset.copies.items, return_index=True)[1]])
-        if len(labels) != N:
+        if len(labels) not in (N, dataset.N):
             raise DataError(f"{init}: {len(labels)} rows; expected {N}, one label per item")
     K = int(labels.max()) + 1
     _check_bound(model, "init", init, K)
     return labels, K
+
+
+def set_labels(model: "Model", labels: NDArray[np.int32], K: int) -> None:
+    """Put a model in an initial state of `initial_labels`; items that are apart get clusters of their own."""
+    model.set_labels(labels, K if model.allows_empty else None)
+    if isinstance(model, Bundles):
+        model.separate()
 
 
 def _check_bound(model: "Model", key: str, value: object, K: int) -> None:

@@ -12,7 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers
+from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, row_sizes
 from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
@@ -87,6 +87,8 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:
         return f"model.power={model.options['power']:g} allows for data that the model does not describe"
+    if plan.dataset.counts is not None:
+        return "rows have weights: data that the model makes have none"
     if draws < FEWEST:
         return "the data are too large for quick checks: smcmc report checks them"
     return checks.explain_unchecked(model, plan.dataset)
@@ -99,7 +101,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     Yields nothing if nothing stands out or nothing was checked. The worst quantity comes first.
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
-    several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"))
+    several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"), row_sizes(summary))
     overlap = do_overlap(summary)
     if overlap or differs_from_one(summary):
         share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"

@@ -26,7 +26,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
-from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.initial import initial_labels, set_labels
 from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.schedule import build_starting_chain
 from splitmerge_cli.runs.stages import CATEGORIES, LARGE, NODES, STAGES
@@ -89,7 +89,7 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
         if start == "sequential":
             own.start_sequentially(rng)
         else:
-            own.set_labels(initial_labels(own, dataset, start, blocks, generator)[0])
+            set_labels(own, *initial_labels(own, dataset, start, blocks, generator))
         own.start_parameters(rng)
         chains.append(build_starting_chain(spec, own, rng, MOVES))
     height = np.zeros(population)

@@ -11,7 +11,9 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
 from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
+from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import BUNDLES
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -39,18 +41,22 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
-    labels, certainty, source = by_size(run.best_state()), None, "the best state so far"
+    labels, certainty, source = by_size(run.best_state(), plan.dataset.row_sizes), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
     if per_chain and late and all(map(len, late)):
         partitions = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
         draws = np.stack([row for of_chain in partitions for row in of_chain]).astype(np.int32)
         with suppress(TooManyClusters):
-            labels = estimate_partition(draws, interval=interval_of_trace(trace)).labels
-            certainty = uncertainty.membership_of(labels, draws)["certainty"]
+            items = plan.dataset.items
+            labels = estimate_partition(draws, interval=interval_of_trace(trace), items=items).labels
+            certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
-    rows, outliers = summaries.set_apart(summaries.as_text(clusters), N)
-    yield from map(one_line, cluster_lines(rows, f"{summaries.count(len(rows), outliers, N)}, {source}", most_clusters))
+    bundles = plan.dataset.bundles
+    facts = {"N": N} | ({} if bundles is None else {BUNDLES: bundles.entry})
+    rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
+    heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
+    yield from map(one_line, cluster_lines(rows, heading, most_clusters))
     begun = (
         "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
     )

@@ -26,9 +26,9 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
+from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
-from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.initial import initial_labels, set_labels
 from splitmerge_cli.runs.limits import START_WORK, count_ordinal, count_values
 from splitmerge_cli.runs.schedule import build_starting_chain
 
@@ -79,15 +79,23 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     if reason := why_not_in_stages(spec):
         raise ConfigError(f"init={STAGES}: {reason}")
     generator = np.random.Generator(rng.bit_generator)
-    rows = np.sort(generator.permutation(dataset.N)[:ROWS])
-    part, target = dataset.take(rows), spec.model.target
-    options = target.with_defaults_of(dataset, **spec.model.options)
-    sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
+    items = generator.permutation(model.N)
+    bundles = dataset.bundles
+    if bundles is None:
+        rows = items = np.sort(items[:ROWS])
+    else:
+        whole = np.cumsum(np.bincount(bundles.items)[items]) <= ROWS
+        items = np.sort(items[: max(1, int(whole.sum()))])
+        rows = np.flatnonzero(np.isin(bundles.items, items))
+    known = dataset if bundles is None else dataset.with_repeats
+    options = spec.model.target.with_defaults_of(known, **spec.model.options)
+    part, component = dataset.take(rows), replace(spec.model, options=options)
+    sample = build_model(component, part)
     iterations, moves = limit_stage(count_values(spec, part))
     chain = build_starting_chain(spec, sample, rng, moves, thin=iterations)
     sample.start_sequentially(rng)
     chain.advance(iterations)
-    model.start_from(rng, rows, sample.labels)
+    model.start_from(rng, items, sample.labels)
 
 
 def limit_stage(values: int) -> tuple[int, int]:
@@ -127,7 +135,7 @@ def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, 
     unordered = spec.model.with_options(cuts=None)
     short = build_model(unordered, replace(dataset, types=types))
     generator = np.random.Generator(rng.bit_generator)
-    short.set_labels(initial_labels(short, dataset, "random", spec.K0, generator)[0])
+    set_labels(short, *initial_labels(short, dataset, "random", spec.K0, generator))
     short.start_parameters(rng)
     build_starting_chain(spec, short, rng, thin=SCANS).advance(SCANS)
     model.set_labels(short.labels)

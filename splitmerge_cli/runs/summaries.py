@@ -22,7 +22,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
 )
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying
+from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
@@ -48,13 +48,15 @@ WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "
 """Columns that are shown."""
 NAMED = 10
 """Outliers that are named."""
+MOST_TERMS = 3
+"""Effects of a cluster that a line has."""
 FAR = 0.2
 """Rows of a smaller mean weight lie far from the middle of their cluster."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
 
 
-def set_apart(rows: list[dict[str, str]], N: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
     clusters."""
     outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
@@ -129,11 +131,12 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
             f"smcmc plot {path} draws them)"
         )
     rows, of_columns = tables(run)
-    rows, outliers = set_apart(rows, run.summary["N"])
+    rows, outliers = set_apart(rows, total_size(run.summary))
     yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from effect_lines(run.summary, run.first_cluster, most_clusters)
     yield from far_lines(run)
     yield from describe_informative(run.summary)
     yield from joined_lines(run.summary)
@@ -156,11 +159,29 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         return
     outlying = {int(row["cluster"]) for row in outliers}
     items = [i for i, k in enumerate(labels) if number_clusters(k, run.first_cluster) in outlying]
+    if (sizes := row_sizes(run.summary)) is not None:
+        items = [i for i in items if sizes[i] > 0]  # the first row of each unit
     clusters = (
         f"cluster{'s' * (len(outlying) != 1)} "
         f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
     )
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
+
+
+def effect_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
+    """Describe the outcome in each cluster of a run, a line for each."""
+    if (found := summary.get("outcome")) is None:
+        return
+    by_cluster: dict[int, list[list[Any]]] = {}
+    for row in found["rows"]:
+        by_cluster.setdefault(row[0], []).append(row)
+    kind = "coefficients of a probit regression, " if found["latent"] else ""
+    yield f"{found['outcome']} within clusters ({kind}mean and 95 % interval):"
+    for k in list(by_cluster)[:most_clusters]:
+        rows = by_cluster[k]
+        shown = [f"{term} {mean:.3g} ({low:.3g} to {high:.3g})" for _, term, mean, low, high in rows[: MOST_TERMS + 1]]
+        more = f"; and {len(rows) - MOST_TERMS - 1} more" if len(rows) > MOST_TERMS + 1 else ""
+        yield f"  {k + first}: {'; '.join(shown)}{more}"
 
 
 def far_lines(run: Run) -> Iterator[str]:
@@ -172,7 +193,8 @@ def far_lines(run: Run) -> Iterator[str]:
 
 
 def _name_items(run: Run, items: Sequence[int]) -> str:
-    names = run.clusters().get("name")
+    clusters = run.clusters()
+    names = clusters.get(schema.UNIT, clusters.get("name"))
     listed = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
     return ", ".join(listed) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
@@ -218,7 +240,10 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     low, high = interval
     number, share = summary["point_estimate"]["n_clusters"], summary.get(schema.AS_THE_ESTIMATE)
     labels = summary["point_estimate"].get("labels") or []
-    small = sum(is_outlying(size, len(labels)) for size in np.bincount(labels).tolist()) if unit == "clusters" else 0
+    small = 0
+    if unit == "clusters" and len(labels):
+        sizes = np.bincount(labels, row_sizes(summary))
+        small = sum(is_outlying(size, sizes.sum()) for size in sizes.tolist())
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
         line = f"number of {unit}: {low:,} in {amount} of the draws (second halves of {chains})"
@@ -344,18 +369,24 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
     return [{key: text(value) for key, value in record.items()} for record in records]
 
 
-def count(clusters: int, outliers: Sequence[Mapping[str, str]], N: int) -> str:
-    """Format the numbers of clusters and outliers of N items."""
+def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping[str, Any]) -> str:
+    """Format the numbers of clusters and outliers of a run, and of what: items, or units or weights of rows."""
     apart = sum(int(row["size"]) for row in outliers)
     counts = f"{clusters:,} cluster{'s' * (clusters != 1)}"
     counts += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
-    return f"{counts} of {N:,} items"
+    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
+    if bundles is None:
+        return f"{counts} of {summary['N']:,} items"
+    if bundles["units"]:
+        return f"{counts} of {bundles['items']:,} units ({rows})"
+    weighed = bundles["size"] != summary["N"]
+    return f"{counts} of {rows}" + f", which count as {bundles['size']:,.10g}" * weighed
 
 
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
     summary = run.summary
-    counted = count(clusters, outliers, summary["N"])
+    counted = count(clusters, outliers, summary)
     judged = judgement_of(run)
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"

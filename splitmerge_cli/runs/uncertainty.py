@@ -18,9 +18,12 @@ MOST_ITEMS = 2_000
 """Items up to which the co-clustering of every pair is stored: 2 million rows."""
 
 
-def membership_of(labels: NDArray[np.int32], sampled: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]``."""
-    certainty = membership(sampled, labels)
+def membership_of(
+    labels: NDArray[np.int32], sampled: NDArray[np.int32], items: NDArray[np.int32] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]`` and, where
+    some rows are one item, the item of each row."""
+    certainty = membership(sampled, labels, items)
     return dict(
         zip(schema.MEMBERSHIP, [certainty.certainty, certainty.second, certainty.second_probability], strict=True)
     )

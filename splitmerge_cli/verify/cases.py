@@ -42,6 +42,7 @@ from splitmerge_cli.verify.enumerate import (
     mixture_states,
     normalise,
 )
+from splitmerge_cli.verify.outcomes import latent_outcomes, outcome_log_weight
 from splitmerge_cli.verify.variants import VARIANTS
 
 
@@ -323,7 +324,7 @@ CELL = 1
 def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` rows of a binary, a categorical, a count and two real columns. In each but the first real column a cell is
     missing, with a full covariance real ones as `_lose_reals` does; with ``complete``, not an option of the model, none
-    is."""
+    is. Latent outcomes are as a chain starts with them."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
     options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "resolution": "none"}
     options |= dict(params)
@@ -350,14 +351,20 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
+    weigh_table: Callable[..., Callable[[State], float]] = mixed_log_weight
+    n_reals = 2
+    if "outcome" in options:
+        weigh_table = partial(outcome_log_weight, latent=latent_outcomes(made(), x, types, options))
+        n_reals -= sum(types[column - 1] == "real" for column in options["effects"])
+
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
-        steps = resolutions_of(options["resolution"], 2, x[:, 3:].T)
+        steps = resolutions_of(options["resolution"], n_reals, x[:, 3:].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
         n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
         if not selects:
-            return mixed_log_weight(table, types, n, **own)
+            return weigh_table(table, types, n, **own)
         by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
         apart = []
         for j in range(5):
@@ -375,8 +382,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
-            own["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
-            return mixed_log_weight(x, types, (2, 3, 0, 0, 0), **own)
+            own["resolution"] = resolutions_of(options["resolution"], n_reals, x[:, 3:].T)
+            return weigh_table(x, types, (2, 3, 0, 0, 0), **own)
 
         return _case_with_tails(made, x[:, 3:], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects else None

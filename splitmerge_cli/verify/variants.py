@@ -41,6 +41,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"levels": "ordinal"},
         {"levels": "ordinal", "complete": True, "power": 0.4},
         {"levels": "ordinal", "select": True},
+        {"outcome": 5, "effects": [4]},
+        {"outcome": 1, "effects": [4], "slope_weight": 0.7},
+        {"outcome": 5, "effects": [2, 3], "complete": True, "power": 0.4, "resolution": [0.5, 2.0]},
+        {"outcome": 5, "effects": [3], "complete": True, "tails": "t"},
     ],
     "GammaPoisson": [
         {},

@@ -143,10 +143,10 @@ cdef class FiniteMixture(Model):
         for m in range(self.M):
             self.sum[dst * self.M + m] = self.sum[src * self.M + m]
 
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t m
         for m in range(self.M):
-            self.sum[dst * self.M + m] += self.sum[src * self.M + m]
+            self.sum[dst * self.M + m] += sign * self.sum[src * self.M + m]
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t m

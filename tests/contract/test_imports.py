@@ -216,6 +216,7 @@ def test_papers_do_not_import_each_other() -> None:
 OTHERS = {
     "bernoulli": ("mixed",),
     "gaussian": ("mixed",),
+    "mixed_shards": ("mixed",),
     "selected_columns": ("mixed",),
     "portfolio": ("dyadic", "rgsm", "sdds", "srm"),
 }

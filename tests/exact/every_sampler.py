@@ -161,7 +161,13 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
     return [(c, s) for c in CASES for s in SAMPLERS if is_adaptive(s) == learning and is_supported(c, s)]
 
 
-LIKE_OTHERS = ("gaussian-iso-t", "mixed-ordinal-complete-power", "gammapoisson-exposure-power")
+LIKE_OTHERS = (
+    "gaussian-iso-t",
+    "mixed-ordinal-complete-power",
+    "gammapoisson-exposure-power",
+    "mixed-outcome-effects-complete-power-resolution",
+    "mixed-outcome-effects-complete-t",
+)
 """Cases that differ from others in what cheaper cases prove."""
 REPEATED = {("irm-five", "triadic"), ("gaussian-full-t", "srm")}
 REPEATED |= {(f"emm-{c}", f"independence{s}") for c in ("as_printed", "small-alpha") for s in ("", "-share=1.0")}

@@ -23,7 +23,7 @@ from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, summaries
-from splitmerge_cli.runs.grouping import describe_groups
+from splitmerge_cli.runs.grouping import describe_groups, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
@@ -79,7 +79,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
     """The sections of one run, under headings of a level."""
     unit = "Topics" if run.has_topics else "Clusters"
     rows, columns, trouble = _tables(run)
-    rows, outliers = summaries.set_apart(rows, run.summary["N"])
+    rows, outliers = summaries.set_apart(rows, total_size(run.summary))
     of_clusters = [name for name in PICTURES if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
 
     def draw_parts(names: Sequence[str]) -> Iterator[Markup]:

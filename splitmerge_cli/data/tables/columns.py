@@ -106,16 +106,24 @@ def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     return encoded.indices.to_numpy().astype(np.int32), distinct
 
 
-def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) -> NDArray[np.int32]:
-    """The true labels in column `j`, numbered by first appearance; -1 where the cell is empty, NaN or one of `also`,
-    which is noted. Raises a `DataError` as `words`, or where no cell holds a label.
+def labels_in(
+    table: Table, j: int, expected: str, plural: str, also: Sequence[str | int | float] = ()
+) -> tuple[NDArray[np.int32], list[str]]:
+    """The labels in column `j`, numbered by first appearance, and what they are; -1 where the cell is empty, NaN or one
+    of `also`. Raises a `DataError` as `words`, or where no cell holds a label: `plural` says what is expected then.
     """
-    coded, distinct = _encode(words(table, j, "a true label", gaps=True))
+    coded, distinct = _encode(words(table, j, expected, gaps=True))
     unknown = np.array([word.strip().lower() in MISSING or word.strip() in map(str, also) for word in distinct])
     labels = np.where(unknown, -1, np.cumsum(~unknown) - 1).astype(np.int32)[coded]
-    if (missing := int((labels < 0).sum())) == len(labels):
-        raise DataError(f"{table.path}: {table.column(j)}: every cell is empty; expected true labels (data.truth)")
-    if missing:
+    if (labels < 0).all():
+        raise DataError(f"{table.path}: {table.column(j)}: every cell is empty; expected {plural}")
+    return labels, [word for word, gap in zip(distinct, unknown, strict=True) if not gap]
+
+
+def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) -> NDArray[np.int32]:
+    """The true labels in column `j`, as `labels_in` reads them; rows without one are noted."""
+    labels, _ = labels_in(table, j, "a true label", "true labels (data.truth)", also)
+    if missing := int((labels < 0).sum()):
         table.notes.append(
             f"{table.path}: {table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are over "
             "the others"

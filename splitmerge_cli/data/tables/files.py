@@ -7,6 +7,7 @@ from splitmerge_cli.data.dataset import Dataset, get_kind, kinds
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
+from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
@@ -48,6 +49,14 @@ def csv(
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
     exposure: str | int | None = None,
+    weights: str | int | None = None,
+    weights_scale: str | None = None,
+    group: str | int | None = None,
+    labels: str | int | None = None,
+    apart: bool = True,
+    must_link: str | Path | None = None,
+    cannot_link: str | Path | None = None,
+    prior_counts: str | None = None,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -99,6 +108,22 @@ def csv(
     exposure : str or int, optional
         ``counts``: column of what the counts of a row are per unit of, positive numbers; ``total``: the sum of its
         counts.
+    weights : str or int, optional
+        Column of how often each row counts: whole numbers from 0. Fractions are powers of the rows' likelihoods.
+    weights_scale : {"rows", "none"}, optional
+        Whether weights are scaled to sum to the number of rows, as powers; by default fractions are.
+    group : str or int, optional
+        Column of units: the rows of one unit are one item.
+    labels : str or int, optional
+        Column of known classes, with gaps: the rows of one class are one item, and rows of different classes stay
+        apart, unless `apart` is False.
+    apart : bool
+    must_link, cannot_link : str or Path, optional
+        Text files of two columns: pairs of rows, by number (1 is the first row of data) or by name, that stay together,
+        or apart.
+    prior_counts : {"rows", "items"}, optional
+        What the prior of the partition counts: rows, as often as their weights say, or items. By default rows, but
+        items with `group` and with fractions.
 
     Returns
     -------
@@ -130,12 +155,13 @@ def csv(
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
+    bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
         require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
-    wanted = Wanted(of_kind, truth, listed, left_out, types, words, exposure)
+    wanted = Wanted(of_kind, truth, listed, left_out, types, words, exposure, weights, group, labels)
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
     path = require_file(path, f"a table ({FORMATS})")
@@ -172,5 +198,6 @@ def csv(
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
-    dataset = read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
+    dataset = of_kind.from_table(table, wanted, N, header)
+    dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
     return reduce_columns(read_scales(dataset, scale), reduce)

@@ -85,8 +85,9 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
     types = dataset.kind.types_of(dataset) if readable else ()
     real = np.array([j for j, column in enumerate(types) if column.type == "real"], dtype=np.intp)
     missing = dataset.missing and bool(np.isnan(dataset.values[:, real]).any())
-    if reduce == AUTO and (len(real) <= dataset.N or missing or dataset.N < 3):
+    if reduce == AUTO and (len(real) <= dataset.N or missing or dataset.N < 3 or dataset.counts is not None):
         return dataset
+    require(dataset.counts is None, KEY, reduce, f"{NONE} with data.weights, which principal components do not count")
     if len(real) < 2 or dataset.N < 3:
         raise DataError(f"{KEY}={reduce}: {place}: expected at least 2 real columns, not sparse, and 3 rows")
     if missing:

@@ -53,7 +53,7 @@ def _mix(bits: NDArray[np.uint64], d: int) -> NDArray[np.uint64]:
     return bits
 
 
-def _by_appearance(hashes: NDArray[np.uint64], x: NDArray[Any] | None = None) -> NDArray[np.int64]:
+def _by_appearance(hashes: NDArray[Any], x: NDArray[Any] | None = None) -> NDArray[np.int64]:
     """Number different hashes by first appearance; with `x`, check that their rows are equal."""
     import pandas as pd
 
@@ -161,9 +161,11 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     rows are no items, or of a sparse matrix.
     """
     require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
+    bundled = dataset.bundles is not None
+    require(not bundled or repeated == KEEP, "data.repeated", repeated, f"{KEEP} with weights, groups, labels or links")
     place = dataset.meta.get("path", "data")
     if repeated == KEEP:
-        if dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
+        if bundled or dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
             return dataset
         N, U = dataset.N, int(items.max()) + 1
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
@@ -200,16 +202,32 @@ def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
     return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated_rows": repeated})
 
 
+def draw_rows(dataset: Dataset, seed: int, most_rows: int) -> NDArray[np.int64]:
+    """Draw rows without replacement, in random order, `most_rows` at most; of items of several rows whole ones, two at
+    least."""
+    order = np.random.default_rng(seed).permutation(dataset.N)
+    if (items := dataset.items) is None:
+        return order[:most_rows]
+    item, first = np.unique(items[order], return_index=True)
+    drawn = item[np.argsort(first)]
+    within = np.cumsum(np.bincount(items)[drawn]) <= most_rows
+    within[:2] = True
+    return order[np.isin(items[order], drawn[within])]
+
+
 def folds(dataset: Dataset, rows: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:
-    """Split rows, different ones, in their order into `n` folds at most; copies stay together."""
+    """Split rows, different ones, in their order into `n` folds at most; copies and rows of one item stay together."""
     together = keep_together(dataset, rows)
     for part in np.array_split(np.arange(len(together)), min(n, len(together))):
         yield np.concatenate([together[k] for k in part])
 
 
 def keep_together(dataset: Dataset, rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    """Split rows into groups of copies, by their first rows; without copies every row is a group."""
-    items = copies_in(dataset.take(rows))
-    if items is None:
+    """Split rows into groups of copies, or of one item, by their first rows; without any every row is a group."""
+    if dataset.items is not None:
+        number: NDArray[np.int64] | None = _by_appearance(dataset.items[rows])
+    else:
+        number = copies_in(dataset.take(rows))
+    if number is None:
         return list(rows[:, None])
-    return np.split(rows[np.argsort(items, kind="stable")], np.cumsum(np.bincount(items))[:-1])
+    return np.split(rows[np.argsort(number, kind="stable")], np.cumsum(np.bincount(number))[:-1])

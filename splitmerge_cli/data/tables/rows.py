@@ -110,7 +110,7 @@ class RowsReading(KindReading):
         for j in columns_read if wanted.columns is not None else ():
             notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
-        e = wanted.find_exposure(table)
+        e = wanted.find_roles(table).get("exposure")
         exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
         if e is not None and exposure is not None and not (exposure > 0).all():
             raise table.error(int(np.argmin(exposure > 0)), e, POSITIVE)
@@ -128,7 +128,8 @@ class RowsReading(KindReading):
         )
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
-        if len(columns_read) < len(read) or table.left_out:
+        # new rows need no weights, units or classes
+        if len(columns_read) < len(read) or table.left_out or wanted.roles.keys() - {"truth", "exposure"}:
             meta["typed"] = [column_key(table, j) for j in columns_read]
         names = table.names_of_items()
         positions = positions_in(columns_read, table.width)

@@ -51,7 +51,7 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     for column, word in scale.items():
         j = _find_column(dataset, column)
         require(types[j].type == "real", f"{KEY}.{column}", word, f"a real column; this one is read as {types[j].type}")
-        scale_by_column[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j])
+        scale_by_column[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j], dataset.counts)
     if not any(scale_by_column):
         return dataset
     named = {dataset.column_names[j]: one.option for j, one in enumerate(scale_by_column) if one is not None}
@@ -83,12 +83,14 @@ def _find_column(dataset: Dataset, column: str | int) -> int:
     return positions.index(j)
 
 
-def _read_scale(key: str, word: Any, cells: NDArray[np.floating]) -> Scale:
+def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArray[np.float64] | None) -> Scale:
     if word in (LOG, SQRT):
         return Scale(word)
     if word == YEO_JOHNSON:
-        present = cells[~np.isnan(cells)].astype(np.float64)
-        return Scale(YEO_JOHNSON, fit_power(present) if len(np.unique(present)) > 1 else 1.0)
+        is_present = ~np.isnan(cells)
+        present = cells[is_present].astype(np.float64)
+        weights = None if counts is None else counts[is_present]
+        return Scale(YEO_JOHNSON, fit_power(present, weights) if len(np.unique(present)) > 1 else 1.0)
     is_power = isinstance(word, int | float) and not isinstance(word, bool) and LEAST_POWER <= word <= MOST_POWER
     require(is_power, key, word, EXPECTED)
     return Scale(YEO_JOHNSON, float(word))
@@ -100,16 +102,17 @@ def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
     return bool(least * np.abs(y).max() < np.ptp(y) < MAGNITUDE)
 
 
-def fit_power(cells: NDArray[np.float64]) -> float:
+def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = None) -> float:
     """Power of ``yeo-johnson`` under which one normal distribution has the largest likelihood, from `LEAST_POWER` to
-    `MOST_POWER`, to two decimals."""
+    `MOST_POWER`, to two decimals; `counts`: how often each cell counts."""
 
     def log_lik(power: float) -> float:
         scale = Scale(YEO_JOHNSON, power)
         y = scale.read(cells)
         if not has_digits(y, 1e-9):
             return -np.inf
-        return float(scale.log_jacobian(y).sum() - 0.5 * len(y) * np.log(y.var()))
+        variance = np.average((y - np.average(y, weights=counts)) ** 2, weights=counts)
+        return float(np.average(scale.log_jacobian(y), weights=counts) - 0.5 * np.log(variance))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         low, high = LEAST_POWER, MOST_POWER

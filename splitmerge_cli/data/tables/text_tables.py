@@ -111,16 +111,16 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
-    t, columns = wanted.resolve(table)
+    _, columns = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text
     kinds = [dict.fromkeys(columns, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
     if wanted.kind.one_column:
         wanted.set_hint(table, columns)
     # those without a name are looked at before they are left out
-    exposure = wanted.find_exposure(table)
-    others = [j for j in (t, exposure) if j is not None]
-    columns_asked = {*columns, *table.unnamed_columns(), *table.blank(), *others}
+    roles = wanted.find_roles(table)
+    exposure = roles.get("exposure")
+    columns_asked = {*columns, *table.unnamed_columns(), *table.blank(), *roles.values()}
     text = not wanted.kind.is_numeric
 
     def expected(cell: str) -> str | None:
@@ -161,9 +161,9 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
     head = [cell.strip() for cell in table.top[0]]
     if any(isinstance(column, str) and column in head for column in wanted.mentioned_columns):
         return True
-    # true labels, and columns that are not read, may be words: they do not tell
+    # columns that are no data may be words: they do not tell
     chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
-    positions = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
+    positions = sorted(chosen - _positions([*wanted.roles.values(), *wanted.drop], len(head)))
     if table.heads_index():
         return True
     if wanted.kind.one_column:

@@ -16,13 +16,13 @@ from splitmerge_cli.received import DataError
 TOTAL = "total"
 """The exposure of a row that is the sum of its counts."""
 POSITIVE = "a positive number (data.exposure)"
+ROLES = ("truth", "exposure", "weights", "group", "labels")
+"""Keys of columns that are no data."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns of a file that are read, and how: as data.truth, data.columns (None: all but the others), data.drop,
-    data.types and data.missing say.
-    """
+    """The columns of a file that are read, and how: as the keys of the same names say (`columns` None: all others)."""
 
     kind: Kind
     truth: str | int | None
@@ -31,49 +31,64 @@ class Wanted:
     types: Mapping[str | int, str] | None = None
     missing: list[str | int | float] = field(default_factory=list)
     exposure: str | int | None = None
+    weights: str | int | None = None
+    group: str | int | None = None
+    labels: str | int | None = None
+
+    @property
+    def roles(self) -> dict[str, str | int]:
+        """The columns that are no data, by their keys (`ROLES`)."""
+        named = {key: getattr(self, key) for key in ROLES}
+        if self.exposure == TOTAL:
+            del named["exposure"]
+        return {key: column for key, column in named.items() if column is not None}
 
     @property
     def mentioned_columns(self) -> list[str | int]:
         """Columns that are named or numbered anywhere."""
         typed = list(self.types) if isinstance(self.types, Mapping) else []
-        others = [column for column in (self.truth, self.exposure) if column not in (None, TOTAL)]
-        return [*others, *(self.columns or []), *self.drop, *typed]
+        return [*self.roles.values(), *(self.columns or []), *self.drop, *typed]
 
-    def find_exposure(self, table: Table) -> int | None:
-        """Position of the column of exposures; None without one."""
-        return None if self.exposure in (None, TOTAL) else index(table, "data.exposure", self.exposure)
+    def find_roles(self, table: Table) -> dict[str, int]:
+        """Positions of the columns that are no data, by their keys; a `DataError` if two keys name one."""
+        found: dict[str, int] = {}
+        for key, column in self.roles.items():
+            j = index(table, f"data.{key}", column)
+            if (other := next((name for name, k in found.items() if k == j), None)) is not None:
+                raise DataError(f"data.{key}={column}: {table.path}: expected another column than data.{other}")
+            found[key] = j
+        return found
 
     def resolve(self, table: Table) -> tuple[int | None, list[int]]:
         """Positions of the true labels and of the data among the columns."""
-        labels = None if self.truth is None else index(table, "data.truth", self.truth)
-        exposure = self.find_exposure(table)
+        roles = self.find_roles(table)
         if self.columns is not None:
             columns = [index(table, "data.columns", column) for column in self.columns]
             count = Counter(columns)
             for column, j in zip(self.columns, columns, strict=True):
-                if j in (labels, exposure) or count[j] > 1:
-                    other_key = "data.exposure" if j == exposure else "data.truth"
+                if j in roles.values() or count[j] > 1:
+                    role = next((key for key, k in roles.items() if k == j), "truth")
                     raise DataError(
-                        f"data.columns={column}: {table.path}: expected each column once, and {other_key} not at all"
+                        f"data.columns={column}: {table.path}: expected each column once, and data.{role} not at all"
                     )
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
-            left_out = {*dropped, labels, exposure, *table.unnamed_columns(), *table.blank(), *table.left_out}
+            left_out = {*dropped, *roles.values(), *table.unnamed_columns(), *table.blank(), *table.left_out}
             columns = [j for j in range(table.width) if j not in left_out]
         if not columns:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
         if self.kind.one_column and len(columns) != 1:
-            rest = "" if labels is None else " besides data.truth"
+            rest = "".join(f" besides data.{key}" for key in list(roles)[:1])
             raise DataError(
                 f"{table.path}: {len(columns)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
                 f"several columns of words: {self.as_mixed(table)}"
             )
-        return labels, columns
+        return roles.get("truth"), columns
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
         where = "data.path=-" if str(table.path) == "standard input" else path_word(table.path)
-        options = ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
+        options = ("columns", self.columns), ("drop", self.drop), *self.roles.items()
         overrides = [f"data.{key}={write(value)}" for key, value in options if value]
         return " ".join(["smcmc run data=csv", where, *map(shell_word, overrides), "model=mixed"])
 
@@ -85,11 +100,7 @@ class Wanted:
         """Let a table note what is left out, or kept, of its columns though nobody asked for that."""
         if self.columns is not None:
             return
-        dropped = {index(table, "data.drop", column) for column in self.drop}
-        if self.truth is not None:
-            dropped.add(index(table, "data.truth", self.truth))
-        if (exposure := self.find_exposure(table)) is not None:
-            dropped.add(exposure)
+        dropped = {index(table, "data.drop", column) for column in self.drop} | set(self.find_roles(table).values())
         ask = "data.drop=[{n}], which leaves it out, or data.columns, which lists what is read"
         blank = [j for j in table.blank() if j not in dropped]
         unnamed = [j for j in table.unnamed_columns() if j not in (*dropped, *blank)]

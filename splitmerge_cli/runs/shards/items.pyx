@@ -250,10 +250,10 @@ cdef class ShardItems(Items):
         for k in range(before):
             b = self.block[k] if of_blocks and second else -1
             if b >= 0 and now[before + b] >= 0:
-                self.model.absorb(base + now[k], self.column + 2 * b)
-                self.model.absorb(base + now[before + b], self.column + 2 * b + 1)
+                self.model.absorb(base + now[k], self.column + 2 * b, 1)
+                self.model.absorb(base + now[before + b], self.column + 2 * b + 1, 1)
             else:
-                self.model.absorb(base + now[k], k)
+                self.model.absorb(base + now[k], k, 1)
         for e in range(len(parts)):
             k, i, j = parts[e]
             new = now[before + e]

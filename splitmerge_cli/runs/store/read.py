@@ -240,15 +240,15 @@ class Run:
         return self._table(names.SIMILARITY, columns)
 
     def clusters(self) -> "pd.DataFrame":
-        """``clusters.csv`` of a finished run: row, cluster, name where items have names, certainty, second,
-        second_probability.
+        """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
+        rows of one unit stay together, certainty, second, second_probability.
 
         The last three are missing if they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
         file = self._file(names.CLUSTERS)
         with report_damage(file):
-            frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
+            frame = _read_csv(file, ["name", schema.UNIT], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
             rows = self.summary["repeated_rows"]["rows"] if has_copies else N
             if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < self.first_cluster).any():
@@ -271,7 +271,10 @@ class Run:
         """``cluster_summary.csv``: one row per cluster, the largest first."""
         frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
         with report_damage(self.path / names.CLUSTER_SUMMARY):
-            if frame["size"].sum() != self.summary["N"]:
+            # sizes of weighted rows are rounded
+            bundles = self.summary.get(schema.BUNDLES)
+            size, rounding = (self.summary["N"], 0) if bundles is None else (bundles["size"], len(frame))
+            if abs(frame["size"].sum() - size) > rounding:
                 raise ValueError("expected clusters of all items")
         return frame
 

@@ -77,7 +77,9 @@ kappa0, those that are resampled."""
 WEIGHT = "weight"
 """Column of ``clusters.csv`` where rows have weights (``model.tails=t``): the posterior mean."""
 MEMBERSHIP = ("certainty", "second", "second_probability")
-CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
+UNIT = "unit"
+"""Column of ``clusters.csv``: the unit of each row, where rows of one unit stay together."""
+CLUSTERS = ("row", "cluster", "name", UNIT, *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
@@ -90,6 +92,8 @@ GROUPS = "density_groups"
 JOINED_BY = "joined"
 """Key of ``summary.json``: the `gap` by which the clusters of the run were joined, the 95 % interval of the number of
 components (`components`), and, where they were not joined, `why_not`."""
+BUNDLES = "bundles"
+"""Entry of a summary: `splitmerge_cli.data.bundles.Bundles.entry`, where rows are bundled."""
 FIT = "fit"
 """Key of ``summary.json``: what the model does not describe. Runs made before there was this key lack it."""
 COPY_OF = "copy_of"

@@ -388,13 +388,14 @@ class RunStore:
         membership: Mapping[str, NDArray[Any]] | None = None,
         item_of_row: NDArray[np.int32] | None = None,
         weights: NDArray[np.float64] | None = None,
+        units: list[str] | None = None,
     ) -> None:
         """Write ``clusters.csv``: the point estimate, `row` and `cluster` counted from 1, `name` where known.
 
         `membership` has the columns `schema.MEMBERSHIP`, what is missing being NaN or below 0; without it
         they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
         table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `weights` are the
-        weights of the items, where they have any.
+        weights of the items, where they have any, and `units` the units of the rows.
         """
         items, copy_of = list(range(len(labels))), list[int | None]()
         if item_of_row is not None:
@@ -408,6 +409,8 @@ class RunStore:
         }
         if names is not None:
             table["name"] = names
+        if units is not None:
+            table[schema.UNIT] = units
         for column in schema.MEMBERSHIP:
             values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
             shown = [value if value is not None and value >= 0 else None for value in values]

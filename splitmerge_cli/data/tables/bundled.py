@@ -1,0 +1,383 @@
+"""Rows of a table that are bundled (`splitmerge_cli.data.bundles`): by a column of weights, units or known classes, or
+by links between rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+
+from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, Bundles
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.tables.cells import cells_of
+from splitmerge_cli.data.tables.columns import codes, labels_in
+from splitmerge_cli.data.tables.links import Links, read_links
+from splitmerge_cli.data.tables.table import MISSING, Table
+from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.received import DataError
+
+A_WEIGHT = "a number from 0 on (data.weights)"
+A_UNIT = "the name of a unit (data.group)"
+A_CLASS = "a known class"
+NONE = "none"
+MOST = 5_000_000
+"""Counts to which fractional weights are rounded, in all; of more rows ten each."""
+FINE = 1000
+"""Counts of a fractional weight of average size."""
+LARGEST = 100_000_000
+"""Largest sum of whole weights: tables of a prior have an entry for each row that it counts."""
+DECIMALS = 6
+"""Decimals of fractional weights that are looked for, so that they need no rounding."""
+
+
+class Column(NamedTuple):
+    """A column of a table that is no data: its name, if it has one, what messages call it, its cells, as float64 or,
+    with `words`, as codes of these (-1: none), and the error for a cell."""
+
+    name: str | None
+    title: str
+    cells: NDArray[Any]
+    fail: Callable[[int, str], DataError]
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class BundleOptions:
+    """Keys of bundles that are no columns: `must_link` and `cannot_link` are files, or pairs of rows; see
+    `splitmerge_cli.data.tables.files.csv`."""
+
+    must_link: Any = None
+    cannot_link: Any = None
+    weights_scale: str | None = None
+    apart: bool = True
+    prior_counts: str | None = None
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise a `DataError` for a value that is none, or that goes without the key that it belongs to; `columns`:
+        those keys of columns that are given."""
+        scale = self.weights_scale
+        require(scale in (None, ROWS, NONE), "data.weights_scale", scale, f"{ROWS}, {NONE} or null")
+        require(scale is None or "weights" in columns, "data.weights_scale", scale, "null without data.weights")
+        require(isinstance(self.apart, bool), "data.apart", self.apart, "true or false")
+        require(self.apart or "labels" in columns, "data.apart", "false", "true without data.labels")
+        counts, linked = self.prior_counts, self.must_link is not None or self.cannot_link is not None
+        require(counts in (None, *COUNTS), "data.prior_counts", counts, f"{', '.join(COUNTS)} or null")
+        keys = "data.weights, data.group, data.labels and links"
+        require(counts is None or linked or bool(columns), "data.prior_counts", counts, f"null without {keys}")
+
+
+def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
+    """The columns of weights, units and known classes, by their keys; raises a `DataError` that names the first cell
+    that is none."""
+    columns: dict[str, Column] = {}
+    for key, j in wanted.find_roles(table).items():
+        words, also = list[str](), wanted.missing
+        if key == "weights":
+            values: NDArray[Any] = _weights_in(table, j, also)
+        elif key == "group":
+            absent = {*MISSING, *(str(word).lower() for word in also)}
+            values, words = codes(table, j, A_UNIT, absent)
+        elif key == "labels":
+            values, words = labels_in(table, j, A_CLASS, "known classes (data.labels)", also)
+        else:
+            continue
+
+        def fail(i: int, expected: str, j: int = j) -> DataError:
+            return table.error(i, j, expected)
+
+        name = table.names[j] if table.names else None
+        columns[key] = Column(name, f"{table.path}: {table.column(j)}", values, fail, words)
+    return columns
+
+
+def _weights_in(table: Table, j: int, also: Sequence[str | int | float]) -> NDArray[np.float64]:
+    cells = cells_of(table, j, also)
+    good = ~cells.missing if cells.is_number is None else cells.is_number & ~cells.missing
+    if cells.numbers is None and good.all():
+        raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected numbers (data.weights)")
+    if not good.all():
+        raise table.error(int(np.argmin(good)), j, A_WEIGHT)
+    assert cells.numbers is not None
+    return cells.numbers
+
+
+def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
+    """Arrays of a program as `columns_in` has the columns of a table; `data` is the name of the data."""
+    columns: dict[str, Column] = {}
+    for key, values in given.items():
+        if (shape := np.shape(values)) != (N,):
+            shown = f"{shape[0]} values" if len(shape) == 1 else f"an array of shape {shape}"
+            raise DataError(f"data.{key}: {shown}; expected one for each of {N} rows")
+
+        def fail(i: int, expected: str, values: Any = values) -> DataError:
+            return DataError(f"{data}: row {i + 1}: {np.asarray(values)[i]}; expected {expected}")
+
+        of_frame = getattr(values, "name", None)  # a column of a data frame has one
+        name = None if of_frame is None else str(of_frame)
+        if key == "weights":
+            try:
+                columns[key] = Column(name, f"{data}: weights", np.asarray(values, dtype=np.float64), fail, [])
+            except (TypeError, ValueError) as error:
+                raise DataError(f"data.weights: {error}; expected numbers") from error
+            continue
+        coded = numbered_labels(values)
+        first = np.unique(coded, return_index=True)[1]
+        words = [str(np.asarray(values)[i]) for i in first if coded[i] >= 0]
+        if key == "group" and (coded < 0).any():
+            raise fail(int(np.argmin(coded)), A_UNIT)
+        if (coded < 0).all():
+            raise DataError(f"data.{key}: {data}: no row has one; expected {A_CLASS} of one row at least")
+        columns[key] = Column(name, f"{data}: {key}", coded, fail, words)
+    return columns
+
+
+def bundle_units(units: Any) -> Bundles:
+    """Bundles of new rows by a column of units; a `DataError` where one is missing."""
+    column = columns_of(len(units), "new items", {"group": units})["group"]
+    return Bundles(column.cells.astype(np.int32), prior_counts=ITEMS)
+
+
+def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOptions) -> Dataset:
+    """A table whose rows are bundled as its `columns` and the `options` say; rows of weight 0 are left out.
+
+    Raises a `DataError` that names the key, or file, row and column, for weights that are none or all 0, for links of
+    unknown rows, and where rows that are to be together are also to be apart.
+    """
+    options.check(list(columns))
+    links = {key: getattr(options, key) for key in ("must_link", "cannot_link")}
+    if not columns and not any(link is not None for link in links.values()):
+        return dataset
+    group, labels, weights = columns.get("group"), columns.get("labels"), columns.get("weights")
+    N, notes = dataset.N, list(dataset.notes)
+    counts, unit = None, 1.0
+    kept: NDArray[np.int64] | slice = slice(None)
+    if weights is not None:
+        _check_weights(weights)
+        positive = weights.cells > 0
+        if zeros := int(N - positive.sum()):
+            kept = np.flatnonzero(positive)
+            notes.append(f"{weights.title}: {zeros:,} row{'s' * (zeros > 1)} of weight 0 left out (data.weights)")
+        counts, unit, note = _read_counts(weights, weights.cells[positive], options.weights_scale)
+        notes.append(note)
+    units = None if group is None else _first_rows(group)
+    unit_names = {} if group is None or units is None else {group.words[g]: int(i) for g, i in enumerate(units)}
+    must, cannot = (read_links(f"data.{key}", links[key], dataset, unit_names) for key in links)
+    notes += [note for link in (must, cannot) if link is not None for note in link.notes]
+    joins = _Joins(dataset)
+    if group is not None and units is not None:
+        joins.add("data.group", np.column_stack([units[group.cells], np.arange(N)]))
+        notes.append(f"{group.title}: {N:,} rows of {len(units):,} units, whose rows stay together (data.group)")
+    if must is not None:
+        joins.add(must.title, must.pairs)
+        notes.append(f"{must.title}: pairs of rows that stay together: {len(must.pairs):,}")
+    classes = None
+    if labels is not None:
+        known = np.flatnonzero(labels.cells >= 0)
+        if options.apart:
+            _check_labels(labels, known, joins)
+        joins.add("data.labels", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
+        notes.append(_describe_classes(labels, len(known), options.apart))
+    items = _number(joins.components())
+    if labels is not None and options.apart:
+        classes = np.full(items.max() + 1, -1, dtype=np.int32)
+        classes[items[known]] = labels.cells[known]
+    apart = np.zeros((0, 2), dtype=np.int32)
+    if cannot is not None:
+        apart = _read_apart(cannot, items, joins)
+        notes.append(f"{cannot.title}: pairs of rows that stay apart: {len(cannot.pairs):,}")
+    names = None if group is None else _item_names(group, items)
+    counted = _read_prior_counts(options.prior_counts, unit, group is not None)
+    bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
+    meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
+    if group is not None and group.name is not None:
+        meta["group"] = group.name
+    return replace(_keep(dataset, kept), bundles=bundles, meta=meta)
+
+
+def _describe_role(key: str, column: Column) -> tuple[str, str, str, int]:
+    """Name of a column that is no data, what it is read as, what it holds, and its missing cells."""
+    name = column.name or column.title.rpartition(": ")[2]
+    if key == "weights":
+        return name, "weight", f"{column.cells.min():g} to {column.cells.max():g}", 0
+    noun, plural = ("unit", "units") if key == "group" else ("class", "classes")
+    held = f"{len(column.words):,} {plural if len(column.words) != 1 else noun}"
+    return name, noun, held, int((column.cells < 0).sum())
+
+
+def _keep(dataset: Dataset, kept: NDArray[np.int64] | slice) -> Dataset:
+    """Leave rows out; the others keep their numbers as names where they have no other."""
+    if isinstance(kept, slice):
+        return dataset
+    names = [str(i + 1) for i in kept] if dataset.names is None else [dataset.names[i] for i in kept]
+    return replace(
+        dataset,
+        values=dataset.values[kept],
+        names=names,
+        truth=None if dataset.truth is None else dataset.truth[kept],
+        exposure=None if dataset.exposure is None else dataset.exposure[kept],
+    )
+
+
+def _check_weights(weights: Column) -> None:
+    good = np.isfinite(weights.cells) & (weights.cells >= 0)
+    if not good.all():
+        raise weights.fail(int(np.argmin(good)), A_WEIGHT)
+    if not weights.cells.any():
+        raise DataError(f"{weights.title}: every weight is 0; expected a positive one (data.weights)")
+
+
+def _read_counts(
+    column: Column, weights: NDArray[np.float64], scale: str | None
+) -> tuple[NDArray[np.int64], float, str]:
+    """Positive weights as whole multiples of a unit, that unit, and a note. Whole weights are multiples of 1 unless
+    they are scaled."""
+    n = len(weights)
+    if scale in (None, NONE) and (weights == np.floor(weights)).all():
+        if (total := weights.sum()) > LARGEST:
+            raise DataError(f"{column.title}: the weights sum to {total:,.0f}; expected at most {LARGEST:,}")
+        return weights.astype(np.int64), 1.0, f"{column.title}: {n:,} rows count as {total:,.0f} (data.weights)"
+    counts, unit, error = round_weights(weights)
+    scaled = "not scaled (data.weights_scale)"
+    if scale != NONE:
+        unit, scaled = n / float(counts.sum()), f"scaled to sum to {n:,}, the number of rows (data.weights_scale)"
+    rounded = f"; they are rounded by at most {100.0 * error:.2g} %" if error else ""
+    return counts, unit, f"{column.title}: each weight is a power of its row's likelihood, {scaled}{rounded}"
+
+
+def round_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
+    """Fractions as whole multiples of a unit: the multiples, the unit, and the largest relative error.
+
+    Fractions of few decimals are exact. Others are multiples of a thousandth of their mean, of more for many rows.
+
+    Examples
+    --------
+    >>> counts, unit, error = round_weights(np.array([0.5, 1.25]))
+    >>> counts.tolist(), unit, error
+    ([2, 5], 0.25, 0.0)
+    """
+    most = max(MOST, 10 * len(weights))
+    for decimals in range(DECIMALS + 1):
+        scaled = weights * 10.0**decimals
+        whole = np.rint(scaled)
+        if whole.sum() <= 2.0**53 and (np.abs(scaled - whole) <= 1e-12 * scaled).all():
+            counts = whole.astype(np.int64)
+            common = int(np.gcd.reduce(counts))
+            if counts.sum() // common <= most:
+                return counts // common, common / 10.0**decimals, 0.0
+    unit = max(float(weights.mean()) / FINE, float(weights.sum()) / most)
+    counts = np.maximum(np.rint(weights / unit), 1.0)
+    return counts.astype(np.int64), unit, float(np.abs(counts * unit / weights - 1.0).max())
+
+
+def _read_prior_counts(option: str | None, unit: float, grouped: bool) -> str:
+    fractions = "items with fractional weights, of which a prior counts nothing"
+    require(option != ROWS or unit == 1.0, "data.prior_counts", option, fractions)
+    return option or (ITEMS if grouped or unit != 1.0 else ROWS)
+
+
+def _first_rows(column: Column) -> NDArray[np.int64]:
+    """int64 ``[words]``: the first row of each code."""
+    first: NDArray[np.int64] = np.full(len(column.words), len(column.cells))
+    known = np.flatnonzero(column.cells >= 0)
+    np.minimum.at(first, column.cells[known], known)
+    return first
+
+
+def _number(components: NDArray[Any]) -> NDArray[np.int32]:
+    """Number components by their first rows."""
+    _, first, place = np.unique(components, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[place]
+
+
+def _item_names(group: Column, items: NDArray[np.int32]) -> list[str]:
+    """Names of the items: of their unit, or of all that are linked."""
+    pairs = np.unique(np.column_stack([items, group.cells]), axis=0)
+    names: list[list[str]] = [[] for _ in range(items.max() + 1)]
+    for item, g in pairs:
+        names[item].append(group.words[g])
+    return ["+".join(words) for words in names]
+
+
+def _describe_classes(labels: Column, known: int, apart: bool) -> str:
+    where = "rows of different classes stay apart" if apart else "different classes may share a cluster"
+    of_rows = f"{known:,} of {len(labels.cells):,} rows have one of {len(labels.words)} known classes"
+    return f"{labels.title}: {of_rows}: rows of a class stay together, {where} (data.labels, data.apart)"
+
+
+class _Joins:
+    """Pairs of rows that are to be together, and where they come from."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.N, self.names = dataset.N, dataset.names
+        self.sources: list[tuple[str, NDArray[np.int64]]] = []
+
+    def add(self, source: str, pairs: NDArray[np.int64]) -> None:
+        """Add pairs of rows."""
+        self.sources.append((source, pairs))
+
+    def _graph(self) -> Any:
+        pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(pairs for _, pairs in self.sources)])
+        return coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(self.N, self.N)).tocsr()
+
+    def components(self) -> NDArray[np.int32]:
+        """int32 ``[N]``: rows that are to be together have one number."""
+        from scipy.sparse.csgraph import connected_components
+
+        numbers: NDArray[np.int32] = connected_components(self._graph(), directed=False)[1]
+        return numbers
+
+    def name(self, row: int) -> str:
+        """A row as messages name it."""
+        return str(row + 1) if self.names is None else f"'{self.names[row]}'"
+
+    def chain(self, one: int, other: int) -> str:
+        """The shortest chain of pairs from one row to another, and the sources of these."""
+        from scipy.sparse.csgraph import breadth_first_order
+
+        before = breadth_first_order(self._graph(), one, directed=False)[1]
+        rows = [other]
+        while rows[-1] != one:
+            rows.append(int(before[rows[-1]]))
+        links = [{a, b} for a, b in zip(rows[1:], rows, strict=False)]
+        sources = [source for source, pairs in self.sources if any(set(pair) in links for pair in pairs.tolist())]
+        middle = [self.name(row) for row in rows[1:-1][::-1]]
+        shown = middle if len(middle) < 5 else [*middle[:2], "...", *middle[-2:]]
+        through = f" through {', '.join(shown)}" if shown else ""
+        return f"{self.name(one)} and {self.name(other)}{through} ({', '.join(sources)})"
+
+
+def _check_labels(labels: Column, known: NDArray[np.int64], joins: _Joins) -> None:
+    """Raise a `DataError` if rows of different classes are to be together."""
+    component = joins.components()[known]
+    order = np.lexsort((known, component))
+    same = component[order][1:] == component[order][:-1]
+    clash = np.flatnonzero(same & (np.diff(labels.cells[known][order]) != 0))
+    if len(clash):
+        one, other = known[order][clash[0]], known[order][clash[0] + 1]
+        words = [f"'{labels.words[labels.cells[row]]}'" for row in (one, other)]
+        raise labels.fail(
+            int(other),
+            f"{words[0]}, because rows {joins.chain(int(one), int(other))} are to be together (data.apart=false takes "
+            "both)",
+        )
+
+
+def _read_apart(cannot: Links, items: NDArray[np.int32], joins: _Joins) -> NDArray[np.int32]:
+    """Pairs of items that are to be apart; a `DataError` if a pair is to be together, too."""
+    pairs = items[cannot.pairs]
+    together = pairs[:, 0] == pairs[:, 1]
+    if together.any():
+        k = int(np.argmax(together))
+        one, other = map(int, cannot.pairs[k])
+        if one == other:
+            raise DataError(f"{cannot.place(k)}: row {joins.name(one)} twice; expected two rows that stay apart")
+        raise DataError(
+            f"{cannot.place(k)}: rows {joins.chain(one, other)} are to be together; expected rows that nothing joins"
+        )
+    return np.unique(np.sort(pairs, axis=1), axis=0).astype(np.int32)

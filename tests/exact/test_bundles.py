@@ -1,0 +1,282 @@
+"""Items that are bundles of rows, and items that are apart: the posterior of all rows, restricted to partitions that
+keep the rows of an item together; every sampler alone; priors that count rows, and items; hyper-parameters.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from enumerations import enumeration
+from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, is_adaptive
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.bundles import Bundles as BundlesOfData
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.bundles import Bundles, build
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify import pieces
+from splitmerge_cli.verify.cases import Case, small_case
+from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
+from splitmerge_cli.verify.transitions import (
+    adaptive_matrices,
+    balance_defect,
+    example_histories,
+    stationarity_defect,
+)
+
+ITEMS = np.array([0, 1, 0, 2, 3, 1], dtype=np.int32)
+"""Items of six rows: two of two rows, two of one."""
+APART = np.array([[0, 2], [1, 3]], dtype=np.int32)
+CASES = {
+    "gaussian-diag": ("Gaussian", {"covariance": "diag"}, "rows", False),
+    "gaussian-full-apart": ("Gaussian", {"covariance": "full"}, "rows", True),
+    "gaussian-scales": ("Gaussian", {"covariance": "diag", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"}, "rows", False),
+    "bernoulli-mfm-apart": ("Bernoulli", {"prior": "mfm(components=uniform(3))"}, "rows", True),
+    "bernoulli-items": ("Bernoulli", {"prior": "pitman_yor(discount=0.3)"}, "items", True),
+    "mixed": ("Mixed", {}, "rows", False),
+    "mixed-outcome": ("Mixed", {"outcome": 5, "effects": [4]}, "rows", False),
+    "mixed-full-items": ("Mixed", {"covariance": "full", "complete": True}, "items", False),
+    "mixed-ordinal-power": ("Mixed", {"levels": "ordinal", "power": 0.4}, "rows", False),
+    "multinomial-apart": ("Multinomial", {"prior": "esc(r=1.5,p=0.4)"}, "rows", True),
+    "gammapoisson": ("GammaPoisson", {"power": 0.4}, "rows", False),
+    "lines": ("Lines", {"noise": "nig"}, "rows", True),
+}
+
+
+@cache
+def case_of(name: str) -> Case:
+    """The posterior of all rows, restricted."""
+    model, options, prior_counts, apart = CASES[name]
+    whole = small_case(MODEL_CLASSES[model], len(ITEMS), 1, options)
+    bundles = BundlesOfData(ITEMS, prior_counts=prior_counts)
+    if apart:
+        bundles = BundlesOfData(ITEMS, prior_counts=prior_counts, apart=APART)
+    first = bundles.first_rows
+
+    def build() -> Bundles:
+        rows = whole.build()
+        prior = None
+        if prior_counts == "items":
+            prior = type(rows.prior)(bundles.n_items, **rows.prior.present)
+        return Bundles(rows, bundles, prior)
+
+    states, log_p = [], []
+    for (labels, K), p in zip(whole.states, whole.pi, strict=True):
+        z = np.array(labels)
+        of_items = z[first]
+        if (of_items[ITEMS] != z).any() or (apart and (of_items[APART[:, 0]] == of_items[APART[:, 1]]).any()):
+            continue
+        states.append((tuple(of_items.tolist()), K))
+        log_p.append(np.log(p))
+        if prior_counts == "items":
+            prior = options.get("prior", "crp")
+            log_p[-1] += log_prior(1.3, prior, of_items) - log_prior(1.3, prior, z)
+    return Case(build(), build, states, normalise(log_p), name)
+
+
+def pairs(learning: bool = False) -> list[tuple[str, str]]:
+    """Every case with every form of every sampler that has a matrix there."""
+    return [
+        (c, s)
+        for c in CASES
+        for s, form in SAMPLERS.items()
+        if is_adaptive(s) == learning
+        and form.sampler.supports(case_of(c).model)[0]
+        and not form.sampler.DRAWS_FROM_CONTINUUM
+        and s != "refresh"
+        # relabellings multiply the paths, and have nothing to do with what an item is
+        and not (form.options.get("relabel") and (learning or c != "bernoulli-mfm-apart"))
+        and not (form.options.get("pairs") == "hashed" and case_of(c).model.vectors is None)
+    ]
+
+
+def test_samplers():
+    """Samplers that draw parameters of clusters do not take bundles, all others do; two are for topics and mentions."""
+    without = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for learning in (0, 1) for _, s in pairs(learning)}
+    assert without == {
+        "independence",
+        "partially_collapsed",
+        "refresh",
+        "slice",
+        "smag",
+        "subcluster",
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_log_joint_is_the_restricted_posterior(name):
+    case, log_joint = case_of(name), []
+    for labels, _ in case.states:
+        case.model.set_labels(np.array(labels))
+        log_joint.append(case.model.log_joint())
+    np.testing.assert_allclose(normalise(log_joint), case.pi, rtol=1e-11 if case.model.rows.kind != "points" else 1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kernel_is_exact(name):
+    """Stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
+    case = case_of(name)
+    for sampler in [s for c, s in pairs() if c == name]:
+        form = SAMPLERS[sampler]
+        found = enumeration(case, form.sampler, **form.options)
+        np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=sampler)
+        assert stationarity_defect(found.matrix, case.pi) < 1e-12, sampler
+        if found.sampler.TERMS:
+            assert balance_defect(found.matrix, case.pi) < 1e-12, sampler
+            if form.options.get("moves", 1) == 1 and not CASES[name][3]:
+                check_terms(found)
+
+
+@pytest.mark.parametrize("name", ["gaussian-diag", "bernoulli-items"])
+def test_kernels_of_samplers_that_learn_are_exact(name):
+    case = case_of(name)
+    for sampler in [s for c, s in pairs(learning=True) if c == name]:
+        form = SAMPLERS[sampler]
+        one = form.sampler(case.model, Rng(0), **form.options)
+        for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
+            for matrix in (P, *for_pairs):
+                assert stationarity_defect(matrix, case.pi) < 1e-12, sampler
+
+
+WEIGHTS = np.array([3, 1, 2, 1, 4, 1])
+POINTS = np.array([[0.1, 0.3], [2.5, 2.0], [-0.4, 0.2], [2.2, 1.7], [0.0, -1.0], [5.0, 5.5]])
+
+
+def model_with_weights(cls, options, kind="points", values=POINTS, **fields):
+    """A model of six rows with weights, and the model of the table in which each row is repeated."""
+    data = Dataset("small", kind, values, bundles=BundlesOfData(ITEMS, WEIGHTS, **fields))
+    return build(cls, data, options), cls.from_data(data.with_repeats, **options)
+
+
+@pytest.mark.parametrize("prior", ["crp", "mfm", "uniform", "pitman_yor(discount=0.3)", "esc"])
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_a_weight_is_a_repeated_row(covariance, prior):
+    model, whole = model_with_weights(Gaussian, {"covariance": covariance, "prior": prior})
+    for labels, _ in mixture_states(4):
+        model.set_labels(np.array(labels))
+        whole.set_labels(np.repeat(np.array(labels)[ITEMS], WEIGHTS))
+        for total in ("log_lik_total", "log_prior_total", "log_joint"):
+            assert getattr(model, total)() == pytest.approx(getattr(whole, total)(), abs=1e-12)
+
+
+def test_what_is_resampled_is_as_with_repeated_rows():
+    """Draw by draw, given the same random numbers: prior, scales, and the state that they are a part of."""
+    options = {"prior": "dynamic_mfm", "concentration": "gamma(2,1)", "b0": "gamma(3,3)", "kappa0": "gamma(2,4)"}
+    model, whole = model_with_weights(Gaussian, options)
+    labels = np.array([0, 1, 0, 1])
+    model.set_labels(labels)
+    whole.set_labels(np.repeat(labels[ITEMS], WEIGHTS))
+    steps = [Refresh(one, Rng(4)) for one in (model, whole)]
+    assert model.hyperparameters == whole.hyperparameters
+    for _ in range(5):
+        for step in steps:
+            step.step()
+        assert model.hyperparameter_values == whole.hyperparameter_values
+        assert model.log_joint() == pytest.approx(whole.log_joint(), abs=1e-10)
+
+
+def test_a_left_out_item_is_all_its_rows():
+    model, whole = model_with_weights(Gaussian, {"covariance": "diag"})
+    labels = np.array([0, 1, 0, 1])
+    model.set_labels(labels)
+    density, weight = model.left_out_predictive()
+    for i in range(4):
+        for k, other in enumerate([*range(2), 9]):
+            joint = []
+            for moved in (9, other):
+                z = labels.copy()
+                z[i] = moved if (labels == labels[i]).sum() > 1 or moved != 9 else labels[i]
+                whole.set_labels(np.repeat(np.unique(z, return_inverse=True)[1][ITEMS], WEIGHTS))
+                joint.append((whole.log_lik_total(), whole.log_joint()))
+            gain = np.subtract(joint[1], joint[0])
+            assert density[i, k] - density[i, 2] == pytest.approx(gain[0], abs=1e-9)
+            assert (density + weight)[i, k] - (density + weight)[i, 2] == pytest.approx(gain[1], abs=1e-9)
+
+
+def test_fractions_are_a_power():
+    """Half a count each: the rows once, with half the power."""
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, unit=0.5, prior_counts="items")
+    halves = Gaussian.from_data(
+        Dataset("small", "points", np.repeat(POINTS, WEIGHTS, axis=0)), covariance="diag", power=0.5
+    )
+    labels = np.array([0, 1, 0, 2])
+    model.set_labels(labels)
+    halves.set_labels(np.repeat(labels[ITEMS], WEIGHTS))
+    assert model.log_lik_total() == pytest.approx(halves.log_lik_total(), abs=1e-12)
+
+
+def test_a_chain_records_rows_and_keeps_items_apart():
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"}, apart=APART)
+    rng = Rng(1)
+    chain = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)], partitions=1)
+    labels = chain.advance(300)["partition_labels"]
+    assert labels.shape == (301, 6)
+    assert (labels[:, 0] == labels[:, 2]).all() and (labels[:, 1] == labels[:, 5]).all()
+    first = model.items.searchsorted(range(4), sorter=np.argsort(model.items, kind="stable"))
+    of_items = labels[:, np.argsort(model.items, kind="stable")[first]]
+    assert (of_items[:, APART[:, 0]] != of_items[:, APART[:, 1]]).all()
+
+
+def test_labels_of_rows_must_agree_within_an_item():
+    model, _ = model_with_weights(Gaussian, {"covariance": "diag"})
+    model.set_labels(np.array([0, 1, 0, 1, 2, 1]))
+    assert model.labels.tolist() == [0, 1, 1, 2]
+    with pytest.raises(ValueError, match="rows 2 and 6 are one item, but have different labels"):
+        model.set_labels(np.array([0, 1, 0, 1, 2, 0]))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "message"),
+    [
+        (Gaussian, {"tails": "t"}, r"model\.tails=t: every row has a weight of its own"),
+        (IRM, {}, "what it knows of a cluster is no sum over rows"),
+    ],
+)
+def test_models_whose_rows_cannot_be_added(cls, options, message):
+    rows = cls(POINTS, **options) if cls is Gaussian else IRM.from_data(get_kind("graph").example(6))
+    with pytest.raises(ValueError, match=message):
+        Bundles(rows, BundlesOfData(ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "kind"),
+    [
+        (Gaussian, {"covariance": "diag"}, "points"),
+        (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
+        (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
+        (Gaussian, {"covariance": "full"}, "points"),
+        (Bernoulli, {}, "binary"),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"prior_counts": "items"}, {"apart": np.array([[0, 7], [3, 12]])}])
+def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
+    """Items of one to three rows, some of which count 5,000 times, against more than eight clusters."""
+    rng = np.random.default_rng(3)
+    items = np.sort(rng.integers(0, 20, 40)).astype(np.int32)
+    items = np.unique(items, return_inverse=True)[1].astype(np.int32)
+    values = rng.normal(3.0, 1.0, (40, 30)) + 4.0 * rng.normal(size=(20, 30))[items]
+    if kind == "binary":
+        values = (values > 3.0).astype(np.uint8)
+    weights = np.where(items % 4 == 1, 5_000, 1)
+    model = build(cls, Dataset("s", kind, values, bundles=BundlesOfData(items, weights, **fields)), options)
+    labels = model.keep_apart(rng.integers(0, 10, model.N).astype(np.int32))
+    for i in range(0, model.N, 3):
+        model.set_labels(labels)
+        w = pieces.scan(model, i)
+        K, log_joint = model.n_clusters, []
+        for k in range(K + 1):
+            moved = labels.copy()
+            moved[i] = k
+            model.set_labels(moved)
+            log_joint.append(model.log_joint())
+        if (labels == labels[i]).sum() == 1:
+            # alone, its own cluster stands for the new one
+            log_joint[-1] = -np.inf
+        np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-9)

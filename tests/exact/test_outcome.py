@@ -1,0 +1,359 @@
+"""An outcome that is regressed on effects within clusters (model.outcome of mixed): the chain of latent outcomes
+against the posterior in which they are integrated out, densities of new rows, coefficients, and what goes together.
+Kernels given latent outcomes, and of a normal outcome, are in the tests of every sampler."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import log_ndtr
+from small_cases import check_resumption
+
+from splitmerge_cli.analysis.outcomes import outcome_densities, predict_outcome
+from splitmerge_cli.config import component
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.outcomes import find_effects
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
+from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.outcomes import design_matrix, log_latent, log_regression
+from splitmerge_cli.verify.transitions import total_variation
+
+nan = np.nan
+TYPES, LEVELS = ("binary", "categorical", "count", "real", "real"), (2, 3, 0, 0, 0)
+COLUMNS = tuple(ColumnType(kind, tuple("abc")[:n]) for kind, n in zip(TYPES, LEVELS, strict=True))
+ROWS = np.array(
+    [
+        [1, 0, 2, 0.3, 0.9],
+        [0, 1, 5, 1.1, nan],
+        [1, 2, 0, -0.7, 2.2],
+        [0, 0, 1, 2.4, -0.4],
+        [nan, 1, 3, 0.2, 0.1],
+        [1, 2, 8, -1.5, 3.0],
+    ]
+)
+PRIOR: dict[str, Any] = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "shape": 1.4, "rate": 0.5}
+NORMAL: dict[str, Any] = {"outcome": "y", "effects": ("e", "c")}
+BINARY: dict[str, Any] = {"outcome": "b", "effects": ("e", "c")}
+LABELS = np.array([0, 0, 1, 1, 0, 1], dtype=np.int32)
+ORTHANT_ERROR = 2e-4
+
+
+def dataset(rows: NDArray[np.float64] = ROWS) -> Dataset:
+    return Dataset("t", "mixed", rows, columns=["b", "c", "n", "e", "y"], types=COLUMNS)
+
+
+def build(rows: NDArray[np.float64] = ROWS, **options: Any) -> Any:
+    return Mixed.from_data(dataset(rows), **{"concentration": 1.3, "resolution": "none"} | PRIOR | options)
+
+
+def design(rows: NDArray[np.float64] = ROWS) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = design_matrix(rows, TYPES, LEVELS, [3, 1])
+    return found
+
+
+def orthants(rows: NDArray[np.float64], states: list[Any], weight: float, **of_others: Any) -> NDArray[np.float64]:
+    """Posterior of partitions, the latent outcomes integrated out: probabilities of orthants."""
+    X, y = design(rows), rows[:, 0]
+    # without the outcome and its effects
+    other = Mixed(rows[:, [2, 4]], ("count", "real"), resolution="none", concentration=1.3, **PRIOR | of_others)
+    log_p = []
+    for labels, K in states:
+        z = np.array(labels, dtype=np.int32)
+        other.set_labels(z)
+        total = other.log_lik_total() + log_prior(1.3, "crp", z)
+        for k in range(K):
+            here = (z == k) & ~np.isnan(y)
+            if here.any():
+                side = np.where(y[here] == 1, 1.0, -1.0)
+                covariance = np.eye(here.sum()) + (X[here] / np.append(1.0, np.full(3, weight))) @ X[here].T
+                covariance *= np.outer(side, side)
+                total += np.log(stats.multivariate_normal.cdf(np.zeros(len(side)), cov=covariance, rng=1))
+        log_p.append(total)
+    return normalise(log_p)
+
+
+def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
+    """Frequencies of partitions against probabilities of orthants; a mutant, without the effects, is found."""
+    states = [(labels, K) for labels, K, *_ in mixture_states(4)]
+    model = build(ROWS[:4], **BINARY, slope_weight=0.5)
+    pi = orthants(ROWS[:4], states, 0.5)
+    case, rng = Case(model, build, states, pi, ""), Rng(3)
+    samplers = [Gibbs(model, rng), Refresh(model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 40_000)
+    assert total_variation(frequencies, pi) < 3 * noise
+    assert total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
+
+
+def with_new(new: NDArray[np.float64], **options: Any) -> Any:
+    params = {"concentration": 1.3, "resolution": "none"} | PRIOR | options
+    model = Mixed.with_new(dataset(), dataset(np.vstack([ROWS, new])), **params)
+    model.set_labels(np.append(LABELS, np.full(len(new), 2)).astype(np.int32))
+    return model
+
+
+def test_densities_of_new_rows() -> None:
+    """Ratios of dense likelihoods, with effects standardised as the data are; densities under a power sum to one."""
+    new = np.array([[1.0, 2.0, 4.0, 9.0, 1.7], [nan, 0.0, nan, -3.0, nan]])
+    X = design()
+    mean, deviation = ROWS[:, 3].mean(), ROWS[:, 3].std()
+    X_new = np.column_stack([np.ones(2), (new[:, 3] - mean) / deviation, new[:, [1]] == [1, 2]])
+    for options in ({}, {"resolution": [0.7]}):
+        without = with_new(new * [1, 1, 1, 1, nan], **NORMAL, **options).log_predictive(6)[0]
+        found = with_new(new, **NORMAL, **options).log_predictive(6)[0] - without
+        prior = np.full(4, 0.4), 0.5, 1.5, 0.8, 1.0, options.get("resolution", [0.0])[0]
+        for k in range(3):
+            here = (k == LABELS) & ~np.isnan(ROWS[:, 4])
+            y, joined = ROWS[here, 4], np.vstack([X[here], X_new[:1]])
+            expected = log_regression(np.append(y, 1.7), joined, *prior) - log_regression(y, X[here], *prior)
+            assert found[0, k] == pytest.approx(expected, abs=1e-9)
+        np.testing.assert_allclose(found[1], 0.0, atol=1e-12)
+    grid = np.linspace(-60.0, 60.0, 2401)
+    rows = np.tile([nan, 2.0, nan, 1.0, 0.0], (len(grid), 1))
+    rows[:, 4] = grid
+    density = np.exp(with_new(rows, **NORMAL, power=0.6).log_predictive(6)[0])
+    np.testing.assert_allclose(density.sum(axis=0) * 0.05, 1.0, atol=2e-3)
+
+
+def test_probabilities_of_binary_outcomes() -> None:
+    """New rows, and rows that are left out: by normal equations given the latent outcomes."""
+    new = np.array([[1.0, 2.0, nan, 9.0, nan], [0.0, 2.0, nan, 9.0, nan], [nan, 0.0, nan, -3.0, nan]])
+    model = with_new(new, **BINARY)
+    known = ~np.isnan(ROWS[:, 0])
+    u = np.where(ROWS[:, 0] == 1, 1.3, -0.4) * np.linspace(0.8, 1.2, 6)
+    model.set_parameters(u[known])
+    found = model.log_predictive(6)[0]
+    np.testing.assert_allclose(np.exp(found[:2]).sum(axis=0), 1.0, rtol=1e-10)
+    np.testing.assert_allclose(found[2], 0.0, atol=1e-12)
+    X = design()
+    mean, deviation = ROWS[:, 3].mean(), ROWS[:, 3].std()
+    x = np.array([1.0, (9.0 - mean) / deviation, 0.0, 1.0])
+
+    def log_p(here: NDArray[np.bool_], x: NDArray[np.float64]) -> float:
+        precision = np.eye(4) + X[here].T @ X[here]
+        h = x @ np.linalg.solve(precision, x)
+        return float(log_ndtr(x @ np.linalg.solve(precision, X[here].T @ u[here]) / np.sqrt(1 + h)))
+
+    for k in range(3):
+        assert found[0, k] == pytest.approx(log_p((k == LABELS) & known, x), abs=1e-9)
+    alone = build(**BINARY)
+    alone.set_labels(LABELS)
+    alone.set_parameters(u[known])
+    rest = Mixed(ROWS[:, [2, 4]], ("count", "real"), resolution="none", concentration=1.3, **PRIOR)
+    rest.set_labels(LABELS)
+    left = alone.left_out_predictive()[0] - rest.left_out_predictive()[0]
+    here = (LABELS == 0) & known
+    here[0] = False
+    assert left[0, 0] == pytest.approx(log_p(here, X[0]), abs=1e-9)
+    assert left[4] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [NORMAL, BINARY], ids=["normal", "binary"])
+def test_predictive_distributions_and_coefficients(options: dict[str, Any]) -> None:
+    """Against normal equations; draws of coefficients by their mean and covariance."""
+    new = np.array([[nan, 2.0, nan, 1.0, nan]])
+    model = with_new(new, **options)
+    outcome = 4 if options is NORMAL else 0
+    here = (LABELS == 1) & ~np.isnan(ROWS[:, outcome])
+    mean, deviation = ROWS[:, 3].mean(), ROWS[:, 3].std()
+    X, x = design(), np.array([1.0, (1.0 - mean) / deviation, 0.0, 1.0])
+    kappa0, m0 = (0.4, 0.5) if options is NORMAL else (1.0, 0.0)
+    y = ROWS[:, 4] if options is NORMAL else np.where(ROWS[:, 0] == 1, 1.0, -1.0)
+    precision = kappa0 * np.eye(4) + X[here].T @ X[here]
+    beta = np.linalg.solve(precision, X[here].T @ (y[here] - m0))
+    residual = y[here] - m0 - X[here] @ beta
+    b = 0.8 + 0.5 * (residual @ residual + kappa0 * beta @ beta)
+    a = 1.5 + 0.5 * here.sum()
+    variance = b / a if options is NORMAL else 1.0
+    location, scale, freedom = model.regression.predictive(6, [0, 1, 3])
+    assert location[0, 1] == pytest.approx(m0 + x @ beta)
+    assert scale[0, 1] == pytest.approx(np.sqrt(variance * (1 + x @ np.linalg.solve(precision, x))))
+    assert freedom[1] == (2 * a if options is NORMAL else np.inf)
+    assert location[0, 2] == pytest.approx(m0)
+    rng = Rng(1)
+    drawn = np.array([model.regression.draw(rng, 2)[1] for _ in range(20_000)]) * [1, deviation, 1, 1]
+    spread = (b / (a - 1) if options is NORMAL else 1.0) * np.linalg.inv(precision)
+    error = np.sqrt(np.diag(spread) / 20_000)
+    assert (np.abs(drawn.mean(axis=0) - beta - [m0, 0, 0, 0]) < 4 * error).all()
+    np.testing.assert_allclose(np.cov(drawn.T), spread, atol=0.08 * spread.max())
+
+
+GAPS = np.array([[1, 0, 2, nan, 0.9], [0, 1, 5, 1.1, 0.2], [1, 2, 0, -0.7, nan], [0, 0, 1, 2.4, -0.4]])
+TOGETHER: dict[str, dict[str, Any]] = {
+    "full, gaps": {"covariance": "full"},
+    "t": {"tails": "t"},
+    "b0 of others": {"beta1": 0.7, "alpha": 0.9},
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_other_parts_are_what_they_are_alone(name: str) -> None:
+    """The likelihood is the likelihood without the outcome and its effects, given the same parameters, times that of
+    the latent outcomes; parameters come back as they were set."""
+    options = TOGETHER[name]
+    model = build(GAPS, outcome="b", effects=["c"], **options)
+    other = Mixed(GAPS[:, 2:], TYPES[2:], None, concentration=1.3, resolution="none", **PRIOR | options)
+    rng = Rng(2)
+    model.set_labels(np.array([0, 0, 1, 0], dtype=np.int32))
+    for _ in range(3):
+        Refresh(model, rng).step()
+    held = model.parameters
+    u = held[:4, 0]
+    assert ((u > 0) == (GAPS[:, 0] == 1)).all()
+    other.set_labels(model.labels)
+    if len(held) > 4:
+        other.set_parameters(held[4:, 0])
+    X = design_matrix(GAPS, TYPES, LEVELS, [1])
+    expected = sum(log_latent(u[here], X[here], np.ones(3)) for here in (model.labels == 0, model.labels == 1))
+    assert model.log_lik_total() - other.log_lik_total() == pytest.approx(expected, abs=1e-9)
+    again = build(GAPS, outcome="b", effects=["c"], **options)
+    again.set_labels(model.labels)
+    again.set_parameters(held)
+    np.testing.assert_array_equal(again.parameters, held)
+    assert again.log_joint() == pytest.approx(model.log_joint(), abs=1e-9)
+
+
+def test_resuming_goes_on_as_if_never_stopped() -> None:
+    def make() -> Chain:
+        model, rng = build(np.repeat(ROWS, 5, axis=0), **BINARY), Rng(8)
+        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+
+    check_resumption(make, 60)
+
+
+def test_without_effects_the_outcome_is_a_column() -> None:
+    for name in ("b", "c", "n", "y"):
+        one, other = build(), build(outcome=name)
+        for model in (one, other):
+            model.set_labels(LABELS)
+        assert one.log_joint() == pytest.approx(other.log_joint(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effects": ["e"]}, "model.effects: expected model.outcome"),
+        ({"outcome": "z"}, "model.outcome: no column z; expected one of b, c, n, e, y"),
+        ({"outcome": "e", "effects": ["y"]}, "model.effects: row 2, column 5 .'y'.: a missing cell; expected none"),
+        ({"outcome": "n", "effects": ["e"]}, "model.effects: an outcome of type count has no effects"),
+        ({"outcome": "e", "effects": ["e"]}, "expected different columns, none of them model.outcome"),
+        ({"outcome": "y", "select": True}, "model.select=true: expected no model.outcome"),
+        ({"outcome": "y", "b0": "gamma(2,3)"}, r"model.b0=gamma\(2,3\): expected a number with model.outcome"),
+        ({"outcome": "b", "effects": ["e"], "power": 0.5}, "model.power=0.5: expected 1 of a binary model.outcome"),
+        ({"outcome": True}, "model.outcome=true: expected the name of a column"),
+        ({"outcome": 9}, "model.outcome: no column 9"),
+    ],
+)
+def test_refusals_name_the_key(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(**options)
+    with pytest.raises(ValueError, match="positive where the outcome is 1"):
+        build(**BINARY).set_parameters(np.ones(5))
+
+
+# ---- Answers of two draws
+
+STATES = [State(LABELS, 2, {}), State(np.array([0, 0, 0, 1, 2, 1], dtype=np.int32), 3, {})]
+NEW = np.array([[1.0, 2.0, 4.0, 0.9, 1.7], [0.0, 0.0, 9.0, -1.0, 0.2]])
+
+
+def shares_of(at: int, **options: Any) -> list[tuple[Any, NDArray[np.float64]]]:
+    """The model in each draw, and the joint weights of the other columns of `NEW` and its clusters, ``[n, K + 1]``."""
+    new = np.array(NEW)
+    new[:, at] = nan
+    found = []
+    for state in STATES:
+        model = with_new(new, **options)
+        model.set_labels(np.append(state.labels, np.full(2, state.K)).astype(np.int32))
+        found.append((model, np.exp(sum(model.log_predictive(6)))))
+    return found
+
+
+def test_predictions_of_a_number_are_of_the_mixture_over_draws_and_clusters() -> None:
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    found = predict_outcome(model, dataset(), dataset(NEW), STATES, 0.8)
+    cdf, total, mean, density = np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.zeros(2)
+    for own, weight in shares_of(4, **NORMAL):
+        K = weight.shape[1] - 1
+        location, scale, freedom = own.regression.predictive(6, [*range(K), K + 1])
+        spread = stats.t(freedom, location, scale)
+        total += weight.sum(axis=1)
+        mean += (weight * location).sum(axis=1)
+        density += (weight * spread.pdf(NEW[:, [4]])).sum(axis=1)
+        for at, end in enumerate((found.low, found.high)):
+            assert end is not None
+            cdf[at] += (weight * spread.cdf(end[:, None])).sum(axis=1)
+    np.testing.assert_allclose(found.mean, mean / total, rtol=1e-10)
+    np.testing.assert_allclose(cdf / total, [[0.1, 0.1], [0.9, 0.9]], atol=0.02)
+    np.testing.assert_allclose(
+        outcome_densities(model, dataset(), dataset(NEW), STATES), np.log(density / total), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("options", [{"outcome": "c"}, BINARY | {"effects": ("e",)}, {"outcome": "n"}])
+def test_predictions_of_levels_and_counts(options: dict[str, Any]) -> None:
+    """Ratios of the joint densities of row and outcome; a density of the outcome is the probability of its level."""
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **options)
+    states = STATES
+    if "effects" in options:
+        u = np.array([1.2, -0.3, 0.8, -1.1, 0.4])
+        states = [replace(state, parameters=u) for state in STATES]
+    found = predict_outcome(model, dataset(), dataset(NEW), states)
+    density = np.exp(outcome_densities(model, dataset(), dataset(NEW), states))
+    if options["outcome"] == "n":
+        own, total, mean = 0.0, np.zeros(2), np.zeros(2)
+        x, weights = ROWS[:, 2], shares_of(2, **options)
+        for (_, weight), state in zip(weights, states, strict=True):
+            n = np.bincount(state.labels, minlength=state.K + 1)
+            shape, rate = 1.4 + np.bincount(state.labels, x, state.K + 1), 0.5 + n
+            total += weight.sum(axis=1)
+            mean += weight @ (shape / rate)
+            own = own + (weight * stats.nbinom.pmf(NEW[:, [2]], shape, rate / (rate + 1))).sum(axis=1)
+        np.testing.assert_allclose(found.mean, mean / total, rtol=1e-10)
+        np.testing.assert_allclose(density, own / total, rtol=1e-9)
+        return
+    probability = found.probability
+    assert probability is not None
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    observed = NEW[:, 1 if options["outcome"] == "c" else 0].astype(int)
+    np.testing.assert_allclose(probability[[0, 1], observed], density, rtol=1e-9)
+
+
+def test_effects_of_a_partition_do_not_depend_on_numbers_of_clusters() -> None:
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    turned = [replace(state, labels=(state.K - 1 - state.labels).astype(np.int32)) for state in STATES]
+    one, other = (find_effects(model, dataset(), each * 2_000, LABELS) for each in (STATES, turned))
+    assert [row[1] for row in one["rows"][:4]] == ["intercept", "e", "c=b", "c=c"]
+    first, second = (np.array([row[2:] for row in found["rows"]]) for found in (one, other))
+    np.testing.assert_allclose(first[:, 0], second[:, 0], atol=0.12)
+    assert (first[:, 1] < first[:, 0]).all() and (first[:, 0] < first[:, 2]).all()
+    for name, terms in (("b", ["P(b)"]), ("c", ["P(a)", "P(b)", "P(c)"]), ("n", ["rate"])):
+        own = component("model", "mixed", outcome=name, **PRIOR)
+        rows = find_effects(own, dataset(), STATES * 100, LABELS)["rows"]
+        assert [row[1] for row in rows if row[0] == 0] == terms
+
+
+def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
+    """Whole weights, and halves that are a power of the likelihood; latent outcomes do not go with weights."""
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
+    weights = np.array([1, 2, 1, 1, 3, 1])
+    bundles = Bundles(np.arange(6, dtype=np.int32), weights)
+    rows = np.repeat(np.arange(6), weights)
+    weighted = find_effects(model, replace(dataset(), bundles=bundles), STATES * 5, LABELS)
+    repeated = [replace(state, labels=state.labels[rows]) for state in STATES]
+    assert weighted == find_effects(model, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
+    halves = find_effects(model, replace(dataset(), bundles=replace(bundles, unit=0.5)), STATES * 5, LABELS)
+    powered = component("model", "mixed", power=0.5, resolution="none", concentration=1.3, **PRIOR, **NORMAL)
+    assert halves == find_effects(powered, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
+    assert build().why_not_added == "" and "latent" in build(**BINARY).why_not_added

@@ -1,0 +1,256 @@
+"""Weights, units, known classes and links: read from columns and files, from arrays, and refused in one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.api.sampling import row_options, specify_sample
+from splitmerge_cli.config import ConfigError, specify, specify_stored
+from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.bundled import round_weights
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.scaled import fit_power
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.identity import run_id
+
+TABLE = """x,y,w,unit,class,share
+0.5,1,1,a,u,0.25
+1.5,2,2,a,,0.5
+2.5,3,3,b,,1.25
+3.5,4,0,b,v,1
+4.5,5,1,c,,0.5
+5.5,6,1,c,u,0.5
+"""
+X = ["x", "y"]
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table and files of links."""
+    monkeypatch.chdir(tmp_path)
+    files = {"t.csv": TABLE, "must.csv": "one,other\n1,5\n5,3\n", "cannot.tsv": "1\t2\n2\t1\n6\t4\n"}
+    for name, text in files.items():
+        Path(name).write_text(text)
+
+
+def read(kind: str = "points", **options):
+    return csv("t.csv", kind, **options)
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed", "counts"])
+def test_weights_count_rows_and_leave_out_those_of_none(kind: str) -> None:
+    data = read(kind, weights="w", truth="class", drop=["unit", "share", "x"])
+    assert data.columns == ["y"] and data.N == 5 and data.names == ["1", "2", "3", "5", "6"]
+    assert data.truth.tolist() == [0, -1, -1, -1, 0]
+    assert data.bundles.counts.tolist() == [1, 2, 3, 1, 1] and data.bundles.prior_counts == "rows"
+    assert [note for note in data.notes if "data.weights" in note] == [
+        "t.csv: column 3 ('w'): 1 row of weight 0 left out (data.weights)",
+        "t.csv: column 3 ('w'): 5 rows count as 8 (data.weights)",
+    ]
+
+
+def test_fractions_are_powers_that_sum_to_the_rows() -> None:
+    data = read(weights="share", columns=X)
+    bundles = data.bundles
+    assert bundles.counts.tolist() == [1, 2, 5, 4, 2, 2] and bundles.unit == 6 / 16 and bundles.prior_counts == "items"
+    assert read(weights="share", columns=X, weights_scale="none").bundles.unit == 0.25
+    scaled = read(weights="w", columns=X, weights_scale="rows").bundles
+    assert scaled.unit * scaled.counts.sum() == pytest.approx(5) and scaled.prior_counts == "items"
+    odd = np.pi * np.linspace(0.1, 1.0, 1_000)
+    counts, unit, error = round_weights(odd)
+    assert 0 < error < 0.006 and np.abs(counts * unit / odd - 1).max() == error and counts.sum() < 1_100_000
+
+
+def test_rows_of_a_unit_are_one_item() -> None:
+    data = read("mixed", group="unit", drop=["class", "w", "share"])
+    bundles = data.bundles
+    assert data.columns == X and data.N == 6
+    assert bundles.items.tolist() == [0, 0, 1, 1, 2, 2] and bundles.names == ["a", "b", "c"]
+    assert bundles.prior_counts == "items" and bundles.first_rows.tolist() == [0, 2, 4]
+    assert read(group="unit", columns=X, prior_counts="rows").bundles.prior_counts == "rows"
+    weighed = read(group="unit", weights="w", columns=X).bundles
+    assert weighed.items.tolist() == [0, 0, 1, 2, 2] and weighed.mass.tolist() == [3, 3, 2]
+    assert read(group="unit", columns=X, N=3).bundles.n_items == 2
+
+
+def test_known_classes_are_together_and_apart() -> None:
+    bundles = read(labels="class", columns=X).bundles
+    assert bundles.items.tolist() == [0, 1, 2, 3, 4, 0] and bundles.classes.tolist() == [0, -1, -1, 1, -1]
+    assert read(labels="class", columns=X, apart=False).bundles.classes is None
+    # the row of class v has weight 0
+    weighed = read(labels="class", weights="w", columns=X).bundles
+    assert weighed.items.tolist() == [0, 1, 2, 3, 0] and weighed.classes.tolist() == [0, -1, -1, -1]
+    joined = read(labels="class", group="unit", columns=X).bundles
+    assert joined.names == ["a+c", "b"] and joined.classes.tolist() == [0, 1]
+
+
+def test_links_join_rows_and_keep_them_apart() -> None:
+    data = read(must_link="must.csv", cannot_link="cannot.tsv", columns=X)
+    assert data.bundles.items.tolist() == [0, 1, 0, 2, 0, 3] and data.bundles.apart.tolist() == [[0, 1], [2, 3]]
+    assert data.notes[-2:] == [
+        "must.csv: pairs of rows that stay together: 2",
+        "cannot.tsv: pairs of rows that stay apart: 3",
+    ]
+    # rows that are left out keep their numbers, and what they join
+    weighed = read(must_link="must.csv", weights="w", columns=X).bundles
+    assert weighed.items.tolist() == [0, 1, 0, 0, 2]
+
+
+def test_links_name_rows_or_units() -> None:
+    Path("named.csv").write_text("x,who\n" + "".join(f"{i},{name}\n" for i, name in enumerate("pqrstuvwkl")))
+    Path("m.csv").write_text("a row,another\np,r\n")
+    data = csv("named.csv", "mixed", must_link="m.csv")
+    assert data.bundles.items[[0, 2]].tolist() == [0, 0] and data.bundles.n_items == 9
+    assert "m.csv: row 1: 'a row' and 'another' name no rows: they are names of columns" in data.notes
+    Path("m.csv").write_text("a,c\n")
+    assert read(must_link="m.csv", group="unit", columns=X).bundles.names == ["a+c", "b"]
+
+
+REFUSED = {
+    "t.csv: row 3, column 3 ('w'): '-2'; expected a number from 0 on (data.weights)": (
+        {"weights": "w"}, "1.5,2,2", "1.5,2,-2"
+    ),
+    "t.csv: row 3, column 3 ('w'): an empty cell; expected a number from 0 on (data.weights)": (
+        {"weights": "w"}, "1.5,2,2", "1.5,2,"
+    ),
+    "t.csv: row 3, column 3 ('w'): 'inf'; expected a number": ({"weights": "w"}, "1.5,2,2", "1.5,2,inf"),
+    "t.csv: row 3, column 3 ('w'): '1e999'; expected a number": ({"weights": "w"}, "1.5,2,2", "1.5,2,1e999"),
+    "t.csv: column 3 ('w'): every weight is 0; expected a positive one": (
+        {"weights": "w", "N": 1}, "0.5,1,1", "0.5,1,0"
+    ),
+    "t.csv: column 3 ('w'): the weights sum to 1,000,000,007": ({"weights": "w"}, "0.5,1,1", "0.5,1,1000000000"),
+    "t.csv: row 3, column 5 ('class'): an empty cell; expected the name of a unit (data.group)": (
+        {"group": "class"}, "", ""
+    ),
+    "t.csv: column 5 ('class'): every cell is empty; expected known classes (data.labels)": (
+        {"labels": "class", "N": 1}, "a,u", "a,"
+    ),
+    "data.columns=x: t.csv: expected each column once, and data.group not at all": ({"group": "x"}, "", ""),
+    "data.labels=w: t.csv: expected another column than data.weights": ({"weights": "w", "labels": "w"}, "", ""),
+    "data.group=site: t.csv has no such column": ({"group": "site"}, "", ""),
+    "data.weights_scale=sum: expected rows, none or null": ({"weights": "w", "weights_scale": "sum"}, "", ""),
+    "data.weights_scale=rows: expected null without data.weights": ({"weights_scale": "rows"}, "", ""),
+    "data.apart=false: expected true without data.labels": ({"apart": False}, "", ""),
+    "data.prior_counts=units: expected rows, items or null": ({"group": "unit", "prior_counts": "units"}, "", ""),
+    "data.prior_counts=rows: expected null without": ({"prior_counts": "rows"}, "", ""),
+    "data.prior_counts=rows: expected items with fractional weights": (
+        {"weights": "share", "prior_counts": "rows"}, "", ""
+    ),
+    "data.repeated=once: expected keep with weights": ({"weights": "w", "repeated": "once"}, "", ""),
+    "data.reduce=pca: expected none with data.weights": ({"weights": "w", "reduce": "pca"}, "", ""),
+    "t.csv: row 7, column 5 ('class'): 'u'; expected 'v', because rows 4 and 6 through 5 (must.csv) are": (
+        {"labels": "class", "must_link": "4,5\n5,6\n"}, "", ""
+    ),
+    "t.csv: row 3, column 5 ('class'): 'v'; expected 'u', because rows 1 and 2 (data.group) are to be together": (
+        {"labels": "class", "group": "unit"}, "a,,", "a,v,"
+    ),
+    "cannot.csv: row 2: rows 3 and 6 through 1 (must.csv, data.labels) are to be together; expected rows": (
+        {"labels": "class", "must_link": "1,3\n", "cannot_link": "2,3\n3,6\n"}, "", ""
+    ),
+    "cannot.csv: row 1: row 2 twice; expected two rows that stay apart": ({"cannot_link": "2,2\n"}, "", ""),
+    "cannot.csv: row 2, column 2 ('b'): '7'; expected a row from 1 to 6 (data.cannot_link)": (
+        {"cannot_link": "a,b\n1,7\n"}, "", ""
+    ),
+    "must.csv: row 1, column 1: 'x'; expected a row from 1 to 6 (data.must_link)": ({"must_link": "x,2\n"}, "", ""),
+    "must.csv: row 2, column 2: 'z'; expected the name of one row, such as 'a'": (
+        {"must_link": "a,b\nb,z\n", "group": "unit"}, "", ""
+    ),
+    "must.csv: row 1: cells: 3; expected 2, a row of the data in each": ({"must_link": "1,2,3\n"}, "", ""),
+    "must.csv: no pair of rows; expected at least one": ({"must_link": "a,b\n"}, "", ""),
+    "must.csv: the file is empty": ({"must_link": ""}, "", ""),
+    "none.csv: no such file; expected a file of two columns": ({"must_link": Path("none.csv")}, "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_bad_input_is_one_line(message: str) -> None:
+    options, old, new = REFUSED[message]
+    Path("t.csv").write_text(TABLE.replace(old, new, 1))
+    options = {"columns": X} | options
+    for key in ("must_link", "cannot_link"):
+        if isinstance(options.get(key), str):
+            Path(name := f"{key.partition('_')[0]}.csv").write_text(options[key])
+            options[key] = name
+    with pytest.raises(DataError) as raised:
+        read(**options)
+    assert str(raised.value).startswith(message) and "\n" not in str(raised.value)
+
+
+def test_a_program_has_arrays_or_names_columns() -> None:
+    frame = pd.read_csv("t.csv")
+    file = read(weights="w", group="unit", labels="class", must_link="must.csv", columns=X, apart=False)
+    options = {"must_link": [[0, 4], [4, 2]], "apart": False}
+    named = from_object(frame.drop(columns="share"), "points", weights="w", group="unit", labels="class", **options)
+    given = from_object(frame[X], "points", weights=frame.w, group=frame.unit, labels=list(frame["class"]), **options)
+    for data in (named, given):
+        assert data.columns == X and data.N == file.N
+        for field in ("items", "weights", "names", "classes", "apart"):
+            assert np.array_equal(getattr(data.bundles, field), getattr(file.bundles, field)), field
+    assert digest_of(named) != digest_of(from_object(frame[X][frame.w > 0], "points"))
+    pairs = from_object(frame[X].set_index(frame.index.map("r{}".format)), "points", cannot_link=[["r0", "r3"]])
+    assert pairs.bundles.apart.tolist() == [[0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": [1, 2]}, "data.weights: 2 values; expected one for each of 6 rows"),
+        ({"weights": [1, 2, -1, 1, 1, 1]}, "data: row 3: -1; expected a number from 0 on (data.weights)"),
+        ({"weights": ["a"] * 6}, "data.weights: could not convert string to float: 'a'; expected numbers"),
+        ({"group": [1, None, 2, 3, 4, 5]}, "data: row 2: None; expected the name of a unit (data.group)"),
+        ({"labels": [None] * 6}, "data.labels: data: no row has one; expected a known class"),
+        ({"group": "unit"}, "data.group=unit: no such column; expected one of a data frame"),
+        ({"must_link": [[0, 6]]}, "data.must_link: pair 0: [0, 6]; expected a row from 0 to 5"),
+        ({"must_link": [["a", "b"]]}, "data.must_link: pair 0: 'a'; expected a row from 0 to 5"),
+        ({"must_link": [1, 2]}, "data.must_link=an array of shape (2,): expected a file, or pairs of rows"),
+    ],
+)
+def test_bad_arrays_are_one_line(options: dict, message: str) -> None:
+    with pytest.raises(DataError) as raised:
+        from_object(pd.read_csv("t.csv")[X], "points", **options)
+    assert str(raised.value).startswith(message)
+
+
+def test_graphs_and_documents_take_none() -> None:
+    with pytest.raises(DataError, match=r"data.weights=...: expected null: graph is no table"):
+        from_object(np.ones((2, 2)) - np.eye(2), "graph", weights=[1, 1])
+
+
+def test_a_power_of_a_weighted_column_is_that_of_repeated_cells() -> None:
+    x, counts = np.random.default_rng(0).gamma(1.0, size=40), np.arange(1, 41)
+    assert fit_power(x, counts) == fit_power(np.repeat(x, counts)) != fit_power(x)
+
+
+def test_identity_knows_the_links_and_old_runs() -> None:
+    words = ["data=csv", "data.path=t.csv", "model=gaussian", "data.columns=[x,y]"]
+    linked = [*words, "data.must_link=must.csv"]
+    first = run_id(specify(linked))
+    Path("must.csv").write_text("1,2\n")
+    assert len({first, run_id(specify(linked)), run_id(specify(words))}) == 3
+    spec = specify(words)
+    later = {"weights", "weights_scale", "group", "labels", "apart", "must_link", "cannot_link", "prior_counts"}
+    assert not later & set(spec.identity["data"])
+    values = spec.values | {"data": {key: value for key, value in spec.values["data"].items() if key not in later}}
+    assert specify_stored(values, Path("t.csv")).identity == spec.identity
+    edges = specify(["data=edges", "data.path=t.csv", "model=irm", "data.weights=null"])
+    assert edges.identity["data"]["weights"] is None
+
+
+def test_a_sample_takes_the_same_arguments() -> None:
+    frame = pd.read_csv("t.csv")[[*X, "w", "unit"]]
+    keys = {"chains": 1, "iterations": 10, "seed": 0, "progress": "none"}
+
+    def settle(model: str, data: object, **of_rows: object):
+        return specify_sample(model, data, None, keys, None, row_options(**of_rows), say=lambda line: None)
+
+    settled, data = settle("gaussian", frame, weights="w", group="unit", must_link=[[0, 2]])
+    assert data.columns == X and data.bundles.names == ["a+b", "c"] and settled.spec.data.name == "given"
+    of_file = settle("gaussian", "t.csv", weights="w", cannot_link="cannot.tsv")[0].spec.data.values
+    assert (of_file["weights"], of_file["cannot_link"]) == ("w", "cannot.tsv")
+    with pytest.raises(ConfigError, match=r"data.weights: expected names of columns and files, as data are a file"):
+        settle("gaussian", "t.csv", weights=[1] * 6)
+    with pytest.raises(ConfigError, match=r"data.group: expected None with a Dataset"):
+        settle("gaussian", data, group="unit")
