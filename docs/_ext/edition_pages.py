@@ -119,8 +119,8 @@ def _moved_section(first: Edition, later: Edition) -> str:
     reread = int(moved["reread"].sum())
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
-        f"{len(moved)} of {len(pairs)} verdicts. Of {len(moved) - reread} of them neither reading nor rule nor\n"
-        "tolerance was changed, so that other seeds moved them, or another way to the interval.\n"
+        f"{len(moved)} of {len(pairs)} verdicts. {len(moved) - reread} of them keep their reading, rule and\n"
+        "tolerance, so other seeds moved them, or another way to the interval.\n"
     )
     rows = [
         [
