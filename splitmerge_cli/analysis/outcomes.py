@@ -13,7 +13,7 @@ from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.draws import Draws, State
-from splitmerge_cli.runs.outcomes import options_of, rate_posterior
+from splitmerge_cli.runs.outcomes import count_rows, options_of, rate_posterior
 from splitmerge_cli.samplers.refresh import Refresh
 
 VALUES = 4_000
@@ -107,7 +107,9 @@ def _mask(new: Dataset, j: int) -> Dataset:
 def _with_latent(model: Component, dataset: Dataset, states: Sequence[State]) -> Sequence[State]:
     """States with latent outcomes, where the model has these and the states do not."""
     built: Any = build_predictive(model, dataset, dataset)
-    n = 0 if built.regression is None else built.regression.n_latent
+    # latent outcomes do not go with bundles of rows
+    regression = getattr(built, "regression", None)
+    n = 0 if regression is None else regression.n_latent
     most = 0 if built.parameters is None else len(built.parameters)
     held = 0 if states[0].parameters is None else len(np.ravel(states[0].parameters))
     if not n or held == most:
@@ -139,25 +141,33 @@ def _draw_outcomes(
     draws = Draws.from_states(states)
     chosen = [draws[s] for s in range(draws.looks[0] if draws.looks else len(draws))]
     each = max(1, VALUES // len(chosen))
-    model: Any = build_predictive(component, dataset, dataset.kind.stack(dataset, new))
+    whole = dataset.kind.stack(dataset, new)
+    model: Any = build_predictive(component, dataset, whole)
+    first = dataset.N if whole.items is None else int(whole.items[dataset.N])
+    # the rows of an item share its density
+    of_rows = slice(None) if whole.items is None else whole.items[dataset.N :] - first
+    # items that are bundles of rows stand over a model of these
+    regression = getattr(model, "rows", model).regression
+    repeated, repeats, powers = count_rows(dataset, component)
+    options = options | powers
     log_p, means, values = np.empty((len(chosen), new.N)), np.empty((len(chosen), new.N)), []
     rows = np.arange(new.N)[:, None]
     for s, state in enumerate(chosen):
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         take_state(model, state, labels, state.K + 1)
-        log_density, log_weight = model.log_predictive(dataset.N)
-        log_joint = log_density + log_weight
+        log_density, log_weight = model.log_predictive(first)
+        log_joint = log_density[of_rows] + log_weight
         log_p[s] = logsumexp(log_joint, axis=1)
         share = np.exp(log_joint - log_p[s][:, None])
         # the option behind the clusters is an empty one
         u = generator.random((new.N, each))
         k = np.minimum((share.cumsum(axis=1)[:, None, :] < u[:, :, None]).sum(axis=2), state.K)
-        if model.regression is None:
-            shape, rate = rate_posterior(dataset, j, state.labels, state.K + 1, options)
+        if regression is None:
+            shape, rate = rate_posterior(repeated, j, state.labels[repeats], state.K + 1, options)
             means[s] = share @ (shape / rate)
             values.append(generator.poisson(generator.gamma(shape[k]) / rate[k]).astype(np.float64))
             continue
-        location, scale, freedom = model.regression.predictive(dataset.N, [*range(state.K), state.K + 1])
+        location, scale, freedom = regression.predictive(regression.N - new.N, [*range(state.K), state.K + 1])
         means[s] = (share * location).sum(axis=1)
         values.append(location[rows, k] + scale[rows, k] * generator.standard_t(freedom[k]))
     weight = softmax(log_p, axis=0)

@@ -1,5 +1,6 @@
 """``smcmc diagnose`` and ``smcmc summary``: convergence and clusters of runs."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -116,7 +117,7 @@ def summary(
                 answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
-                answers += [[_describe_gain(one, value)] for value in shown.get("outcome", ())]
+                answers += [_describe_gain(one, value) for value in shown.get("outcome", ())]
                 for lines in answers:
                     for line in lines:
                         print_line(line)
@@ -149,13 +150,13 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     return runs, shown
 
 
-def _describe_gain(run: Run, share: float) -> str:
+def _describe_gain(run: Run, share: float) -> Iterator[str]:
     """Whether the outcome of a run helps to form its clusters."""
     from splitmerge_cli.api.outcomes import OutcomeAnswers  # takes longer than all else that this command imports
 
     if not 0.0 < share < 1.0:
         raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
-    return str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
+    yield str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
 
 
 def _topics_of(run: Run) -> RunTopics:

@@ -14,7 +14,8 @@ cdef class Regression:
     cdef readonly Py_ssize_t D          # effects, and the outcome
     cdef readonly Py_ssize_t n_latent   # latent outcomes that are a part of the state; 0: of a normal outcome
     cdef readonly bint is_latent        # binary outcome: a latent normal one of variance 1
-    cdef Py_ssize_t N, known, squares, rows
+    cdef readonly Py_ssize_t N          # rows
+    cdef Py_ssize_t known, squares, rows
     cdef double zeta                    # power of the likelihood
     cdef double kappa0, a0, b0, grain   # b0 and grain in units^2 of the outcome
     cdef double unit                    # of the outcome

@@ -31,6 +31,16 @@ def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
     return options
 
 
+def count_rows(dataset: Dataset, model: Component) -> tuple[Dataset, NDArray[np.int64], dict[str, float]]:
+    """Return the table with every row as often as it counts, the rows of the data that these are, and the option of
+    the model that fractions of rows change."""
+    rows = np.arange(dataset.N)
+    if (bundles := dataset.bundles) is None:
+        return dataset, rows, {}
+    powers = {} if bundles.unit == 1.0 else {"power": model.options["power"] * bundles.unit}
+    return dataset.with_repeats, np.repeat(rows, bundles.counts), powers
+
+
 def find_effects(
     model: Component, dataset: Dataset, states: Sequence[State], labels: NDArray[Any], seed: int = 0
 ) -> dict[str, Any]:
@@ -56,11 +66,8 @@ def find_effects(
         `outcome`, its name; `type`; `latent`, whether coefficients are those of a probit regression; and `rows`, each
         [cluster from 0, term, mean, low, high].
     """
-    rng, powers, rows = Rng(seed, 1), dict[str, Any](), np.arange(dataset.N)
-    if (bundles := dataset.bundles) is not None:
-        # every row as often as it counts
-        powers = {"power": model.options["power"] * bundles.unit}
-        rows, dataset = np.repeat(rows, bundles.counts), dataset.counted
+    rng = Rng(seed, 1)
+    dataset, rows, powers = count_rows(dataset, model)
     options = options_of(model, dataset) | powers
     j = options["outcome"] - 1
     column = (dataset.types or ())[j]
@@ -69,7 +76,7 @@ def find_effects(
     regressed = is_regressed(column.type, options)
     built: Any = None
     if regressed:
-        built = construct(model, lambda: model.target.from_data(dataset, **model.options | powers))
+        built = construct(model, lambda: model.target.from_data(dataset, **{**model.options, **powers}))
     terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])] if regressed else _levels(column)
     draws = np.empty((len(states), len(sizes), len(terms)))
     for s, state in enumerate(states):
