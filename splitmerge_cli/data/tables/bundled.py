@@ -230,7 +230,7 @@ def _check_weights(weights: Column) -> None:
     if not good.all():
         raise weights.fail(int(np.argmin(good)), A_WEIGHT)
     if not weights.cells.any():
-        raise DataError(f"{weights.title}: every weight is 0; expected a positive one (data.weights)")
+        raise DataError(f"{weights.title}: every weight is zero; expected a positive one (data.weights)")
 
 
 def _read_counts(
