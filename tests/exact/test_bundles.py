@@ -253,7 +253,7 @@ def test_models_whose_rows_cannot_be_added(cls, options, message):
     ("cls", "options", "kind"),
     [
         (Gaussian, {"covariance": "diag"}, "points"),
-        (Gaussian, {"covariance": "diag", "b0": 1e-6}, "points"),
+        (Gaussian, {"covariance": "diag", "b0": 1e-7}, "points"),
         (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
         (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
         (Gaussian, {"covariance": "full"}, "points"),
@@ -289,7 +289,7 @@ def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
 
 def test_a_refresh_forgets_the_likelihoods_of_clusters():
     """A move has the ratio that it has from the same state set afresh."""
-    options = {"covariance": "diag", "b0": "gamma(3,3)", "concentration": "gamma(2,1)"}
+    options = {"covariance": "diag", "b0": "gamma(3,3)"}
     model, _ = model_with_weights(Gaussian, options)
     again, _ = model_with_weights(Gaussian, options)
     moves = [SDDS(one, Rng(7)) for one in (model, again)]
