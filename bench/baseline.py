@@ -243,7 +243,7 @@ class OfBundles(Baseline):
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         assert data.bundles is not None
         bundles, x = data.bundles, np.asarray(data.with_repeats.values, dtype=float)
-        (M, D), n = x.shape, np.arange(len(x) + 2)
+        (_M, D), n = x.shape, np.arange(len(x) + 2)
         off, b0 = x - x.mean(axis=0), 0.1 * x.var(axis=0)
         sums = np.zeros((bundles.n_items, 2 * D))
         np.add.at(sums, np.repeat(bundles.items, bundles.counts), np.hstack([off, off**2]))

@@ -375,7 +375,7 @@ def refreshed_rows() -> list[Row]:
 
 
 def bundle_rows() -> list[Row]:
-    """The rows j: 2,000 items of ten columns, 10 true clusters, of five rows each, or of one that counts three times."""
+    """The rows j: 2,000 items of ten columns, 10 true clusters; five rows each, or one that counts three times."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     return [
         Row("j", f"Gaussian diag, Gibbs, {title}", "sweep", "bundles", gibbs, "gibbs", (), 4, data=data)

@@ -24,9 +24,9 @@ from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
 from splitmerge_cli.runs.stored import dataset_of, specification_of
-from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
+from splitmerge_cli.runs.summaries import as_text, count, describe_clusters, outlier_lines, set_apart
 from splitmerge_cli.terminal import one_line
 
 FOLDS = 5
@@ -69,20 +69,24 @@ def predictive_densities(
         return None
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)
-    density = np.zeros(len(cuts))
+    density, predicted = np.zeros(len(cuts)), 0
     for held in folds(dataset, np.sort(order), FOLDS):
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None
+        # the rows of an item share its density
+        items = np.arange(len(held)) if dataset.items is None else dataset.items[held]
+        of_items = np.unique(items, return_index=True)[1]
+        predicted += len(of_items)
         rest_labels = [by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]
         try:
             predictions = by_state(model, dataset.take(rest), dataset.take(held), states)
             for state, (_, log_density, log_weight) in enumerate(predictions):
-                density[state] += logsumexp(log_density + log_weight, axis=1).sum()
+                density[state] += logsumexp(log_density + log_weight, axis=1)[of_items].sum()
         except (ConfigError, DataError):
             return None
-    return density / len(order)
+    return density / predicted
 
 
 def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:
@@ -107,7 +111,7 @@ def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
         labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
-    counted = f"{clusters:,} cluster{'s' * (clusters != 1)} of {len(labels):,} items"
+    counted = count(clusters, [], run.summary)
     heading = f"{counted}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
@@ -185,15 +189,16 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     sizes = np.bincount(core.labels[core.labels >= 0])
+    noun = "item" if run.summary.get(BUNDLES) is None else "row"
     yield from _caution(run)
     yield (
-        f"core: {core.n_items:,} of {len(estimate):,} items are together as listed, all at once, with probability "
+        f"core: {core.n_items:,} of {len(estimate):,} {noun}s are together as listed, all at once, with probability "
         f"{core.probability:.3f} (at least {level:g} was requested)"
     )
     for k in np.argsort(-sizes, kind="stable"):
         in_estimate = np.bincount(estimate[core.labels == k])
         clusters = np.flatnonzero(in_estimate).tolist()
-        counted = f"{sizes[k]:,} item{'s' * int(sizes[k] > 1)}"
+        counted = f"{sizes[k]:,} {noun}{'s' * int(sizes[k] > 1)}"
         yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(run, clusters)}"
     outside = np.flatnonzero(core.labels < 0)
     if len(outside):

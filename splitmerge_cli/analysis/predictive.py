@@ -206,7 +206,8 @@ class Following:
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         def present() -> State:
             parameters = None if chain.parameters is None else chain.parameters.ravel()
-            return State(chain.labels, chain.K, chain.prior_values, parameters)
+            labels = chain.labels if chain.items is None else chain.labels[chain.items]
+            return State(labels, chain.K, chain.prior_values, parameters)
 
         self._states = by_state(model, dataset, new, iter(present, None))
 

@@ -31,7 +31,7 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     Raises
     ------
     ConfigError
-        Documents, whose items are tokens.
+        Documents, whose items are tokens; rows that are bundled.
     DataError
         The new items are not like the data.
     """
@@ -39,6 +39,8 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     if kind.has_topics:
         raise ConfigError("update: documents cannot be added to a posterior; expected sample() of all documents")
     new_items = kind.new_items(dataset, new)
+    if dataset.bundles is not None or new_items.bundles is not None:
+        raise ConfigError("update: rows have weights, units, classes or links; expected sample() of all rows")
     whole = kind.stack(dataset, new_items)
     names = [*dataset.names, *new_items.names] if dataset.names and new_items.names else None
     return replace(whole, names=names, meta={k: v for k, v in dataset.meta.items() if k != "notes"}), new_items

@@ -311,15 +311,10 @@ cdef class Bundles(Model):
         self.rows.absorb(dst, src, sign)
         self.rows.size[dst] = self.rows.size[dst] + sign * self.rows.size[src]
         self.rows.is_valid[dst] = False
-        if self.L:
-            if sign > 0:
-                self.conflicts[dst] += self.conflicts_between(dst, src)
-            for t in range(self.L):
-                self.partners[dst * self.L + t] += sign * self.partners[src * self.L + t]
-                self.holds[dst * self.L + t] += <int8_t> (sign * self.holds[src * self.L + t])
-            if sign < 0:
-                self.conflicts[dst] -= self.conflicts_between(dst, src)
-            self.conflicts[dst] += sign * self.conflicts[src]
+        # clusters are made one only where no item of one is apart from one of the other: no state has conflicts
+        for t in range(self.L):
+            self.partners[dst * self.L + t] += sign * self.partners[src * self.L + t]
+            self.holds[dst * self.L + t] += <int8_t> (sign * self.holds[src * self.L + t])
 
     cdef int64_t conflicts_between(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Pairs that are apart, one of each in either column."""
@@ -383,7 +378,7 @@ cdef class Bundles(Model):
         Model.begin_scan(self)
 
     cdef void score_bundle(self, Py_ssize_t i, Py_ssize_t own) noexcept nogil:
-        """power[k]: log predictive of an item of several rows in cluster k without it, or a new one."""
+        """power[k]: log predictive of an item with its own column in cluster k without it, or in a new one."""
         cdef Py_ssize_t k, bank = self.cap + self.slot[i], others = self.cap + self.banked, rows
         self.rows.log_unions(bank, 0, self.K + 1, self.power)
         if own >= 0:

@@ -175,13 +175,13 @@ cdef class DiagonalGaussian(DenseGaussian):
         score_diag(self.at + block * self.rows, x, self.D, self.piece, turn, log_q, self.left + block)
 
     cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        """From what scores points: the posterior of a cluster is a prior of the points of column b."""
+        """The posterior of a cluster is the prior of the points of column b."""
         cdef Py_ssize_t k, d, lane, n, of_b = self.size[b], block
         cdef double *turn = self.lane + 8
         cdef double *rest = turn + 8
         cdef double *log_q = rest + 8
         cdef double kappa, shrink, log_det
-        # a factor of several points is at most 4 n times as large as that of one
+        # a factor of several points is at most 4 n times the factor of one
         cdef Py_ssize_t piece = max(1, <Py_ssize_t> (1.0 / (1.0 / self.piece + log10(4.0 * of_b) / 280.0)))
         if self.weights is not None:
             DenseGaussian.log_unions(self, b, first, m, out)

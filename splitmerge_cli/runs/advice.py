@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.data.tables.repeats import KEEP, ONCE
+from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
@@ -101,7 +101,7 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
     """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
     repeated = summary.get("repeated_rows")
-    if repeated is None or repeated["read"] != KEEP:
+    if repeated is None or repeated["read"] == ONCE:
         return False
     return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
 
@@ -109,11 +109,13 @@ def has_many_copies(summary: Mapping[str, Any]) -> bool:
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
     if has_many_copies(run.summary):
-        changed: dict[str, Any] = {"data.repeated": ONCE}
+        why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
+        if run.summary["repeated_rows"]["read"] == WEIGHTS:
+            why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}
         # held-out rows chose the covariance for clusters of copies
         if "model.covariance" in (run.summary.get("chosen") or {}):
             changed |= {"model.covariance": auto.AUTO}
-        return "read each different row once:", changed
+        return why, changed
     if (other := misfit.choose_model(run.summary, spec)) is not None:
         return other
     until = run.summary.get("until")

@@ -97,7 +97,7 @@ def assemble(
         if (
             gap is None
             and groups is not None
-            and are_sure(groups, pooled.estimate.labels, pooled.sampled, plan.dataset.items)
+            and are_sure(groups, pooled.estimate.labels, pooled.sampled)
         ):
             gap, groups = groups["gap"], None
     if gap:

@@ -71,9 +71,8 @@ def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) ->
 def why_not_joined(dataset: "Dataset") -> str | None:
     """Reason why the clusters of a data set cannot be joined; None if they can."""
     is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
-    bundles = dataset.bundles
-    if bundles is not None and (bundles.weights is not None or len(bundles.apart) or bundles.classes is not None):
-        return "the density between clusters knows neither weights nor rows that stay apart"
+    if dataset.bundles is not None:
+        return "the density between clusters is known for rows alone, without weights, units, classes or links"
     if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
         return "the density between clusters needs real columns in a dense table"
     return None
@@ -143,28 +142,25 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
         its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, clusters of the estimate that are not
         listed as outliers. None for one cluster, and where they cannot be joined.
     """
-    sizes = dataset.row_sizes
-    n_clusters = count_larger(labels, sizes)
+    n_clusters = count_larger(labels)
     joined = join_draws(dataset, late, (GAP, WIDE_GAP))[0] if n_clusters > 1 else []
     if not joined:
         return None
-    narrow, wide = (_estimate(of_gap, dataset.items) for of_gap in joined)
-    is_one = count_larger(wide, sizes) == 1 and count_larger(narrow, sizes) >= PIECES
+    narrow, wide = (_estimate(of_gap) for of_gap in joined)
+    is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
     gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
     return {
         "gap": gap,
         "n_clusters": n_clusters,
-        "n_groups": count_larger(groups, sizes),
-        "interval": list(
-            interval_of_counts([count_larger(row, sizes) for rows in draws.values() for row in rows.labels])
-        ),
+        "n_groups": count_larger(groups),
+        "interval": list(interval_of_counts([count_larger(row) for rows in draws.values() for row in rows.labels])),
         "labels": groups.tolist(),
     }
 
 
-def _estimate(joined: Mapping[int, Late], items: NDArray[np.int32] | None) -> NDArray[np.int32]:
+def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
     draws = np.concatenate([rows.labels for rows in joined.values()])
-    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1), items=items).labels
+    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1)).labels
 
 
 def are_apart(groups: Mapping[str, Any]) -> bool:
@@ -172,18 +168,13 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
     return bool(groups["n_groups"] >= groups["n_clusters"])
 
 
-def are_sure(
-    groups: Mapping[str, Any],
-    labels: NDArray[np.int32],
-    draws: NDArray[np.int32],
-    items: NDArray[np.int32] | None = None,
-) -> bool:
+def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
     """Whether some clusters are parts of a group in nearly all draws, or the draws ``[M, N]`` overlap: groups are what
     a run with ``gap=null`` lists."""
     from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
 
     low, high = groups["interval"]
-    agrees = low == high or float(np.mean(membership(draws, labels, items).certainty)) < OVERLAPPING
+    agrees = low == high or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)
 
 

@@ -10,6 +10,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
+from splitmerge_cli.models.bundles import Bundles
 from splitmerge_cli.runs.datasets import build_sampler
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     def build(sampler: Component) -> Sampler:
         supported, reason = sampler.target.supports(model)
         if not supported:
-            raise ConfigError(f"{sampler.title}: does not support model={spec.model.name}: {reason}")
+            of_bundles = " (items are bundles of rows)" if isinstance(model, Bundles) else ""
+            raise ConfigError(f"{sampler.title}: does not support model={spec.model.name}{of_bundles}: {reason}")
         return build_sampler(sampler, model, rng)
 
     samplers = [build(sampler) for sampler in spec.samplers]

@@ -21,6 +21,7 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
@@ -183,11 +184,14 @@ def test_what_is_resampled_is_as_with_repeated_rows():
 
 
 def test_a_left_out_item_is_all_its_rows():
-    model, whole = model_with_weights(Gaussian, {"covariance": "diag"})
+    options = {"covariance": "diag", "m0": 0.0, "b0": 1.0}
+    model, whole = model_with_weights(Gaussian, options)
     labels = np.array([0, 1, 0, 1])
     model.set_labels(labels)
     density, weight = model.left_out_predictive()
     for i in range(4):
+        rows = np.repeat(POINTS, WEIGHTS * (i == ITEMS), axis=0)
+        assert density[i, 2] == pytest.approx(Gaussian(rows, **options).log_lik_total(), abs=1e-9)
         for k, other in enumerate([*range(2), 9]):
             joint = []
             for moved in (9, other):
@@ -249,6 +253,7 @@ def test_models_whose_rows_cannot_be_added(cls, options, message):
     ("cls", "options", "kind"),
     [
         (Gaussian, {"covariance": "diag"}, "points"),
+        (Gaussian, {"covariance": "diag", "b0": 1e-7}, "points"),
         (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
         (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
         (Gaussian, {"covariance": "full"}, "points"),
@@ -280,3 +285,37 @@ def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
             # alone, its own cluster stands for the new one
             log_joint[-1] = -np.inf
         np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-9)
+
+
+def test_a_refresh_forgets_the_likelihoods_of_clusters():
+    """A move has the ratio that it has from the same state set afresh."""
+    options = {"covariance": "diag", "b0": "gamma(3,3)"}
+    model, _ = model_with_weights(Gaussian, options)
+    again, _ = model_with_weights(Gaussian, options)
+    moves = [SDDS(one, Rng(7)) for one in (model, again)]
+    refresh = Refresh(model, Rng(4))
+    for _ in range(20):
+        refresh.step()
+        again.set_parameters(model.parameters)
+        again.set_prior_values(model.prior_values)
+        again.set_labels(model.labels)
+        for move in moves:
+            move.step()
+        assert moves[0].last_log_ratio == pytest.approx(moves[1].last_log_ratio, abs=1e-10, nan_ok=True)
+        assert (model.labels == again.labels).all()
+
+
+def test_a_resampled_prior_of_items():
+    """It is the prior of as many rows that are items each."""
+    options = {"covariance": "diag", "concentration": "gamma(2,1)"}
+    model, _ = model_with_weights(Gaussian, options, prior_counts="items")
+    plain = Gaussian(POINTS[:4], **options)
+    for one in (model, plain):
+        one.set_labels(np.array([0, 1, 0, 1]))
+    steps = [Refresh(one, Rng(4)) for one in (model, plain)]
+    for _ in range(3):
+        for step in steps:
+            step.step()
+        assert model.prior_values == plain.prior_values
+        assert model.hyperparameter_values == plain.hyperparameter_values
+        assert model.log_prior_total() == pytest.approx(plain.log_prior_total(), abs=1e-12)

@@ -52,6 +52,16 @@ def test_weights_count_rows_and_leave_out_those_of_none(kind: str) -> None:
     ]
 
 
+def test_weights_that_make_copies_of_real_numbers_are_told() -> None:
+    rows = "".join(f"{0.37 * i:.3f},{(i * 37) % 11 + 0.123:.3f},3\n" for i in range(40))
+    Path("r.csv").write_text("x,y,w\n" + rows)
+    data = csv("r.csv", "points", weights="w")
+    assert data.meta["repeated_rows"] == {"rows": 120, "different": 40, "read": "weights"}
+    assert "80 of 120 rows repeat another row, more than by chance" in data.notes[-1]
+    assert "data.weights_scale=rows reads weights as powers of the likelihood" in data.notes[-1]
+    assert "repeated_rows" not in csv("r.csv", "points", weights="w", weights_scale="rows").meta
+
+
 def test_fractions_are_powers_that_sum_to_the_rows() -> None:
     data = read(weights="share", columns=X)
     bundles = data.bundles

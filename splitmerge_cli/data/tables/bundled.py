@@ -12,6 +12,7 @@ from scipy.sparse import coo_array
 from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import codes, labels_in
 from splitmerge_cli.data.tables.links import Links, read_links
@@ -24,12 +25,12 @@ A_WEIGHT = "a number from 0 on (data.weights)"
 A_UNIT = "the name of a unit (data.group)"
 A_CLASS = "a known class"
 NONE = "none"
-MOST = 5_000_000
+MOST = 1_000_000
 """Counts to which fractional weights are rounded, in all; of more rows ten each."""
 FINE = 1000
 """Counts of a fractional weight of average size."""
 LARGEST = 100_000_000
-"""Largest sum of whole weights: tables of a prior have an entry for each row that it counts."""
+"""Largest sum of whole weights: models hold each row as often as it counts."""
 DECIMALS = 6
 """Decimals of fractional weights that are looked for, so that they need no rounding."""
 
@@ -163,6 +164,8 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
             notes.append(f"{weights.title}: {zeros:,} row{'s' * (zeros > 1)} of weight 0 left out (data.weights)")
         counts, unit, note = _read_counts(weights, weights.cells[positive], options.weights_scale)
         notes.append(note)
+        width = dataset.values.shape[1] if dataset.values.ndim > 1 else 1
+        Limit.current().check(weights.title, 8 * int(counts.sum()) * width, " as rows that count so often")
     units = None if group is None else _first_rows(group)
     unit_names = {} if group is None or units is None else {group.words[g]: int(i) for g, i in enumerate(units)}
     must, cannot = (read_links(f"data.{key}", links[key], dataset, unit_names) for key in links)

@@ -13,6 +13,8 @@ from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.received import DataError
 
 KEEP, ONCE = "keep", "once"
+WEIGHTS = "weights"
+"""Word of a summary for rows that repeat others because their weights say so."""
 MOST_ROWS = 100_000
 """Rows that are looked at to tell whether chance makes copies: the first."""
 MOST_COUNTED = 10_000_000
@@ -165,10 +167,17 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     require(not bundled or repeated == KEEP, "data.repeated", repeated, f"{KEEP} with weights, groups, labels or links")
     place = dataset.meta.get("path", "data")
     if repeated == KEEP:
-        if bundled or dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
+        bundles = dataset.bundles
+        weighted = bundles is not None and bundles.weights is not None and bundles.unit == 1.0
+        if (bundled and not weighted) or dataset.N > MOST_COUNTED:
             return dataset
-        N, U = dataset.N, int(items.max()) + 1
+        whole = dataset if bundles is None or bundles.mass.sum() > MOST_COUNTED else dataset.with_repeats
+        if (items := copies_in(whole)) is None:
+            return dataset
+        N, U = whole.N, int(items.max()) + 1
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
+        if weighted:
+            way = "data.weights_scale=rows reads weights as powers of the likelihood"
         note = f"{place}: {_count(N, U)}, more than by chance: no density describes copies ({way})"
         return _with_note(dataset, note, N, U)
     kind = dataset.kind
@@ -198,7 +207,8 @@ def _count(N: int, U: int) -> str:
 
 
 def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
-    repeated = {"rows": N, "different": U, "read": ONCE if dataset.copies is not None else KEEP}
+    read = ONCE if dataset.copies is not None else KEEP if dataset.bundles is None else WEIGHTS
+    repeated = {"rows": N, "different": U, "read": read}
     return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated_rows": repeated})
 
 

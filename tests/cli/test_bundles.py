@@ -1,0 +1,76 @@
+"""Runs on bundled rows: lines, files, estimators and routing of their arguments."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import smcmc as sm
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.runs.store.read import Run
+
+UNITS = 12
+
+
+@pytest.fixture(scope="module")
+def visits() -> pd.DataFrame:
+    """Several visits of subjects from two groups; `w` says how often a row counts."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(UNITS), rng.integers(2, 6, UNITS))
+    x = 8.0 * (subject % 2) + rng.normal(size=len(subject))
+    return pd.DataFrame({"subject": [f"s{s}" for s in subject], "x": x, "y": rng.normal(size=len(x)), "w": subject % 3})
+
+
+def test_a_run_of_units_is_described_by_units(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:
+    visits.drop(columns="w").to_csv(tmp_path / "t.csv", index=False)
+    words = ["data=csv", f"data.path={tmp_path / 't.csv'}", "model=gaussian", "data.group=subject", "iterations=60"]
+    result = smcmc("run", *words, "seed=1")
+    assert result.exit_code == 0, result.stderr
+    assert f"clusters of {UNITS} units ({len(visits)} rows)" in result.stderr
+    run = Run(Path(result.stdout.splitlines()[-1]))
+    clusters = run.clusters()
+    assert clusters["unit"].tolist() == visits["subject"].tolist()
+    assert (clusters.groupby("unit")[["cluster", "certainty"]].nunique() == 1).all(axis=None)
+    assert run.cluster_summary()["size"].sum() == UNITS and run.summary["bundles"]["items"] == UNITS
+
+
+def test_bad_links_write_nothing(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:
+    visits.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "c.csv").write_text("1,1\n")
+    before = sorted(Path().iterdir())
+    words = ["data=csv", f"data.path={tmp_path / 't.csv'}", "model=gaussian", "data.columns=[x,y]"]
+    result = smcmc("run", *words, f"data.cannot_link={tmp_path / 'c.csv'}")
+    assert result.exit_code == 2 and sorted(Path().iterdir()) == before
+    assert result.stderr == f"smcmc: {tmp_path / 'c.csv'}: row 1: row 1 twice; expected two rows that stay apart\n"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_estimators_pass_weights_and_groups_through_pipelines(visits: pd.DataFrame) -> None:
+    X, of_fit = visits[["x", "y"]], {"iterations": 30, "chains": 2, "random_state": 1}
+    with sklearn.config_context(enable_metadata_routing=True):
+        clustering = sm.SplitMergeClustering("gaussian", **of_fit).set_fit_request(sample_weight=True, groups=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), clustering)
+        pipeline.fit(X, sample_weight=visits["w"], groups=visits["subject"])
+    fitted = pipeline[-1]
+    assert len(fitted.labels_) == len(X) and fitted.posterior_.dataset.bundles.n_items == 8
+    assert (pd.Series(fitted.labels_).groupby(visits["subject"][visits["w"] > 0]).nunique() == 1).all()
+    known = np.where(np.arange(len(X)) < 1, 0, np.where(np.arange(len(X)) == len(X) - 1, 1, -1))
+    labels = sm.SplitMergeClustering("gaussian", **of_fit).fit(X, labels=known, must_link=[[0, 1]]).labels_
+    assert labels[0] == labels[1] != labels[-1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_new_units_of_a_frame_are_predicted_as_one(visits: pd.DataFrame) -> None:
+    posterior = sm.sample(
+        "gaussian", visits[["subject", "x", "y"]], groups="subject", iterations=30, chains=2, progress="none"
+    )
+    new = visits[["subject", "x", "y"]].head(3).assign(subject=["a", "a", "b"])
+    together, alone = posterior.log_predictive(new), posterior.log_predictive(new[["x", "y"]])
+    assert together[0] == together[1] < alone[0] and together[2] == pytest.approx(alone[2])
+    assert posterior.membership()["unit"].tolist() == visits["subject"].tolist()
+    with pytest.raises(ConfigError, match="update: rows have weights, units"):
+        posterior.update(new)
