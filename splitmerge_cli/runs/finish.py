@@ -94,11 +94,7 @@ def assemble(
     groups, gap, joined_by = None, plan.spec.gap, None
     if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):
         groups = find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
-        if (
-            gap is None
-            and groups is not None
-            and are_sure(groups, pooled.estimate.labels, pooled.sampled)
-        ):
+        if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
         listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)

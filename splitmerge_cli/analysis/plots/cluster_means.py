@@ -146,7 +146,7 @@ def _sizes(ax: Axes, sizes: NDArray[np.int64]) -> None:
         ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
         ax.annotate(f"{size:,}", (rank, size), (0, 1.5), textcoords="offset points", **look)
     ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
-    ax.set_ylabel("items", fontsize=6.5, rotation=0, ha="right", va="center")
+    ax.set_ylabel("rows", fontsize=6.5, rotation=0, ha="right", va="center")
     ax.grid(False)
     ax.set_xticks([])
     ax.spines["left"].set_visible(False)

@@ -219,10 +219,10 @@ def _keys(ax: Axes, drawn: Found) -> None:
     if (more := len(order) - MOST_KEYS) > 0:
         handles.append(entry(linestyle="", label=f"{more} smaller ones"))
     if alone := int((sizes == 1).sum()):
-        label = f"{alone} of one item"
+        label = f"{alone} of one row"
         handles.append(entry(color=ALONE, marker="x", linestyle="", markersize=4, label=label))
     columns = 1 if len(handles) <= 9 else 2
-    ax.legend(handles=handles, loc="upper right", fontsize=6.5, ncols=columns, title="items", handlelength=0.8)
+    ax.legend(handles=handles, loc="upper right", fontsize=6.5, ncols=columns, title="rows", handlelength=0.8)
     ax.get_legend().get_title().set_fontsize(7)  # type: ignore[union-attr]
 
 

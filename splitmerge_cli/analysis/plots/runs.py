@@ -12,6 +12,7 @@ from splitmerge_cli.analysis.plots.style import plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import BUNDLES
 
 LONGEST = 40
 """Most letters of a data set's name in a title."""
@@ -40,7 +41,9 @@ def data_name(run: Run) -> str:
 def subject(run: Run) -> str:
     """Sampler, data and number of items, as titles begin."""
     sampler = option(run, "sampler")
-    return f"{title_of(sampler)} on {data_name(run)}, N = {run.summary['N']:,}"
+    bundles = run.summary.get(BUNDLES) or {}
+    of_units = f" rows of {bundles['items']:,} units" if bundles.get("units") else ""
+    return f"{title_of(sampler)} on {data_name(run)}, N = {run.summary['N']:,}{of_units}"
 
 
 def state_of(run: Run) -> str:
