@@ -83,8 +83,9 @@ def predict_outcome(
 
 
 def outcome_densities(model: Component, dataset: Dataset, new: Dataset, states: Sequence[State]) -> Array:
-    """Return the log predictive density of each new row's outcome given its other columns, float64 ``[n]``, in the units
-    of the data; NaN where it is missing.
+    """Return the log predictive density of each new row's outcome given its other columns, float64 ``[n]``.
+
+    It is in the units of the data; NaN where the outcome is missing.
 
     Parameters are as in `predict_outcome`. If the states were drawn without the outcome, latent outcomes are drawn
     given their partitions.
