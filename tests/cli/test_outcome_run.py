@@ -73,9 +73,13 @@ def test_an_outcome_that_separates_clusters_helps(table: pd.DataFrame) -> None:
         (["model.outcome=z"], "model.outcome: no column z; expected one of marker, dose, y, sick"),
         (["model.outcome=y", "model.effects=[y]"], "expected different columns, none of them model.outcome"),
         (["model.outcome=y", "model.effects=dose"], "model.effects=dose: expected a list of columns"),
+        (["model.outcome=sick", "model.effects=[dose]", "iterations=50"], "draws of latent outcomes cannot be coupled"),
         (["model.outcome=y", "model.select=true"], "model.select=true: expected no model.outcome"),
     ],
 )
 def test_bad_input_is_one_line(smcmc, table: pd.DataFrame, tmp_path: Path, words: list[str], message: str) -> None:
     table.to_csv(tmp_path / "t.csv", index=False)
-    assert message in read_rejection(smcmc, "run", "data=csv", f"data.path={tmp_path / 't.csv'}", "model=mixed", *words)
+    command = "certify" if message.startswith("draws") else "run"
+    assert message in read_rejection(
+        smcmc, command, "data=csv", f"data.path={tmp_path / 't.csv'}", "model=mixed", *words
+    )
