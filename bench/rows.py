@@ -14,7 +14,18 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import generated, graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfBundles, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
+from bench.baseline import (
+    COLUMNS,
+    OUTCOME,
+    Baseline,
+    Counts,
+    OfBundles,
+    OfCountVectors,
+    OfGaussian,
+    OfIRM,
+    OfLines,
+    OfMixed,
+)
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -67,7 +78,7 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'mixed full', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
+            'mixed full', 'mixed outcome', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
             'gaussian diag select', 'bundles'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
@@ -277,10 +288,12 @@ def mixed_rows() -> list[Row]:
         ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
         ("5% missing, overlap", lambda: mixed.generate(10_000, components=10, separation=1.0)),
     ]
-    return [
+    rows = [
         Row("f", f"mixed table, Gibbs, {how}", "sweep", "mixed", gibbs, "gibbs", (), 4, data=data)
         for how, data in cases
     ]
+    what = "mixed table, Gibbs, complete, apart, an outcome with 3 effects"
+    return [*rows, Row("f", what, "sweep", "mixed outcome", gibbs, "gibbs", (), 4, data=cases[0][1])]
 
 
 def vector_rows() -> list[Row]:
@@ -382,7 +395,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
         tails = {"tails": "t"} if row.model.endswith(" t") else {}
-        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **tails)
+        further = {"outcome": OUTCOME[0], "effects": list(OUTCOME[1:])} if row.model == "mixed outcome" else tails
+        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **further)
         kind = OfMixed
     elif row.model in VECTOR_MODELS and row.data is not None:
         data = row.data()
