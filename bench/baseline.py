@@ -257,15 +257,28 @@ class OfBundles(Baseline):
         }
 
 
+OUTCOME = (12, 10, 11, 7)
+"""Outcome and effects of a table with these: columns from 1."""
+
+
 class OfMixed(Baseline):
-    """Plain C for ``Mixed`` with the default rates, m0 and b0; weights of rows with independent real columns."""
+    """Plain C for ``Mixed`` with the default rates, m0 and b0; weights of rows with independent real columns; `OUTCOME`
+    where it has an outcome."""
 
     source = "mixed"
 
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         assert data.types is not None
         x, kinds = np.asarray(data.values, dtype=float), [column.type for column in data.types]
-        N, missing = len(x), np.isnan(x)
+        N, missing, outcome = len(x), np.isnan(x), {"regressed": 0}
+        outcome |= dict.fromkeys(("design", "design_m0", "design_b0", "outcome_log_c"))
+        if model.regression is not None:
+            cells = model.regression.data
+            shapes = model.a0 + 0.5 * np.arange(N + 2)
+            outcome["regressed"], outcome["design"] = cells.D, np.array(cells.x).reshape(N, cells.D)
+            outcome["design_m0"], outcome["design_b0"] = cells.m0, 0.5 * cells.ridge
+            outcome["outcome_log_c"] = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi)
+            kinds = ["regressed" if j + 1 in OUTCOME else kind for j, kind in enumerate(kinds)]
         discrete = [j for j, kind in enumerate(kinds) if kind in ("binary", "categorical")]
         ordinal = [j for j, kind in enumerate(kinds) if kind == "ordinal"]
         discrete += ordinal
@@ -309,6 +322,7 @@ class OfMixed(Baseline):
             "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(shrunk),
             **{f"joint_{key}": joint.get(key) for key in ("x", "m0", "b0", "log_c")},
             **{key: joint.get(key) for key in ("gap", "column")},
+            **outcome,
             "z": model.labels,
         }
 

@@ -10,6 +10,9 @@
    reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
    closed form in the same statistics (splitmerge_cli/models/mixed.pyx).
 
+   An outcome may be regressed on effects within clusters, by the factor of the joint normal columns
+   (splitmerge_cli/models/regression.pyx).
+
    Rows may have weights for their real columns: Student's t given these (splitmerge_cli/models/gaussian_gaps.pyx). */
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +40,14 @@ typedef struct {
     const double *joint_m0, *joint_b0, *joint_log_c;
     const int64_t *gap;
     const int32_t *column;
+    I regressed;                  /* effects and an outcome, none of them missing; 0: no outcome */
+    double *design;               /* [N, regressed] */
+    const double *design_m0, *design_b0, *outcome_log_c; /* half the weights of the effects, b0 of the outcome */
     int32_t *z;                   /* [N] */
     uint64_t rng[4];
     /* made here, all [rows, cap] */
     stream stream;
-    normals normals;
+    normals normals, outcomes;
     int32_t *size, *count, *seen; /* seen: C + P + R rows */
     int64_t *sum;                 /* P rows */
     double *sx, *sxx, *mass;      /* R rows, about m0; sums of the weights of cells */
@@ -126,9 +132,32 @@ static inline void settle(S *s, I k)
     }
 }
 
+/* log predictive of an outcome: L^-1 (effects, outcome) but for the last division, whose divisor squared is 2 b. */
+static inline double log_outcome(S *s, I k, I i, int own)
+{
+    const I D = s->regressed;
+    const double *x = s->design + i * D, *mean = s->outcomes.c + k * s->outcomes.stride, *inv = mean + D, *L = inv + D;
+    const double n = s->size[k], a = s->a0 + .5 * n, b = .5 * L[D * D - 1] * L[D * D - 1];
+    double h = 1 / (s->kappa0 + n), *restrict v = s->outcomes.work;
+    for (I d = 0; d < D; d++) v[d] = x[d] - mean[d];
+    for (I r = 0; r < D - 1; r++) {
+        const double *restrict col = L + r * D;
+        const double u = v[r] * inv[r];
+        h += u * u;
+        for (I d = r + 1; d < D; d++) v[d] -= col[d] * u;
+    }
+    const double off = v[D - 1] * v[D - 1];
+    if (!own)
+        return s->outcome_log_c[(I)n] - .5 * log(b * (1 + h)) - (a + .5) * log(1 + .5 * off / (b * (1 + h)));
+    const double left = 1 - h, rest = b - .5 * off / left;
+    if (!(left > 1e-4 && rest > 1e-4 * b)) return NAN;
+    return s->outcome_log_c[(I)n - 1] + .5 * log(left) + (a - .5) * log(rest) - a * log(b);
+}
+
 static inline void tell(S *s, I k, I i, int one)
 {
     const I cap = s->cap;
+    if (s->regressed) add_full(&s->outcomes, k, s->size[k], i, one);
     if (s->joint) add_full(&s->normals, k, s->size[k], i, one);
     s->size[k] += one;
     for (I c = 0; c < s->C; c++) {
@@ -162,6 +191,10 @@ static inline double log_own(S *s, I k, I i)
     if (s->joint) {
         total = log_full(&s->normals, k, s->size[k], s->size[k], s->joint_x + i * s->joint, 1, 1, &joint_left);
         if (!(joint_left > 1e-4)) return NAN;
+    }
+    if (s->regressed) {
+        total += log_outcome(s, k, i, 1);
+        if (total != total) return NAN;
     }
     if (s->ordinal && s->own_is_stale[k]) {
         settle_ordinal(s, k, s->own, 1);
@@ -210,6 +243,8 @@ static inline void scores(S *s, I i)
     double *restrict e = s->e, *restrict q = s->q, left;
     for (I k = 0; k < m; k++)
         e[k] = s->joint ? log_full(&s->normals, k, s->size[k], s->size[k], s->joint_x + i * s->joint, 1, 0, &left) : 0;
+    if (s->regressed)
+        for (I k = 0; k < m; k++) e[k] += log_outcome(s, k, i, 0);
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
         const double *restrict share = s->share + r * cap;
@@ -287,6 +322,8 @@ static inline void copy(S *s, I from, I to)
     COLUMN(s->R, mass, from, to)
     if (s->joint && from < 0) clear_full(&s->normals, to);
     else if (s->joint) copy_full(&s->normals, from, to);
+    if (s->regressed && from < 0) clear_full(&s->outcomes, to);
+    else if (s->regressed) copy_full(&s->outcomes, from, to);
     settle(s, to);
 }
 
@@ -325,6 +362,9 @@ void prepare(S *s)
     s->normals = (normals){.D = s->joint, .kappa0 = s->kappa0, .a0 = s->a0, .m0 = s->joint_m0, .b0 = s->joint_b0,
                            .log_c = s->joint_log_c, .x = s->joint_x, .gap = s->gap, .column = s->column};
     prepare_full(&s->normals, &s->stream, s->N, s->cap);
+    s->outcomes = (normals){.D = s->regressed, .kappa0 = s->kappa0, .a0 = s->a0, .m0 = s->design_m0,
+                            .b0 = s->design_b0, .x = s->design};
+    prepare_full(&s->outcomes, &s->stream, s->N, s->cap);
     for (I k = 0; k <= s->K; k++) copy(s, -1, k);
     for (I i = 0; i < s->N; i++) tell(s, s->z[i], i, 1);
 }

@@ -14,7 +14,18 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import generated, graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfBundles, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
+from bench.baseline import (
+    COLUMNS,
+    OUTCOME,
+    Baseline,
+    Counts,
+    OfBundles,
+    OfCountVectors,
+    OfGaussian,
+    OfIRM,
+    OfLines,
+    OfMixed,
+)
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -67,7 +78,7 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'mixed full', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
+            'mixed full', 'mixed outcome', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
             'gaussian diag select', 'bundles'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
@@ -256,28 +267,10 @@ def line_rows() -> list[Row]:
     sweep, moves = "sweep", "200 moves"
     return [
         Row("e", "lines, Gibbs sweep of 200 points", sweep, "lines", gibbs, "gibbs", (), 200),
+        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peers=theirs),
         Row(
-            "e",
-            "lines, algorithm 8, lines integrated out",
-            sweep,
-            "lines",
-            auxiliary,
-            "gibbs",
-            (),
-            200,
-            peers=theirs,
-        ),
-        Row(
-            *(
-                "e",
-                "lines, algorithm 8, m=3, and refresh",
-                sweep,
-                "lines with parameters",
-                samplers,
-                "neal8",
-                (3,),
-                200,
-            ),
+            *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", samplers, "neal8", (3,)),
+            iterations=200,
             peers=theirs,
         ),
         Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peers=authors(6500)),
@@ -295,10 +288,12 @@ def mixed_rows() -> list[Row]:
         ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
         ("5% missing, overlap", lambda: mixed.generate(10_000, components=10, separation=1.0)),
     ]
-    return [
+    rows = [
         Row("f", f"mixed table, Gibbs, {how}", "sweep", "mixed", gibbs, "gibbs", (), 4, data=data)
         for how, data in cases
     ]
+    what = "mixed table, Gibbs, complete, apart, an outcome with 3 effects"
+    return [*rows, Row("f", what, "sweep", "mixed outcome", gibbs, "gibbs", (), 4, data=cases[0][1])]
 
 
 def vector_rows() -> list[Row]:
@@ -363,7 +358,6 @@ def refreshed_rows() -> list[Row]:
 
 def bundle_rows() -> list[Row]:
     """The rows j: 2,000 items of ten columns, 10 true clusters; five rows each, or one that counts three times."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     return [
         Row("j", f"Gaussian diag, Gibbs, {title}", "sweep", "bundles", gibbs, "gibbs", (), 4, data=data)
         for title, data in (
@@ -401,7 +395,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
         tails = {"tails": "t"} if row.model.endswith(" t") else {}
-        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **tails)
+        further = {"outcome": OUTCOME[0], "effects": list(OUTCOME[1:])} if row.model == "mixed outcome" else tails
+        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag", **further)
         kind = OfMixed
     elif row.model in VECTOR_MODELS and row.data is not None:
         data = row.data()

@@ -103,6 +103,11 @@ def check_coupling(spec: RunSpecification) -> Plan:
         raise ConfigError(
             f"model={spec.model.name}: draws of tables of counts cannot be coupled; expected another model"
         )
+    regression = getattr(chain.model, "regression", None)
+    if regression is not None and regression.is_latent:
+        raise ConfigError(
+            "model.effects: draws of latent outcomes cannot be coupled; expected no effects on a binary model.outcome"
+        )
     if getattr(chain.model, "n_imputed", 0):
         raise ConfigError(
             "model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or "

@@ -21,7 +21,7 @@ VALUES = 4_000
 BLOCK = 1_000
 """New rows whose outcomes are drawn at once."""
 SWEEPS = 20
-"""Updates of latent outcomes of a partition that was drawn without them."""
+"""Updates of the latent outcomes in a partition that was drawn without them."""
 Array = NDArray[np.float64]
 
 
@@ -83,8 +83,9 @@ def predict_outcome(
 
 
 def outcome_densities(model: Component, dataset: Dataset, new: Dataset, states: Sequence[State]) -> Array:
-    """Log predictive density of the outcome of new rows given their other columns, float64 ``[n]``, in the units of the
-    data; NaN where it is missing.
+    """Return the log predictive density of each new row's outcome given its other columns, float64 ``[n]``.
+
+    It is in the units of the data; NaN where the outcome is missing.
 
     Parameters are as in `predict_outcome`. If the states were drawn without the outcome, latent outcomes are drawn
     given their partitions.
@@ -137,7 +138,7 @@ def _draw_outcomes(
     level: float,
     generator: np.random.Generator,
 ) -> Array:
-    """Mean and ends of the interval of the outcomes of new rows, ``[3, n]``."""
+    """Return mean and interval for the outcome in each new row, ``[3, n]``."""
     draws = Draws.from_states(states)
     chosen = [draws[s] for s in range(draws.looks[0] if draws.looks else len(draws))]
     each = max(1, VALUES // len(chosen))

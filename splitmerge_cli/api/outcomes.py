@@ -131,12 +131,15 @@ class OutcomeAnswers(StoredDraws):
         Raises
         ------
         ConfigError
-            The model has no outcome, options for single columns, or no other column; or `held_out` leaves no rows.
+            The model has no outcome, options for single columns, or no other column; rows are bundles; or `held_out`
+            leaves no rows.
         """
         model, dataset = self._model, self.dataset
         options = dict(model.as_typed)
         if options.get("outcome") is None:
             raise ConfigError(f"model={model.name} without an outcome; expected model.outcome=COLUMN")
+        if dataset.bundles is not None:
+            raise ConfigError("data.weights, data.group: expected none, since rows are held out one by one")
         for key in PER_COLUMN:
             if isinstance(options.get(key), list):
                 raise ConfigError(f"model.{key}: expected one number for all columns")
@@ -146,7 +149,7 @@ class OutcomeAnswers(StoredDraws):
             raise ConfigError(f"held_out: {held_out}; expected a share that leaves rows on both sides")
         rest = np.setdiff1d(np.arange(dataset.N), chosen)
         train, test = dataset.take(rest), dataset.take(np.sort(chosen))
-        of_model = {"name": model.name} | {key: value for key, value in options.items() if key != "prior" or value}
+        of_model = {"name": model.name} | options
         fits = sample_by(None, seed)
         whole = fits(of_model)(train)
         others = fits({key: value for key, value in of_model.items() if key not in OF_OUTCOME})(

@@ -174,6 +174,8 @@ cdef class Mixed(Table):
         if given["select"]:
             raise ValueError("model.select=true: expected Mixed.build, which makes such models")
         self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
+        if columns is not None and given["outcome"] is not None:
+            raise ValueError("model.outcome: expected none of rows in shards")
         kinds = outcome_kinds(kinds, given)
         of_clusters, of_outcome = split_reals(of_table, kinds, given)
         given |= of_clusters

@@ -94,25 +94,25 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
             raise ValueError(f"model.{key}={column}: expected the number of a column, from 1 to {len(kinds)}")
     if outcome in effects or len(set(effects)) < len(effects):
         raise ValueError("model.effects: expected different columns, none of them model.outcome")
-    kind = kinds[outcome - 1]
-    if kind not in REGRESSED and effects:
+    form = kinds[outcome - 1]
+    if form not in REGRESSED and effects:
         raise ValueError(
-            f"model.effects: an outcome of type {kind} has no effects; expected no effects, or an outcome of type real "
+            f"model.effects: an outcome of type {form} has no effects; expected no effects, or an outcome of type real "
             "or binary (data.types)"
         )
-    if kind == "binary" and effects and options["power"] != 1.0:
+    if form == "binary" and effects and options["power"] != 1.0:
         raise ValueError(f"model.power={options['power']:g}: expected 1 of a binary model.outcome with model.effects")
     marked = list(kinds)
     for column in effects:
         marked[column - 1] = EFFECT
-    if is_regressed(kind, options):
+    if is_regressed(form, options):
         marked[outcome - 1] = OUTCOME
     return tuple(marked)
 
 
-def is_regressed(kind: str, options: Mapping[str, Any]) -> bool:
+def is_regressed(form: str, options: Mapping[str, Any]) -> bool:
     """Whether an outcome of this type has a regression of its own, and is not a column like any other."""
-    return kind == "real" or bool(options["effects"])
+    return form == "real" or bool(options["effects"])
 
 
 def split_reals(kinds: Sequence[str], marked: Sequence[str], options: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

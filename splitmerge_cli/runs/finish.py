@@ -39,6 +39,7 @@ from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
+from splitmerge_cli.runs.outcomes import find_effects
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import array_of, numbers_of
@@ -191,14 +192,12 @@ def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64]
 
 def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> dict[str, Any]:
     """Effects of the clusters on the outcome, over late draws of all chains."""
-    from splitmerge_cli.runs import outcomes
-
     states = [
         State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
         for rows in late.values()
         for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
     ]
-    return outcomes.find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
+    return find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
 
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:

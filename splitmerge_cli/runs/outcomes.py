@@ -1,4 +1,4 @@
-"""What an outcome is like in the clusters of a run: effects, or probabilities and rates, with intervals."""
+"""The outcome in each cluster of a run: effects, or probabilities and rates, with intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,7 +111,7 @@ def _levels(column: ColumnType) -> list[str]:
 def _draw_levels(
     rng: Rng, dataset: Dataset, column: ColumnType, j: int, labels: NDArray[Any], K: int, options: Mapping[str, Any]
 ) -> Array:
-    """Probabilities of the levels of a column, or its rate, in each cluster, drawn given its cells: ``[K, terms]``."""
+    """Draw probabilities for the levels of a column, or its rate, in each cluster, given its cells: ``[K, terms]``."""
     generator = np.random.Generator(rng.bit_generator)
     x, zeta = dataset.values[:, j], options["power"]
     there = ~np.isnan(x)
@@ -135,7 +135,7 @@ def _draw_levels(
 def rate_posterior(
     dataset: Dataset, j: int, labels: NDArray[Any], K: int, options: Mapping[str, Any]
 ) -> tuple[Array, Array]:
-    """Shape and rate of the gamma posterior of the rate of a column of counts in each of K clusters."""
+    """Return shape and rate of the gamma posterior of a count column's mean, in each of K clusters."""
     types, x = dataset.types or (), dataset.values[:, j]
     there = ~np.isnan(x)
     rates = np.broadcast_to(options["rate"], sum(column.type == "count" for column in types))

@@ -179,9 +179,17 @@ def effect_lines(summary: Mapping[str, Any], first: int, most_clusters: int | No
     yield f"{found['outcome']} within clusters ({kind}mean and 95 % interval):"
     for k in list(by_cluster)[:most_clusters]:
         rows = by_cluster[k]
-        shown = [f"{term} {mean:.3g} ({low:.3g} to {high:.3g})" for _, term, mean, low, high in rows[: MOST_TERMS + 1]]
+        shown = [
+            f"{term} {_digits(mean)} ({_digits(low)} to {_digits(high)})"
+            for _, term, mean, low, high in rows[: MOST_TERMS + 1]
+        ]
         more = f"; and {len(rows) - MOST_TERMS - 1} more" if len(rows) > MOST_TERMS + 1 else ""
         yield f"  {k + first}: {'; '.join(shown)}{more}"
+
+
+def _digits(value: float) -> str:
+    """Three digits of a number, all of those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def far_lines(run: Run) -> Iterator[str]:

@@ -227,6 +227,23 @@ def test_other_parts_are_what_they_are_alone(name: str) -> None:
     assert again.log_joint() == pytest.approx(model.log_joint(), abs=1e-9)
 
 
+def test_a_real_outcome_stands_apart_from_jointly_normal_columns() -> None:
+    rows = np.array(
+        [[0, 1.2, 0.3, 1.0], [1, -0.4, nan, 0.2], [2, 0.9, 1.5, 2.0], [0, nan, -0.8, 0.1], [1, 2.0, 0.4, 0.6]]
+    )
+    columns = (COLUMNS[1], *[ColumnType("real")] * 3)
+    options = PRIOR | {"covariance": "full", "resolution": "none", "concentration": 1.3}
+    model, other = Mixed(rows, columns, outcome=2, effects=[1], **options), Mixed(rows[:, 2:], columns[2:], **options)
+    z = np.array([0, 0, 1, 1, 0], dtype=np.int32)
+    for own in (model, other):
+        own.set_labels(z)
+    other.set_parameters(model.parameters)
+    X, there = design_matrix(rows, ("categorical",), (3,), [0]), ~np.isnan(rows[:, 1])
+    prior = np.full(3, 0.4), 0.5, 1.5, 0.8
+    expected = sum(log_regression(rows[here, 1], X[here], *prior) for here in ((z == 0) & there, (z == 1) & there))
+    assert model.log_lik_total() - other.log_lik_total() == pytest.approx(expected, abs=1e-9)
+
+
 def test_resuming_goes_on_as_if_never_stopped() -> None:
     def make() -> Chain:
         model, rng = build(np.repeat(ROWS, 5, axis=0), **BINARY), Rng(8)
