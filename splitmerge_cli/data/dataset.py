@@ -383,7 +383,7 @@ class Dataset:
         return 1.0 if self.bundles is None else self.bundles.unit
 
     def sum_by_item(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of a value of each row over the rows of each item, each as often as it counts."""
+        """Add the values of rows up for each item, each as often as its row counts."""
         if self.bundles is None:
             return values
         return np.asarray(np.bincount(self.bundles.items, self.bundles.counts * values), dtype=np.float64)
