@@ -331,8 +331,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     complete, level = options.pop("complete", False), options.pop("levels", "categorical")
     rng = np.random.default_rng(seed)
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
-    reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
-    x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
+    drawn = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
+    x = np.column_stack([*codes, rng.poisson(3.0, size), drawn])
     reals = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
     is_joint = options.get("covariance") == "full" and reals == [3, 4] and options.get("outcome") != 5
     if not complete:
