@@ -99,6 +99,24 @@ def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
     assert total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
 
 
+def test_draws_of_latent_outcomes_far_from_their_mean() -> None:
+    """Mean and square of the latent outcome of the one row that is 0 among many that are 1, by quadrature over the
+    intercept: no row has an effect."""
+    rows = np.array([[1.0, 0.0, 1.0, 0.0, 0.0]] * 24 + [[0.0, 0.0, 1.0, 0.0, 0.0]])
+    model, rng = build(rows, outcome="b", effects=("c",)), Rng(6)
+    model.set_labels(np.zeros(25, dtype=np.int32))
+    refresh, drawn = Refresh(model, rng), np.empty(20_000)
+    for t in range(len(drawn)):
+        refresh.step()
+        drawn[t] = model.parameters[-1, 0]
+    alpha = np.linspace(-3.0, 5.0, 801)
+    weight = normalise(stats.norm.logpdf(alpha) + 24 * log_ndtr(alpha) + log_ndtr(-alpha))
+    mean = alpha - np.exp(stats.norm.logpdf(alpha) - log_ndtr(-alpha))
+    for values, expected in ((drawn, mean), (drawn**2, 1.0 + alpha * mean)):
+        batches = values.reshape(20, -1).mean(axis=1)
+        assert abs(batches.mean() - weight @ expected) < 4 * batches.std() / np.sqrt(20)
+
+
 def with_new(new: NDArray[np.float64], **options: Any) -> Any:
     params = {"concentration": 1.3, "resolution": "none"} | PRIOR | options
     model = Mixed.with_new(dataset(), dataset(np.vstack([ROWS, new])), **params)
