@@ -267,28 +267,10 @@ def line_rows() -> list[Row]:
     sweep, moves = "sweep", "200 moves"
     return [
         Row("e", "lines, Gibbs sweep of 200 points", sweep, "lines", gibbs, "gibbs", (), 200),
+        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peers=theirs),
         Row(
-            "e",
-            "lines, algorithm 8, lines integrated out",
-            sweep,
-            "lines",
-            auxiliary,
-            "gibbs",
-            (),
-            200,
-            peers=theirs,
-        ),
-        Row(
-            *(
-                "e",
-                "lines, algorithm 8, m=3, and refresh",
-                sweep,
-                "lines with parameters",
-                samplers,
-                "neal8",
-                (3,),
-                200,
-            ),
+            *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", samplers, "neal8", (3,)),
+            iterations=200,
             peers=theirs,
         ),
         Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peers=authors(6500)),
@@ -376,7 +358,6 @@ def refreshed_rows() -> list[Row]:
 
 def bundle_rows() -> list[Row]:
     """The rows j: 2,000 items of ten columns, 10 true clusters; five rows each, or one that counts three times."""
-    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     return [
         Row("j", f"Gaussian diag, Gibbs, {title}", "sweep", "bundles", gibbs, "gibbs", (), 4, data=data)
         for title, data in (

@@ -29,7 +29,7 @@ extensions = [
     "generated",
     "front",
 ]
-exclude_patterns = ["_build", "_ext", "reproduction", "articles", "_generated/articles"]
+exclude_patterns = ["_build", "_ext", "reproduction", "articles", "_generated/articles", "decisions/0*"]
 nitpicky = True
 bibtex_bibfiles = ["articles/references.bib"]
 bibtex_default_style = "alpha"

@@ -175,9 +175,9 @@ class Article:
         """
         source = self._read[1]
         parts, end = [], 0
-        for found in sorted([*BLOCK.finditer(source), *EQUATION.finditer(source)], key=lambda one: one.start()):
-            parts += [self._fill_line(source[end : found.start()]), self._fill_block(found)]
-            end = found.end()
+        for match in sorted([*BLOCK.finditer(source), *EQUATION.finditer(source)], key=lambda one: one.start()):
+            parts += [self._fill_line(source[end : match.start()]), self._fill_block(match)]
+            end = match.end()
         return "".join([*parts, self._fill_line(source[end:])])
 
     @cached_property
@@ -203,12 +203,12 @@ class Article:
             if one["kind"] in kinds
         ]
         names += [f"eq:{one['name']}" for one in EQUATION.finditer(self._read[1])]
-        found: dict[str, int] = {}
+        number_by_name: dict[str, int] = {}
         for name in names:
-            if name in found:
+            if name in number_by_name:
                 raise ConfigError(f"{self.file.name}: {name}: there are two")
-            found[name] = 1 + sum(other.startswith(name.partition(":")[0] + ":") for other in found)
-        return found
+            number_by_name[name] = 1 + sum(other.startswith(name.partition(":")[0] + ":") for other in number_by_name)
+        return number_by_name
 
     def _fail(self, what: str) -> ConfigError:
         return ConfigError(f"{self.file.name}: {what}")
@@ -219,19 +219,19 @@ class Article:
         text = NUMBER.sub(self._number, text)
         return LINK.sub(self._link, text)
 
-    def _link(self, found: re.Match[str]) -> str:
-        kind, name = found.groups()
+    def _link(self, match: re.Match[str]) -> str:
+        kind, name = match.groups()
         if (number := self._numbers.get(f"{kind}:{name}")) is None:
-            raise self._fail(f"{found[0]}: there is none")
+            raise self._fail(f"{match[0]}: there is none")
         return {"eq": f"({number})", "fig": f"Figure {number}", "table": f"Table {number}"}[kind]
 
-    def _number(self, found: re.Match[str]) -> str:
-        name, field = found.groups()
+    def _number(self, match: re.Match[str]) -> str:
+        name, field = match.groups()
         if (general := self._general.get(name)) is not None:
             return general
         values = self._values
         if name not in values or (field or "value") not in FIELDS:
-            raise self._fail(f"{found[0]}: expected a name of values.yaml, with one of the fields {', '.join(FIELDS)}")
+            raise self._fail(f"{match[0]}: expected a name of values.yaml, with one of the fields {', '.join(FIELDS)}")
         try:
             asked = Number.model_validate(values[name])
         except ValidationError as error:
@@ -248,20 +248,20 @@ class Article:
     def _general(self) -> dict[str, str]:
         """Counts of verdicts."""
         frames = [self._claims_of(figure.id) for figure in self.paper.figures]
-        found = counts(frames)
+        verdict_counts = counts(frames)
         sizes = classes.classify(frames, self.file.parent.parent)["class"].value_counts()
         return {
             **{name.replace(" ", "_"): str(int(sizes.get(name, 0))) for name in classes.CLASSES},
-            "claims": str(int(found.sum())),
-            **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, found, strict=True)},
+            "claims": str(int(verdict_counts.sum())),
+            **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, verdict_counts, strict=True)},
         }
 
     # blocks
 
-    def _fill_block(self, found: re.Match[str]) -> str:
-        if "latex" in found.groupdict():
-            return self.layout.equation(self._numbers[f"eq:{found['name']}"], found["latex"])
-        kind, argument, body = found["kind"], found["argument"].strip(), found["body"].strip()
+    def _fill_block(self, match: re.Match[str]) -> str:
+        if "latex" in match.groupdict():
+            return self.layout.equation(self._numbers[f"eq:{match['name']}"], match["latex"])
+        kind, argument, body = match["kind"], match["argument"].strip(), match["body"].strip()
         if kind not in BLOCKS:
             raise self._fail(f"block {kind}: expected one of {', '.join(BLOCKS)}")
         return BLOCKS[kind](self, argument, body)
@@ -281,13 +281,13 @@ class Article:
         about = yaml.safe_load(body)
         rows = []
         for one in about["rows"]:
-            given = {("words" if key == "as" else key): value for key, value in one.items()}
-            asked = Row.model_validate(given)
-            found = self._rows(asked)
-            found = found[found["counted"]]
-            if found.empty:
+            fields = {("words" if key == "as" else key): value for key, value in one.items()}
+            asked = Row.model_validate(fields)
+            claims = self._rows(asked)
+            claims = claims[claims["counted"]]
+            if claims.empty:
                 raise self._fail(f"claims: {one}: expected a reference to a claim")
-            rows += [self._claim(row, asked.words) for _, row in found.iterrows()]
+            rows += [self._claim(row, asked.words) for _, row in claims.iterrows()]
         head = ["claim", "paper", "here, with 95 % interval", "of", "verdict"]
         return self._table(name or "claims", about["caption"], head, rows, 52, 11, 27, 13, 15)
 
@@ -329,10 +329,10 @@ class Article:
         pairs = overview.pair_verdicts(first, last)
         pairs = pairs[pairs["id"].isin(names)]
         titles, rows = dict(list_figures()), []
-        for figure, of in [*pairs.groupby("id", sort=False), ("", pairs)]:
-            moved = overview.list_moved(of)
+        for figure, verdicts in [*pairs.groupby("id", sort=False), ("", pairs)]:
+            moved = overview.list_moved(verdicts)
             reread = int(moved["reread"].sum())
-            rows.append([_plain(titles[figure]) if figure else "all", len(of), len(moved) - reread, reread])
+            rows.append([_plain(titles[figure]) if figure else "all", len(verdicts), len(moved) - reread, reread])
         _, compared, alike, reread = rows[-1]
         text = (
             "Numbers from runs are those of the last edition of each figure in `docs/reproduction`, made with commits "
@@ -357,8 +357,8 @@ class Article:
         measured = sensitivity.read(self.file.parent.parent)
         rows = []
         for _, row in settings(self.paper).iterrows():
-            said = sensitivity.summarise(row["sensitivity"], measured.get((self.paper.key, row["setting"])))
-            rows.append([_plain(text) for text in (row["setting"], row["paper"], row["chosen"], said)])
+            dependence = sensitivity.summarise(row["sensitivity"], measured.get((self.paper.key, row["setting"])))
+            rows.append([_plain(text) for text in (row["setting"], row["paper"], row["chosen"], dependence)])
         head = ["setting", "the paper", "here", "how much it matters"]
         return self._table(name or "settings", body, head, rows, 15, 24, 36, 32)
 
@@ -461,8 +461,8 @@ def _interval(row: Any, scale: str) -> str:
 
 def _share(row: Any, _scale: str) -> str:
     """How many units show what the paper says: ``3 of 10``."""
-    found = re.search(rf"in (\d+ of \d+) {re.escape(row['of'])}", row["reason"])
-    return found[1] if found else "–"
+    match = re.search(rf"in (\d+ of \d+) {re.escape(row['of'])}", row["reason"])
+    return match[1] if match else "–"
 
 
 def _reason_part(pattern: str) -> Callable[[Any, str], str]:

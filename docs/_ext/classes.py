@@ -65,8 +65,8 @@ def classify(kept: Iterable[pd.DataFrame], source: Path) -> pd.DataFrame:
     rows = rows[rows["verdict"] == NOT_REPRODUCED].reset_index(drop=True)
     others = dict(list(every[~every["counted"]].groupby(CLAIM)))
     settings = dict(list(measured.groupby(CLAIM)))
-    found = [_class(tuple(row), others, settings, inputs) for row in rows[CLAIM].itertuples(index=False)]
-    return rows.assign(**{"class": [name for name, _ in found], "decides": [words for _, words in found]})
+    classified = [_class(tuple(row), others, settings, inputs) for row in rows[CLAIM].itertuples(index=False)]
+    return rows.assign(**{"class": [name for name, _ in classified], "decides": [words for _, words in classified]})
 
 
 def _class(
@@ -102,8 +102,8 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
     )
     for name in CLASSES:
-        own = rows[rows["class"] == name]
-        if own.empty:
+        of_class = rows[rows["class"] == name]
+        if of_class.empty:
             continue
         lines = [
             [
@@ -111,18 +111,18 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
                 f"{cell(row.data)}, {cell(row.sampler)}: {cell(row.metric.replace('_', ' '))}",
                 cell(row.decides),
             ]
-            for row in own.itertuples()
+            for row in of_class.itertuples()
         ]
         text += f"\n## {name.capitalize()}\n\n"
         text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    of = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)
+    why = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)
     text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
-        ["class", "claims", "when"], [[name, int((of == name).sum()), words] for name, words in OPEN.items()]
+        ["class", "claims", "when"], [[name, int((why == name).sum()), words] for name, words in OPEN.items()]
     )
     for name in (NEEDS_RUNS, NEVER):
-        rows = open_ones[of == name].itertuples()
+        rows = open_ones[why == name].itertuples()
         lines = [
             [
                 row.id,

@@ -42,10 +42,10 @@ def _commands_below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 def part() -> str:
     """The list of all commands, then a section for each."""
-    found = list(commands())
-    rows = [[f"[`{path}`](#{path.replace(' ', '-')})", _short_help(command)] for path, command in found[1:]]
+    listed = list(commands())
+    rows = [[f"[`{path}`](#{path.replace(' ', '-')})", _short_help(command)] for path, command in listed[1:]]
     text = "\n## All commands\n" + parts.table(["command", "what it does"], rows, raw=(0,))
-    return text + "".join(_section(path, command) for path, command in found[1:] + found[:1])
+    return text + "".join(_section(path, command) for path, command in listed[1:] + listed[:1])
 
 
 def _short_help(command: Any) -> str:

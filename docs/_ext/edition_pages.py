@@ -77,8 +77,8 @@ def _rules(editions: Sequence[Edition]) -> str:
         began = "not kept" if each.began is None else cell(format_time(each.began))
         if not each.rules:
             rows.append([str(each.number), "not kept", "not kept", "not kept", began])
-        for of in each.rules:
-            commit, committed, digest = (str(of[key] or "") for key in ("commit", "committed", "digest"))
+        for entry in each.rules:
+            commit, committed, digest = (str(entry[key] or "") for key in ("commit", "committed", "digest"))
             commit = f"<code>{cell(commit[:DIGITS])}</code>" if commit else "edited, or no checkout"
             rows.append(
                 [
@@ -115,12 +115,12 @@ def _by_paper(editions: Sequence[Edition]) -> str:
 
 def _moved_section(first: Edition, later: Edition) -> str:
     pairs = overview.pair_verdicts(first, later)
-    found = overview.list_moved(pairs)
-    reread = int(found["reread"].sum())
+    moved = overview.list_moved(pairs)
+    reread = int(moved["reread"].sum())
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
-        f"{len(found)} of {len(pairs)} verdicts. Of {len(found) - reread} of them neither reading nor rule nor\n"
-        "tolerance was changed, so that other seeds moved them, or another way to the interval.\n"
+        f"{len(moved)} of {len(pairs)} verdicts. {len(moved) - reread} of them keep their reading, rule and\n"
+        "tolerance, so other seeds moved them, or another way to the interval.\n"
     )
     rows = [
         [
@@ -130,7 +130,7 @@ def _moved_section(first: Edition, later: Edition) -> str:
             parts.verdict(r.after),
             "changed" if r.reread else "the same",
         ]
-        for r in found.itertuples(index=False)
+        for r in moved.itertuples(index=False)
     ]
     head = ["figure", "claim", f"edition {first.number}", f"edition {later.number}", "reading and rule"]
     return text + (parts.table(head, rows, raw=range(5)) if rows else "")

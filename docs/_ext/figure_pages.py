@@ -19,7 +19,9 @@ CLAIM = ["data", "sampler", "metric"]
 """Columns that name a claim of a figure."""
 
 
-def page(of: FigureSet, figure: PaperFigure, title: str, source: Path, kept: LatestFigure | None, claims: Any) -> str:
+def page(
+    owner: FigureSet, figure: PaperFigure, title: str, source: Path, kept: LatestFigure | None, claims: Any
+) -> str:
     """The page.
 
     Parameters
@@ -35,18 +37,18 @@ def page(of: FigureSet, figure: PaperFigure, title: str, source: Path, kept: Lat
     claims : pandas.DataFrame or None
         Its kept claims.
     """
-    others = "All figures of this paper" if isinstance(of, Paper) else "All comparisons"
-    head = f"# {cell(title)}\n\n{cell(of.citation)}. [{others}]({of.key}.md).\n\n"
+    others = "All figures of this paper" if isinstance(owner, Paper) else "All comparisons"
+    head = f"# {cell(title)}\n\n{cell(owner.citation)}. [{others}]({owner.key}.md).\n\n"
     if kept is None or claims is None:
-        return head + _missing_figure(figure) + _configuration(of, figure, source)
-    said = kept.entry
+        return head + _missing_figure(figure) + _configuration(owner, figure, source)
+    figure_entry = kept.entry
     return (
         head
         + _picture(figure, title, kept)
         + _numbers(figure, kept)
         + (_claims(claims) if len(claims) else "")
-        + _command_section(said)
-        + _configuration(of, figure, source)
+        + _command_section(figure_entry)
+        + _configuration(owner, figure, source)
         + _origin(kept)
     )
 
@@ -66,14 +68,14 @@ def _claims_section(claims: Sequence[Claim]) -> str:
 
 
 def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
-    said, folder = kept.entry, parts.place_of(kept)
+    figure_entry, folder = kept.entry, parts.place_of(kept)
     alternative = cell(figure.shows or title)
     # a picture with a width is a link to itself in full size
     text = (
         f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
     )
-    if said.get("notes"):
-        text += "".join(f"\n{cell(paragraph)}\n" for paragraph in said["notes"].split("\n\n"))
+    if figure_entry.get("notes"):
+        text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {
         ".png": "picture",
         "-claims.csv": "claims",
@@ -83,7 +85,7 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         ".csv.gz": "numbers, packed",
     }
     links = []
-    files = dict.fromkeys(said["files"], folder)
+    files = dict.fromkeys(figure_entry["files"], folder)
     if kept.claims_folder != kept.folder:
         # a supplement has claims and units alone
         again = sorted(file.name for file in kept.claims_folder.glob(f"{figure.id}-*"))
@@ -92,7 +94,7 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     for name, place in files.items():
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
         links.append(f"[{label}](../{place}/{name})")
-    rows = said["rows"]
+    rows = figure_entry["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
 
@@ -121,26 +123,30 @@ def _claims(claims: pd.DataFrame) -> str:
     return text
 
 
-def _command_section(said: Mapping[str, Any]) -> str:
-    return "\n## Make it again\n" + parts.code(said["command"])
+def _command_section(figure_entry: Mapping[str, Any]) -> str:
+    return "\n## Make it again\n" + parts.code(figure_entry["command"])
 
 
-def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
+def _configuration(owner: FigureSet, figure: PaperFigure, source: Path) -> str:
     """The experiment's file, to download."""
     name = f"experiment/{figure.id}.yaml"
-    for file in (of.folder / name, source.parent / "conf" / name):
+    for file in (owner.folder / name, source.parent / "conf" / name):
         if file.is_file():
             return f"\nConfiguration: {parts.download(file, name)}\n"
     return ""
 
 
 def _origin(kept: LatestFigure) -> str:
-    said = kept.entry
-    text = f"\n## Where it comes from\n\nEdition {kept.edition}, {cell(said['scale'])} scale. "
-    for name, seeds in said["runs"].items():
+    figure_entry = kept.entry
+    text = f"\n## Where it comes from\n\nEdition {kept.edition}, {cell(figure_entry['scale'])} scale. "
+    for name, seeds in figure_entry["runs"].items():
         text += f"{sum(map(len, seeds.values()))} runs of {cell(name)} with {_seeds(list(seeds))}. "
-    text += f"All chains sampled for {said['seconds']:,.0f} s. " if said["runs"] else "The numbers are computed. "
-    commits = dict.fromkeys(made["commit"] for made in said["made"])
+    text += (
+        f"All chains sampled for {figure_entry['seconds']:,.0f} s. "
+        if figure_entry["runs"]
+        else "The numbers are computed. "
+    )
+    commits = dict.fromkeys(made["commit"] for made in figure_entry["made"])
     if commits:
         text += f"Made with commit {' and '.join(map(_commit, commits))}. "
     return (

@@ -47,8 +47,8 @@ class ClaimReference(_Part):
     def matches(self, claim: Claim) -> bool:
         """Whether it is about a claim."""
         return claim.id == self.figure and all(
-            pattern is None or fnmatchcase(own, pattern)
-            for own, pattern in ((claim.data, self.data), (claim.sampler, self.sampler), (claim.metric, self.metric))
+            pattern is None or fnmatchcase(value, pattern)
+            for value, pattern in ((claim.data, self.data), (claim.sampler, self.sampler), (claim.metric, self.metric))
         )
 
 
@@ -114,20 +114,20 @@ def findings(paper: Paper) -> Findings:
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected the keys {', '.join(Findings.model_fields)}")
     try:
-        found = Findings.model_validate(content)
+        content_read = Findings.model_validate(content)
     except ValidationError as error:
         raise ConfigError(f"{file}: {_first_error(error)}") from error
-    for key, parts in (("findings", found.findings), ("doubtful", found.doubtful)):
+    for key, parts in (("findings", content_read.findings), ("doubtful", content_read.doubtful)):
         for i, part in enumerate(parts):
             for j, reference in enumerate(part.claims):
                 _check(reference, paper, f"{file}: {key}[{i}].claims[{j}]")
-    return found
+    return content_read
 
 
 def claims_of(references: Iterable[ClaimReference]) -> list[Claim]:
     """The claims that references are about, each once, in their order."""
-    found = [claim for one in references for claim in published_claims(one.figure) if one.matches(claim)]
-    return list(dict.fromkeys(found))
+    listed = [claim for one in references for claim in published_claims(one.figure) if one.matches(claim)]
+    return list(dict.fromkeys(listed))
 
 
 def _check(reference: ClaimReference, paper: Paper, where: str) -> None:

@@ -1,4 +1,4 @@
-"""A description of every page for search engines, and tables whose numbers do not wrap."""
+"""A description of every page for search engines, and tables whose numbers do not wrap, and sources that there are."""
 
 import re
 from html import escape
@@ -6,6 +6,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 DEFAULT = "smcmc: clustering with an unknown number of clusters by split-merge Markov chain Monte Carlo."
 """Description of a page without a paragraph."""
@@ -41,8 +42,16 @@ def _mark_tables(app: Sphinx, page: nodes.document) -> None:
             entry["classes"].append("number")
 
 
+def _forget_compiled(app: Sphinx, env: BuildEnvironment) -> None:
+    """Leave modules without a Python source out of the list of sources, whose links would lead nowhere."""
+    sources = getattr(env, "_viewcode_modules", {})
+    for name in [name for name, source in sources.items() if not source]:
+        del sources[name]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register both."""
+    """Register all."""
     app.connect("html-page-context", _describe)
     app.connect("doctree-read", _mark_tables)
+    app.connect("env-check-consistency", _forget_compiled)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,7 +16,7 @@ THUMBNAILS = "thumbnails"
 WIDTH = 480
 """Pixels of a thumbnail, which is shown at half of that."""
 EXAMPLES = "images/pages"
-"""Pictures of runs, ``PAGE-NAME.png`` of a page of docs/data (README.md, in capitals, has no page there)."""
+"""Pictures of runs, ``PAGE-NAME.png`` of a page of docs or docs/data (README.md, in capitals, has no page there)."""
 OTHERS = {
     "race": (
         "races",
@@ -69,7 +69,8 @@ def _pictures(source: Path) -> str:
     cards = []
     for name, picture in PICTURES.items():
         example = next(iter(sorted((source / EXAMPLES).glob(f"[a-z]*-{name}.png"))), None)
-        there = "../data/README.md" if example is None else f"../data/{example.stem.removesuffix(f'-{name}')}.md"
+        shown = "README" if example is None else example.stem.removesuffix(f"-{name}")
+        there = f"../{shown}.md" if (source / f"{shown}.md").is_file() else f"../data/{shown}.md"
         text = f"[{picture.answers}]({there}) `smcmc plot --only {name} RUN`"
         cards.append(_card(source, example, picture.shows, there, text))
     for name, (where, answers, shows, command) in OTHERS.items():

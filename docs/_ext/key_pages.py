@@ -28,6 +28,8 @@ PAGES = {"model": "models", "sampler": "samplers"}
 """Folders of the pages of choices, by group."""
 OF_PRIORS = {option.name for option in priors.OPTIONS}
 """Keys of every mixture, which docs/models/prior.md explains."""
+FILES = ("csv", "edges", "corpus")
+"""Choices of `data` that read a file of the user's own."""
 LAUNCHER = "hydra/launcher"
 MISSING = "???"
 """Default of a key that needs a value."""
@@ -60,17 +62,17 @@ def _main_file() -> list[str]:
 
 def _main_comments() -> dict[str, str]:
     """The comment of each key of ``conf/config.yaml``; that of the key above it stands before its own."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     above = key = ""
     for line in _main_file():
         if match := re.match(r"( *)(\w+):[^#]*(?:# (.*))?", line):
-            inner, name, said = bool(match[1]), match[2], match[3] or ""
+            inner, name, comment = bool(match[1]), match[2], match[3] or ""
             above = above if inner else name
             key = f"{above}.{name}" if inner else name
-            found[key] = ": ".join(filter(None, [found[above], said])) if inner else said
+            comments[key] = ": ".join(filter(None, [comments[above], comment])) if inner else comment
         elif match := re.match(r" +# +(.*)", line):
-            found[key] += f" {match[1]}"
-    return found
+            comments[key] += f" {match[1]}"
+    return comments
 
 
 @cache
@@ -78,7 +80,7 @@ def keys_of(group: str, name: str) -> list[Row]:
     """The keys of a choice; where its file does not say what one means, its function does."""
     if group == "schedule":
         # all schedules share the meaning of their keys
-        comments = {key: said for one in choices(group) for key, said in file_comments(group, one).items()}
+        comments = {key: comment for one in choices(group) for key, comment in file_comments(group, one).items()}
         values = {key: value for key, value in choice(group, name).items() if key != "name"}
         kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
         return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
@@ -93,43 +95,44 @@ def _read_docstring(name: str) -> dict[str, str]:
     """Read what the parameters of a data set's function mean."""
     text = inspect.getdoc(locate(choice("data", name)["_target_"])) or ""
     described = re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", text, re.MULTILINE)
-    return {key: " ".join(said.split()) for keys, said in described for key in keys.split(", ")}
+    return {key: " ".join(meaning.split()) for keys, meaning in described for key in keys.split(", ")}
 
 
-def merged_keys(group: str) -> list[tuple[Row, list[str]]]:
-    """The keys of a group in the order of the alphabet, each with the choices that have it so."""
-    found: dict[Row, list[str]] = {}
-    for name in choices(group):
+def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Row, list[str]]]:
+    """The keys of a group's choices, or of these, by the alphabet, each with the choices that have it so."""
+    names_by_row: dict[Row, list[str]] = {}
+    for name in choices(group) if names is None else names:
         for row in keys_of(group, name):
-            found.setdefault(row, []).append(name)
-    return sorted(found.items(), key=lambda item: (item[0].key.lower(), item[1]))
+            names_by_row.setdefault(row, []).append(name)
+    return sorted(names_by_row.items(), key=lambda item: (item[0].key.lower(), item[1]))
 
 
 def part() -> str:
     """All keys: groups, those of a run, those of choices, those of sweeps."""
     unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
-    own = [row for row in own_keys() if row.key != "experiment"]
+    run_keys = [row for row in own_keys() if row.key != "experiment"]
     groups = [_group(name) for name in GROUPS]
     figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
     groups.append(dict(zip(groups[0], figures, strict=True)))
     text = "\n## Groups\n\n`GROUP=NAME` takes a choice with the defaults of its keys.\n"
     text += cards(groups)
-    text += "\n## Keys of a run\n" + table((row, []) for row in own if row.key not in unidentified)
+    text += "\n## Keys of a run\n" + table((row, []) for row in run_keys if row.key not in unidentified)
     text += (
         "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
-        "(run-files.md).\n" + table((row, []) for row in own if row.key in unidentified)
+        "(run-files.md).\n" + table((row, []) for row in run_keys if row.key in unidentified)
     )
     text += (
         "\n## Keys of models and samplers\n\nThe page of a model or sampler has its keys, and so has "
         "`smcmc model info NAME` or\n`smcmc sampler info NAME`. The keys `model.prior`, `model.concentration` and "
         "others of [priors](models/prior.md) belong\nto every mixture.\n"
     )
-    for group in ("schedule", "data"):
-        rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
+    for group, names in (("schedule", choices("schedule")), ("data", FILES)):
+        rows = [[f"`{group}={name}`", parts.cell(meaning)] for name, meaning in describe(group) if name in names]
         text += f"\n## Keys of `{group}`\n{parts.table(['choice', 'what it is'], rows, range(2))}"
-        text += table(merged_keys(group))
+        text += table(merged_keys(group, names))
+    text += "\n`smcmc data list` lists the generated and published sets, `smcmc data info NAME` the keys of each.\n"
     comments = file_comments(LAUNCHER, "dask")
-    rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
+    rows = [[f"`hydra.launcher.{key}`", words(meaning)] for key, meaning in comments.items()]
     text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
     return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
 
@@ -171,8 +174,8 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
         key = f"`{row.key}`"
         line = {"key": f"[{key}]({links[row.key]})" if links else key}
         if names:
-            group, _, own = row.key.partition(".")
-            heading = f"#{own}" if group == "model" and own not in OF_PRIORS else ""
+            group, _, short = row.key.partition(".")
+            heading = f"#{short}" if group == "model" and short not in OF_PRIORS else ""
             line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
         line |= {"default": _default(row.default), "expected": _expected(row.expected)}
         lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})

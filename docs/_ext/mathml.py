@@ -27,8 +27,8 @@ def mathml(latex: str, display: str) -> str:
     """MathML of a formula, `inline` or as a `block`."""
     text: str = convert(latex.replace("{aligned}", "{split}"), display=display)
     text = UPRIGHT.sub(lambda word: f"<mi>{re.sub('<[^>]*>', '', word[0])}</mi>", text)
-    for found, better in REPAIRS.items():
-        text = re.sub(found, better, text)
+    for pattern, better in REPAIRS.items():
+        text = re.sub(pattern, better, text)
     return text
 
 

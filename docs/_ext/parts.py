@@ -104,11 +104,11 @@ def bar(counts: Counts) -> str:
     shares = [(name, CLASSES[name], number) for name, number in counts.verdicts.items()]
     if counts.n_absent:
         shares.append((NOT_KEPT, "absent", counts.n_absent))
-    said = ", ".join(f"{number} {name}" for name, _, number in shares)
+    listed = ", ".join(f"{number} {name}" for name, _, number in shares)
     parts = [f'<span class="{css}" style="flex-grow: {number}"></span>' for _, css, number in shares if number]
     legend = [f'<li><span class="sign {css}"></span>{number} {escape(name)}</li>' for name, css, number in shares]
     return (
-        f'\n<div class="verdicts">\n<div class="bar" role="img" aria-label="{counts.claims} claims: {escape(said)}">'
+        f'\n<div class="verdicts">\n<div class="bar" role="img" aria-label="{counts.claims} claims: {escape(listed)}">'
         f"{''.join(parts)}</div>\n<ul>{''.join(legend)}</ul>\n</div>\n\n"
     )
 
@@ -150,8 +150,8 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
             columns.setdefault(name, []).append(text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     head = list(shown)
-    said = f"\nRead as: {cell(shared)}.\n" if shared else ""
-    return said + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
+    intro = f"\nRead as: {cell(shared)}.\n" if shared else ""
+    return intro + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
 
 
 def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
@@ -181,8 +181,10 @@ def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> 
         if frame is None:
             rows.append(missing_row(claim))
             continue
-        own = (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
-        rows += frame[own & frame["counted"]].to_dict("records")
+        is_claim = (
+            (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
+        )
+        rows += frame[is_claim & frame["counted"]].to_dict("records")
     return claims_table(pd.DataFrame(rows), link=True)
 
 

@@ -128,13 +128,13 @@ def _figure_list(comparison: Comparison, titles: Mapping[str, str]) -> str:
 
 def _count_text(counts: Counts, papers: str = "It") -> str:
     """How many claims and figures there are, and how many of the figures are kept, in words."""
-    said = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims"
+    sentence = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims"
     if counts.rows != counts.claims:
-        said += f" ({counts.rows_text})"
-    said += f" with {counts.figures}"
+        sentence += f" ({counts.rows_text})"
+    sentence += f" with {counts.figures}"
     if counts.kept == counts.figures:
-        return f"{said} figures and tables, all of which\nare kept here."
-    return f"{said} figures and tables, of which\n{counts.kept} are kept here."
+        return f"{sentence} figures and tables, all of which\nare kept here."
+    return f"{sentence} figures and tables, of which\n{counts.kept} are kept here."
 
 
 def _wrong(counts: Counts) -> str:
@@ -168,10 +168,10 @@ def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFr
     rows: list[Sequence[object]] = []
     for figure in paper.figures:
         frame, name = kept.get(figure.id), figure.id
-        found = overview.count([name], kept)
+        figure_counts = overview.count([name], kept)
         scale = parts.NOT_KEPT if frame is None else ", ".join(sorted(set(frame["scale"])))
-        numbers = ["-"] * len(VERDICTS) if frame is None else list(found.verdicts.values())
-        rows.append([f"[{cell(titles[name])}]({name}.md)", scale, found.claims, *numbers])
+        numbers = ["-"] * len(VERDICTS) if frame is None else list(figure_counts.verdicts.values())
+        rows.append([f"[{cell(titles[name])}]({name}.md)", scale, figure_counts.claims, *numbers])
     whole = overview.count([figure.id for figure in paper.figures], kept)
     text = f"# {paper.name}\n\n{cell(paper.citation)}\n{parts.bar(whole)}"
     if words := word_pages.list_findings(paper, kept):

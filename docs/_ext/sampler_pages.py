@@ -69,7 +69,7 @@ def _verification(source: Path, name: str) -> str:
     ):
         members = list(group)
         enumerated = [row for row in members if _is_number(row["defect"])]
-        found = [row["mutants"].split("/") for row in members if "/" in row["mutants"]]
+        mutants = [row["mutants"].split("/") for row in members if "/" in row["mutants"]]
         lines.append(
             [
                 mode,
@@ -77,7 +77,7 @@ def _verification(source: Path, name: str) -> str:
                 f"{len(enumerated)} of {len(members)}",
                 _largest(enumerated, "defect"),
                 _largest(enumerated, "tv"),
-                f"{sum(int(a) for a, _ in found)} of {sum(int(b) for _, b in found)}" if found else "-",
+                f"{sum(int(a) for a, _ in mutants)} of {sum(int(b) for _, b in mutants)}" if mutants else "-",
                 verdict,
             ]
         )

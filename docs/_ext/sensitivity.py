@@ -16,17 +16,17 @@ Settings = Mapping[tuple[str, str], pd.DataFrame | str]
 
 def read(source: Path) -> Settings:
     """Read what was measured of every setting, or why it was not; empty where the files are not there."""
-    found: dict[tuple[str, str], pd.DataFrame | str] = {}
+    settings: dict[tuple[str, str], pd.DataFrame | str] = {}
     listed, measured = (source / f"{NAME}{end}" for end in (".yaml", ".csv"))
     if listed.is_file():
         rows = yaml.safe_load(listed.read_text(encoding="utf-8"))["settings"]
-        found = {(row["paper"], row["setting"]): row.get("reason", "listed, and not run yet") for row in rows}
+        settings = {(row["paper"], row["setting"]): row.get("reason", "listed, and not run yet") for row in rows}
     if measured.is_file():
         text = ["paper", "setting", "value", "figure", "scale", "design", "data", "sampler", "metric"]
         table = pd.read_csv(measured, dtype=dict.fromkeys(text, str), keep_default_na=True)
         table[text] = table[text].fillna("")
-        found |= {(str(key[0]), str(key[1])): rows for key, rows in table.groupby(["paper", "setting"], sort=False)}
-    return found
+        settings |= {(str(key[0]), str(key[1])): rows for key, rows in table.groupby(["paper", "setting"], sort=False)}
+    return settings
 
 
 def select_moved(rows: pd.DataFrame) -> pd.DataFrame:
@@ -40,15 +40,15 @@ def count_reversed(rows: pd.DataFrame) -> int:
     return sum({*pair} == {REPRODUCED, NOT_REPRODUCED} for pair in pairs)
 
 
-def summarise(text: str, of: pd.DataFrame | str | None) -> str:
+def summarise(text: str, measured: pd.DataFrame | str | None) -> str:
     """Return the sensitivity that the table of settings shows: `text` of ``settings.csv``, and what is known since."""
-    if of is None:
+    if measured is None:
         return text
-    if isinstance(of, str):
-        return f"{text}{':' if text == NOT_MEASURED else ';'} {of}"
-    each = [len(select_moved(rows)) for _, rows in of.groupby("value")]
-    claims = len(of[["figure", "scale", "design", "data", "sampler", "metric"]].drop_duplicates())
+    if isinstance(measured, str):
+        return f"{text}{':' if text == NOT_MEASURED else ';'} {measured}"
+    each = [len(select_moved(rows)) for _, rows in measured.groupby("value")]
+    claims = len(measured[["figure", "scale", "design", "data", "sampler", "metric"]].drop_duplicates())
     most = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
-    said = f"{most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
-    said += f"; {turned} reversed" if (turned := count_reversed(of)) else ""
-    return said if text == NOT_MEASURED else f"{text}; measured since: {said}"
+    summary = f"{most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
+    summary += f"; {turned} reversed" if (turned := count_reversed(measured)) else ""
+    return summary if text == NOT_MEASURED else f"{text}; measured since: {summary}"

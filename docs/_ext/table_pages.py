@@ -21,8 +21,8 @@ def section(id: str, numbers: pd.DataFrame) -> str:
     """The section with a table's numbers; empty for what is no table."""
     if id not in TABLES:
         return ""
-    said, head, rows = TABLES[id](numbers)
-    return f'\n## Numbers\n\n{said}\n\n<div class="numbers">\n{parts.table(head, rows, range(1, len(head)))}\n</div>\n'
+    words, head, rows = TABLES[id](numbers)
+    return f'\n## Numbers\n\n{words}\n\n<div class="numbers">\n{parts.table(head, rows, range(1, len(head)))}\n</div>\n'
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:
@@ -46,10 +46,10 @@ def _grid(cells: pd.Series, names: Sequence[Callable[[str], str]], columns: Sequ
 
 
 def _arm_table2(numbers: pd.DataFrame) -> Table:
-    of = numbers.groupby(["example", "sampler"], sort=False)
+    groups = numbers.groupby(["example", "sampler"], sort=False)
     cells = {
         (example, sampler, metric): _pair(here[metric].mean(), here[metric].std(), int("time" in metric))
-        for (example, sampler), here in of
+        for (example, sampler), here in groups
         for metric in TIMES
     }
     head = ["data", "sampler", *(title.replace("\n", " ") for title in TIMES.values())]
@@ -58,11 +58,11 @@ def _arm_table2(numbers: pd.DataFrame) -> Table:
 
 
 def _rhat_table(numbers: pd.DataFrame) -> Table:
-    said = {
+    rhat_by_key = {
         (r.level, r.start, r.sampler, r.arm_iterations): _pair(r.rhat, r.spread, 2)
         for r in numbers.itertuples(index=False)
     }
-    cells = pd.Series(said)
+    cells = pd.Series(rhat_by_key)
     lengths = sorted(numbers["arm_iterations"].unique())
     head = ["network", "start", "sampler", *(f"cost of {length:,} iterations of ARM" for length in lengths)]
     what = "R-hat of the log joint between restarts, mean ± standard deviation over the chains of a restart."
@@ -70,12 +70,12 @@ def _rhat_table(numbers: pd.DataFrame) -> Table:
 
 
 def _arm_table5(numbers: pd.DataFrame) -> Table:
-    of = numbers.groupby(["level", "start", "sampler"], sort=False)["acceptance_percent"]
-    cells = of.agg(lambda x: _pair(x.mean(), x.std(), 2))
+    groups = numbers.groupby(["level", "start", "sampler"], sort=False)["acceptance_percent"]
+    cells = groups.agg(lambda x: _pair(x.mean(), x.std(), 2))
     samplers = list(dict.fromkeys(numbers["sampler"]))
     head = ["network", "start", *map(title_of, samplers)]
-    said = "Proposals accepted, in percent, mean ± standard deviation over restarts."
-    return said, head, _grid(cells, [level_title, STARTS.__getitem__], samplers)
+    words = "Proposals accepted, in percent, mean ± standard deviation over restarts."
+    return words, head, _grid(cells, [level_title, STARTS.__getitem__], samplers)
 
 
 def _lshsm_table1(numbers: pd.DataFrame) -> Table:
@@ -107,10 +107,10 @@ def _triadic_table1(numbers: pd.DataFrame) -> Table:
     keys = ["setting", "method", "score"]
     means = numbers[numbers["panel"] == "mean"].set_index(keys)["value"].map(lambda x: _number(x, 3))
     gaps = numbers[(numbers["panel"] == "triadic minus row") & (numbers["score"] == "ari_last")].assign(score="gap")
-    said = [
+    differences = [
         f"{_number(r.value, 3, '+')} [{_number(r.low, 3, '+')}, {_number(r.high, 3, '+')}]" for r in gaps.itertuples()
     ]
-    cells = pd.concat([means, pd.Series(said, index=pd.MultiIndex.from_frame(gaps[keys]))])
+    cells = pd.concat([means, pd.Series(differences, index=pd.MultiIndex.from_frame(gaps[keys]))])
     rows = _grid(cells, [WORDS.__getitem__, METHODS.__getitem__], [*columns, "gap"])
     head = ["setting", "sampler", *columns.values(), "ARI of triadic minus this"]
     return "Means over data sets of the scores of last states; differences with 95 % intervals.", head, rows

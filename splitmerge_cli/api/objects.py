@@ -14,6 +14,7 @@ from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import BUNDLES
 from splitmerge_cli.runs.stored import specification_of
 
 MIXED = "mixed"
@@ -67,7 +68,10 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     if dataset is None and kind.has_columns:
         dataset = read(data, repeated="once")
     if dataset is None:
-        raise ConfigError(f"data: expected the data of {run.path}, including true labels (digest {wanted[:12]})")
+        bundled = ", with its weights, units, classes and links as a Dataset of from_object" * (BUNDLES in summary)
+        raise ConfigError(
+            f"data: expected the data of {run.path}, including true labels{bundled} (digest {wanted[:12]})"
+        )
     return dataset
 
 

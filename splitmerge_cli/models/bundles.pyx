@@ -556,8 +556,8 @@ cdef class Bundles(Model):
 
 
 def build(cls, dataset, options, whole=None):
-    """Return the model of a Dataset with bundles; or of the items of `whole`, with the options' meaning on `dataset`, as
-    ``Model.with_new`` does.
+    """Return the model of a Dataset with bundles; or of the items of `whole`, with options as on `dataset` (see
+    ``Model.with_new``).
 
     Parameters
     ----------

@@ -333,7 +333,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
-    is_joint = options.get("covariance") == "full"
+    reals = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
+    is_joint = options.get("covariance") == "full" and reals == [3, 4] and options.get("outcome") != 5
     if not complete:
         x[[0, -1, size // 2], [0, 1, 2]] = np.nan
         if is_joint:
@@ -343,6 +344,9 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     types, levels = ("binary", level, "count", "real", "real"), ("a", "b", "c")
     columns = [SimpleNamespace(type=kind, levels=levels if kind == level else ()) for kind in types]
     made = partial(build, x, columns, **options)
+    if options.get("covariance") == "full" and not is_joint:
+        # of one column both are one model, of the cells that are there
+        options["covariance"] = "diag"
     selects = options.pop("select", False)
     if selects:
         made = partial(_build_apart, partial(build.build, x, columns, None, options | {"select": True}))  # type: ignore[attr-defined]
@@ -352,15 +356,15 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         options["rate"] = options["shape"] / (mean or 1.0)
 
     weigh_table: Callable[..., Callable[[State], float]] = mixed_log_weight
-    n_reals = 2
-    if "outcome" in options:
+    if options.get("outcome") is not None:
         weigh_table = partial(outcome_log_weight, latent=latent_outcomes(made(), x, types, options))
-        n_reals -= sum(types[column - 1] == "real" for column in options["effects"])
+    else:
+        options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
 
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
-        steps = resolutions_of(options["resolution"], n_reals, x[:, 3:].T)
+        steps = resolutions_of(options["resolution"], len(reals), x[:, reals].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
         n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
         if not selects:
@@ -382,12 +386,12 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
-            own["resolution"] = resolutions_of(options["resolution"], n_reals, x[:, 3:].T)
+            own["resolution"] = resolutions_of(options["resolution"], len(reals), x[:, reals].T)
             return weigh_table(x, types, (2, 3, 0, 0, 0), **own)
 
-        return _case_with_tails(made, x[:, 3:], weigh_tails, options, f"rows {rows}")
+        return _case_with_tails(made, x[:, reals], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects else None
-    return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}", summed)
+    return _case_of_reals(made, x, reals, is_joint and not complete, weigh, options, f"rows {rows}", summed)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

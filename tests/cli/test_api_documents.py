@@ -159,6 +159,8 @@ def test_scikit_learns_checks_of_tables() -> None:
             "check_clustering": "standardised data, whose numbers below 0 are no counts",
             "check_estimator_sparse_array": of_classifiers,
             "check_estimator_sparse_matrix": of_classifiers,
+            "check_sample_weight_equivalence_on_dense_data": "chains draw",
+            "check_sample_weight_equivalence_on_sparse_data": "chains draw",
         },
     )
 

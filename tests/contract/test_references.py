@@ -61,8 +61,8 @@ def test_every_key_is_on_its_page_with_a_meaning() -> None:
     text += "".join(model_pages.complete(model_pages.KEYS, name) for name in choices("model"))
     keys = [key for key, _ in all_keys()] + ["data.max_bytes", "schedule.moves", "schedule.mix"]
     keys += [
-        row.key for group in ("model", "sampler", "data") for name in choices(group) for row in option_rows(group, name)
-    ]
+        row.key for group in ("model", "sampler") for name in choices(group) for row in option_rows(group, name)
+    ] + [row.key for name in key_pages.FILES for row in option_rows("data", name)]
     missing = [key for key in keys if not re.search(rf"^\| \[?`{re.escape(key)}[=`]", text, re.MULTILINE)]
     assert not missing
     rows = [*key_pages.own_keys(), *(row for group in key_pages.GROUPS for row, _ in key_pages.merged_keys(group))]

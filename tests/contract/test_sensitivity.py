@@ -56,7 +56,7 @@ def test_the_page_counts_what_more_restarts_or_data_sets_decide() -> None:
     before, open_still = (rows["chosen_verdict"] == "undecided").sum(), pairs["undecided", "undecided"]
     lost = sum(n for (one, two), n in pairs.items() if one != "undecided" == two)
     said = (
-        f"Of {before} undecided claims of {rows['figure'].nunique()} figures they decide {before - open_still}: "
+        f"They decide {before - open_still} of {before} undecided claims of {rows['figure'].nunique()} figures: "
         f"{pairs['undecided', 'reproduced']} are reproduced, {pairs['undecided', 'not reproduced']} are not. "
         f"{lost} of {len(rows) - before} that were decided become undecided, {sensitivity.count_reversed(rows)} are "
         "reversed."

@@ -56,6 +56,7 @@ MAGNITUDES = {
     "n_tokens",
     "steps",
     "cuts",
+    "slope_weight",
 }
 """Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
 MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}}
@@ -71,6 +72,8 @@ LEVELS: dict[str, list[Any]] = {
     "alpha0": [0.9, "gamma(2,1)"],
     "kmax": [4, 2, 6],
     "candidates": [None, CANDIDATES],
+    "outcome": [None, 5, 1],
+    "effects": [[], [4]],
 }
 PRIORS = {
     "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
@@ -80,8 +83,9 @@ PRIORS = {
 }
 """Forms of a prior; of the others the default."""
 OF_PRIOR = {"prior", "concentration"}
-SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse"}
-"""Features that say how parameters and points are held. Candidates are another model."""
+SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects"}
+"""Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
+column like any other, and effects go with an outcome: ``test_outcome.py``."""
 OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
@@ -126,6 +130,19 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"tails": "t", "complete": False, "covariance": "full"}, "model.tails=t: model.covariance=full and a real"),
         ({"tails": "t", "resolution": 1.5, "covariance": "full"}, "model.tails=t: model.covariance=full and a column"),
         ({"tails": "t", "power": 0.4}, "model.tails=t"),
+        ({"outcome": None, "effects": [4]}, "expected model.outcome"),
+        ({"outcome": 1, "effects": [4], "power": 0.4}, "expected 1 of a binary model.outcome"),
+        ({"outcome": 5, "effects": [4], "tails": "t"}, "the table has no real column"),
+        *(
+            ({"outcome": j, "effects": [4], key: value}, "expected a number")
+            for j in (1, 5)
+            for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
+        ),
+        *(({"outcome": j, "select": True}, "expected no model.outcome") for j in (1, 5)),
+        *(
+            ({"outcome": 5, "effects": [], key: value}, "expected a number with model.outcome")
+            for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
+        ),
     ],
     "Lines": [
         ({"conjugate": True, "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),
@@ -138,6 +155,7 @@ LONG = {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"}
 """With missing cells as well an integral of minutes: a four that no pair or three needs."""
 
 
+@cache
 def features_of(model: type[Model]) -> dict[str, list[Any]]:
     """The features of a model and their levels, that of the plainest posterior first."""
     found: dict[str, list[Any]] = {}
@@ -158,6 +176,7 @@ def levels_of(option: Option) -> list[Any]:
     return LEVELS.get(option.name, [])
 
 
+@cache
 def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
@@ -182,6 +201,17 @@ def is_long(options: Mapping[str, Any]) -> bool:
     return has_gaps and all(options.get(key) == value for key, value in LONG.items())
 
 
+def goes_together(model: type[Model], options: Mapping[str, Any]) -> bool:
+    """Whether a case may have these options: every other feature has a level that goes with them."""
+    if is_refused(model, options) or is_long(options):
+        return False
+    return all(
+        any(not is_refused(model, {**options, name: value}) for value in values)
+        for name, values in features_of(model).items()
+        if name not in options
+    )
+
+
 def interactions_of(model: type[Model]) -> list[frozenset[Level]]:
     """All pairs of levels that go together, and all threes in the likelihood."""
     features = features_of(model)
@@ -192,7 +222,7 @@ def interactions_of(model: type[Model]) -> list[frozenset[Level]]:
         for held in (*itertools.combinations(levels, 2), *itertools.combinations(of_likelihood, 3))
         if len(dict(held)) == len(held)
         for options in [{name: features[name][t] for name, t in held}]
-        if not is_refused(model, options) and not is_long(options)
+        if goes_together(model, options)
     ]
 
 
@@ -208,11 +238,7 @@ def design_of(model: type[Model]) -> list[dict[str, Any]]:
             if name in chosen:
                 continue
             given = {key: features[key][t] for key, t in chosen.items()}
-            legal = [
-                t
-                for t, value in enumerate(values)
-                if not is_refused(model, given | {name: value}) and not is_long(given | {name: value})
-            ]
+            legal = [t for t, value in enumerate(values) if goes_together(model, given | {name: value})]
             gain = {
                 t: sum(
                     frozenset([(name, t), *others]) in wanted
@@ -353,7 +379,9 @@ def cases_with_cells() -> Iterator[Any]:
         name, number = case.values
         options = design_of(MODELS[name])[number]
         has_gaps = options.get("missing") is True or options.get("complete") is False
-        if has_gaps and options.get("covariance") == "full":
+        # jointly normal columns are at least two
+        joint = options.get("covariance") == "full" and options.get("outcome") != 5 and not options.get("effects")
+        if has_gaps and joint:
             long = options["b0"] == "gamma(2,3)" or options["kappa0"] == "gamma(2,4)"
             yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * long)
 

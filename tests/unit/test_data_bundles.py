@@ -128,7 +128,7 @@ REFUSED = {
     ),
     "t.csv: row 3, column 3 ('w'): 'inf'; expected a number": ({"weights": "w"}, "1.5,2,2", "1.5,2,inf"),
     "t.csv: row 3, column 3 ('w'): '1e999'; expected a number": ({"weights": "w"}, "1.5,2,2", "1.5,2,1e999"),
-    "t.csv: column 3 ('w'): every weight is 0; expected a positive one": (
+    "t.csv: column 3 ('w'): every weight is zero; expected a positive one": (
         {"weights": "w", "N": 1}, "0.5,1,1", "0.5,1,0"
     ),
     "t.csv: column 3 ('w'): the weights sum to 1,000,000,007": ({"weights": "w"}, "0.5,1,1", "0.5,1,1000000000"),

@@ -34,6 +34,8 @@ LIMIT = 2.0
 BELOW = -0.5
 """Standard deviations below which a cell is hatched: both ends of the colours are alike in grey."""
 HATCH: dict[str, Any] = {"facecolor": "none", "edgecolor": "#FFFFFF90", "hatch": "//////", "linewidth": 0.0}
+LUMINANCE = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the lightness of a colour."""
 
 _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBBDD", "#FFFFFF", "#F3B48A", "#C4511A"])
 
@@ -126,15 +128,15 @@ def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers,
     for r, k in np.ndindex(*means.shape):
         if np.isnan(means[r, k]):
             continue
-        if far[r, k] < BELOW:
+        if hatched := far[r, k] < BELOW:
             ax.add_patch(Rectangle((k - 0.5, r - 0.5), 1, 1, **HATCH))
         if written:
             share = known.level[rows[r]] is not None
             text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
-            colour = "white" if abs(far[r, k]) > 0.65 * LIMIT else "#222222"
-            # lines of a hatch would cross white letters
-            halo = [withStroke(linewidth=3.4, foreground=_SCALE((far[r, k] / LIMIT + 1) / 2))]
-            look: dict[str, Any] = {"path_effects": halo} if colour == "white" and far[r, k] < BELOW else {}
+            cell = _SCALE((far[r, k] / LIMIT + 1) / 2)
+            colour = "white" if np.dot(cell[:3], LUMINANCE) < 0.48 else "#222222"
+            # lines of a hatch would cross the letters
+            look: dict[str, Any] = {"path_effects": [withStroke(linewidth=3.4, foreground=cell)]} if hatched else {}
             ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour, **look)
 
 

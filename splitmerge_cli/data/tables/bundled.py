@@ -230,7 +230,7 @@ def _check_weights(weights: Column) -> None:
     if not good.all():
         raise weights.fail(int(np.argmin(good)), A_WEIGHT)
     if not weights.cells.any():
-        raise DataError(f"{weights.title}: every weight is 0; expected a positive one (data.weights)")
+        raise DataError(f"{weights.title}: every weight is zero; expected a positive one (data.weights)")
 
 
 def _read_counts(
@@ -313,6 +313,12 @@ def _describe_classes(labels: Column, known: int, apart: bool) -> str:
     return f"{labels.title}: {of_rows}: rows of a class stay together, {where} (data.labels, data.apart)"
 
 
+def _graphs() -> Any:
+    from scipy.sparse import csgraph  # takes long to import: few tables need it
+
+    return csgraph
+
+
 class _Joins:
     """Pairs of rows that are to be together, and where they come from."""
 
@@ -330,9 +336,7 @@ class _Joins:
 
     def components(self) -> NDArray[np.int32]:
         """int32 ``[N]``: rows that are to be together have one number."""
-        from scipy.sparse.csgraph import connected_components
-
-        numbers: NDArray[np.int32] = connected_components(self._graph(), directed=False)[1]
+        numbers: NDArray[np.int32] = _graphs().connected_components(self._graph(), directed=False)[1]
         return numbers
 
     def name(self, row: int) -> str:
@@ -341,9 +345,7 @@ class _Joins:
 
     def chain(self, one: int, other: int) -> str:
         """The shortest chain of pairs from one row to another, and the sources of these."""
-        from scipy.sparse.csgraph import breadth_first_order
-
-        before = breadth_first_order(self._graph(), one, directed=False)[1]
+        before = _graphs().breadth_first_order(self._graph(), one, directed=False)[1]
         rows = [other]
         while rows[-1] != one:
             rows.append(int(before[rows[-1]]))
