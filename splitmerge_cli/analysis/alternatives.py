@@ -70,13 +70,12 @@ def predictive_densities(
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)
     density, predicted = np.zeros(len(cuts)), 0
-    for held in folds(dataset, np.sort(order), FOLDS):
+    for held in map(np.sort, folds(dataset, np.sort(order), FOLDS)):
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None
         # the rows of an item share its density
-        items = np.arange(len(held)) if dataset.items is None else dataset.items[held]
-        of_items = np.unique(items, return_index=True)[1]
+        of_items = np.searchsorted(held, dataset.first_rows_of(held))
         predicted += len(of_items)
         rest_labels = [by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]

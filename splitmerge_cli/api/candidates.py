@@ -94,12 +94,11 @@ class Fits:
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
-        """Draw the rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
+        """Draw rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
         drawn = [(dataset, draw_rows(dataset, self.seed, MOST_ROWS)) for dataset in readings]
-        if drawn and drawn[0][0].items is not None:
-            return np.sort(drawn[0][1])
-        together = [keep_together(dataset, rows) for dataset, rows in drawn]
-        return np.sort([copies[0] for copies in min(together, key=len, default=())])
+        groups = min((keep_together(*each) for each in drawn), key=len, default=())
+        has_items = bool(drawn) and drawn[0][0].items is not None
+        return np.sort(np.concatenate(groups) if has_items else [group[0] for group in groups])
 
     def leave_out(
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
@@ -113,7 +112,7 @@ class Fits:
             states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
             left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
             if model_of(options).target.HAS_GIVEN_TOTALS:
-                totals = log_totals(part.values.sum(axis=1))
+                totals = part.sum_by_item(log_totals(part.values.sum(axis=1)))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
             self._made[known] = left_out
         return self._made[known]
@@ -272,9 +271,7 @@ def rank(
 
 
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
-    """Whether the likelihood of a row has a power: the model's, or a fractional weight."""
-    of_weights = dataset.bundles is not None and dataset.bundles.unit != 1.0
-    return of_weights or float(options.get("power", 1.0)) != 1.0
+    return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
@@ -283,11 +280,8 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
-    chosen = np.sort(rows)
-    if dataset.items is not None:  # one row of each item, which has the density of the item
-        chosen = chosen[np.unique(dataset.items[chosen], return_index=True)[1]]
-    elif dataset.counts is not None:
-        density *= dataset.counts
+    chosen = dataset.first_rows_of(rows)
+    density *= 1.0 if dataset.items is not None or dataset.counts is None else dataset.counts
     return LeaveOneOut(density[chosen], np.full(len(chosen), -np.inf))
 
 

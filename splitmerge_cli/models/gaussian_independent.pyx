@@ -175,7 +175,7 @@ cdef class DiagonalGaussian(DenseGaussian):
         score_diag(self.at + block * self.rows, x, self.D, self.piece, turn, log_q, self.left + block)
 
     cdef void log_unions(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        """The posterior of a cluster is the prior of the points of column b."""
+        """The posterior of a cluster is the prior for column b."""
         cdef Py_ssize_t k, d, lane, n, of_b = self.size[b], block
         cdef double *turn = self.lane + 8
         cdef double *rest = turn + 8

@@ -83,3 +83,10 @@ def test_rows_that_are_held_out_are_whole_items() -> None:
         assert not np.isin(items[np.setdiff1d(np.arange(200), held)], items[held]).any()
     alone = replace(data, bundles=None)
     assert np.array_equal(draw_rows(alone, 1, 52), np.random.default_rng(1).permutation(200)[:52])
+
+
+def test_values_of_rows_are_summed_by_item() -> None:
+    items = np.array([0, 0, 1, 1, 2, 0, 1, 2], dtype=np.int32)
+    data = Dataset("t", "points", np.zeros((8, 1)), bundles=Bundles(items, COUNTS))
+    assert data.sum_by_item(np.arange(8.0)).tolist() == [13.0, 37.0, 23.0]
+    assert data.first_rows_of(np.array([7, 5, 1, 6])).tolist() == [1, 6, 7]

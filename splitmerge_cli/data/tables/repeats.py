@@ -14,7 +14,7 @@ from splitmerge_cli.received import DataError
 
 KEEP, ONCE = "keep", "once"
 WEIGHTS = "weights"
-"""Word of a summary for rows that repeat others because their weights say so."""
+"""Word of a summary for rows whose weights repeat them."""
 MOST_ROWS = 100_000
 """Rows that are looked at to tell whether chance makes copies: the first."""
 MOST_COUNTED = 10_000_000
