@@ -8,12 +8,14 @@ does not give these densities, rows of five folds are held out.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
@@ -270,6 +272,22 @@ def rank(
     return table
 
 
+def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
+    """Priors of scales that ``model=auto`` resamples: none of a sparse table, or where an outcome is regressed, which
+    needs numbers, or may be: another reading of its whole numbers is compared."""
+    outcome, names = options.get("outcome"), dataset.column_names
+    j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else None
+    types = dataset.kind.types_of(dataset)
+    is_number = j is not None and 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
+    return {} if issparse(dataset.values) or is_number or options.get("effects") else SCALES
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    with suppress(ValueError):
+        return np.isfinite([float(level) for level in levels]).all()
+    return False
+
+
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
     return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
 
@@ -317,7 +335,7 @@ def compare_readings(
         if rows > dataset.N:
             fits.say(f"{option} {name}: left out, because {rows - dataset.N:,} repeated rows would be read once")
             continue
-        options_given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
+        options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(options_given, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}

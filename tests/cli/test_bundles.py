@@ -10,6 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import smcmc as sm
+from splitmerge_cli.analysis.pages.runs import _count_certain
+from splitmerge_cli.analysis.plots.runs import subject
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.store.read import Run
 
@@ -36,6 +38,9 @@ def test_a_run_of_units_is_described_by_units(smcmc, visits: pd.DataFrame, tmp_p
     assert clusters["unit"].tolist() == visits["subject"].tolist()
     assert (clusters.groupby("unit")[["cluster", "certainty"]].nunique() == 1).all(axis=None)
     assert run.cluster_summary()["size"].sum() == UNITS and run.summary["bundles"]["items"] == UNITS
+    assert f"of {UNITS} units (" in str(_count_certain(run)) and f"N = {UNITS} units ({len(visits)} rows)" in subject(
+        run
+    )
 
 
 def test_bad_links_write_nothing(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:
