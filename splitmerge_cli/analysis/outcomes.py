@@ -70,7 +70,7 @@ def predict_outcome(
         L, labels = len(column.levels), states[0].labels
         values = np.repeat(new.values, L, axis=0)
         values[:, j] = np.tile(np.arange(L), new.N)
-        every = replace(new, values=values, truth=None, names=None, copies=None)
+        every = replace(new, values=values, truth=None, names=None, copies=None, bundles=None)
         log_density = predict(model, dataset, every, states, labels, "density").log_density
         return OutcomePrediction(None, None, None, softmax(log_density.reshape(-1, L), axis=1), column.levels)
     generator = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ behind after these is dropped, and the others are fitted by longer ones. Under a
 does not give these densities, rows of five folds are held out.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -284,7 +285,7 @@ def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
 
 def _are_numbers(levels: Iterable[str]) -> bool:
     with suppress(ValueError):
-        return np.isfinite([float(level) for level in levels]).all()
+        return all(math.isfinite(float(level)) for level in levels)
     return False
 
 

@@ -416,7 +416,9 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         dataset = _read(spec, "gaussian")
     if tell is not None:
         tell(dataset)
-    model = model_for(dataset)
+    # an outcome is the mixed model's
+    has_outcome = dataset.kind.any_columns and "model.outcome" in spec.given_keys.keys
+    model = MIXED if has_outcome else model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
         columns = _find_columns(spec, model, dataset)
         if columns is None:

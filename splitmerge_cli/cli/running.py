@@ -130,12 +130,12 @@ def run(
 
     def tell(dataset: "Dataset") -> None:
         _tell_columns(printed, dataset, spec.data.values.get("path"))
-        _tell_notes(printed, dataset.notes, [column.type for column in dataset.types or ()])
+        _tell_notes(printed, _without_outcome(dataset.notes, spec), [column.type for column in dataset.types or ()])
 
     spec, chosen = settle_run(spec, tell)
     # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
-        _tell_notes(printed, done.summary.get("notes", []))
+        _tell_notes(printed, _without_outcome(done.summary.get("notes", []), spec))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
@@ -175,6 +175,12 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     for line in table_lines(dataset.original):
         typer.echo(line, err=True)
     printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
+
+
+def _without_outcome(notes: Iterable[str], spec: Any) -> list[str]:
+    """Leave out the note that the outcome of a model may be the true clusters."""
+    outcome = spec.given_keys.values.get("model.outcome")
+    return [line for line in notes if f"data.truth={outcome} " not in line]
 
 
 def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:

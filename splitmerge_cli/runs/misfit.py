@@ -159,13 +159,18 @@ def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
     farthest = next(iter(find_unlike(summary)), {})
+    tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
+    of_model = spec.values["model"]
+    if farthest.get("of_reals") and (outcome := of_model.get("outcome")) in tied:
+        effects = [*(of_model.get("effects") or ()), *(name for name in tied if name != outcome)]
+        why = "an effect on the outcome describes a column that goes with it within clusters:"
+        return why, {"model.effects": effects}
     # a covariance that was compared was left for a reason
     was_compared = "model.covariance" in (summary.get("chosen") or {})
-    is_independent = spec.values["model"].get("covariance") in ("diag", "iso")
+    is_independent = of_model.get("covariance") in ("diag", "iso")
     if farthest.get("of_reals") and is_independent and not was_compared:
         return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
     types = dict(spec.data.values.get("types") or {})
-    tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else ()
     if tied and all(types.get(name) == "ordinal" for name in tied):
         reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
         scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}

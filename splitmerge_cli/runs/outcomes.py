@@ -63,8 +63,8 @@ def find_effects(
     Returns
     -------
     dict
-        `outcome`, its name; `type`; `latent`, whether coefficients are those of a probit regression; and `rows`, each
-        [cluster from 0, term, mean, low, high].
+        `outcome`, its name; `type`; `latent`, whether coefficients are those of a probit regression; `scale`, on which
+        a regressed outcome has them, if it has one; and `rows`, each [cluster from 0, term, mean, low, high].
     """
     rng = Rng(seed, 1)
     dataset, rows, powers = count_rows(dataset, model)
@@ -100,7 +100,9 @@ def find_effects(
         for t, term in enumerate(terms)
     ]
     latent = bool(built is not None and built.regression.is_latent)
-    return {"outcome": dataset.column_names[j], "type": column.type, "latent": latent, "rows": listed}
+    scale = None if dataset.scales is None or not regressed else dataset.scales[j]
+    of_scale = {} if scale is None else {"scale": str(scale)}
+    return {"outcome": dataset.column_names[j], "type": column.type, "latent": latent, **of_scale, "rows": listed}
 
 
 def _levels(column: ColumnType) -> list[str]:

@@ -176,7 +176,8 @@ def effect_lines(summary: Mapping[str, Any], first: int, most_clusters: int | No
     for row in found["rows"]:
         by_cluster.setdefault(row[0], []).append(row)
     kind = "coefficients of a probit regression, " if found["latent"] else ""
-    yield f"{found['outcome']} within clusters ({kind}mean and 95 % interval):"
+    scale = f" ({found['scale']})" if found.get("scale") else ""
+    yield f"{found['outcome']}{scale} within clusters ({kind}mean and 95 % interval):"
     for k in list(by_cluster)[:most_clusters]:
         rows = by_cluster[k]
         shown = [

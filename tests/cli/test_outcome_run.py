@@ -9,8 +9,11 @@ import pytest
 import smcmc as sm
 from cli.calls import read_rejection, run_path
 from splitmerge_cli.api.candidates import SCALES, scales_for
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.api.selection import _choose_model
+from splitmerge_cli.cli.running import _without_outcome
+from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.runs import summaries
 
 SLOPES = (2.0, -1.0)
 
@@ -67,6 +70,18 @@ def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.Data
     ]
     result = smcmc("run", *words, "iterations=20", "chains=1", "progress=none")
     assert result.exit_code == 0, result.stderr
+    # a table of real columns, of which `gaussian` is chosen without an outcome
+    reals = specify(
+        ["data=csv", f"data.path={tmp_path / 't.csv'}", "data.drop=[sick]", "model=auto", "model.outcome=y"],
+        leave_to_data=True,
+    )
+    assert _choose_model(reals, None)["model"] == "mixed"
+    # an outcome is no label
+    (note,) = notes = ["t.csv: column 4 ('sick') has only 2 values. If it is a label, add data.truth=sick (left out"]
+    assert _without_outcome(notes, reals) == [note]
+    assert _without_outcome(notes, specify(["data=csv", "data.path=t.csv", "model=mixed", "model.outcome=sick"])) == []
+    scaled = {"outcome": {"outcome": "y", "latent": False, "scale": "log", "rows": [[0, "intercept", 1.0, 0.5, 2.0]]}}
+    assert next(summaries.effect_lines(scaled, 1)) == "y (log) within clusters (mean and 95 % interval):"
 
 
 def test_an_outcome_that_separates_clusters_helps(table: pd.DataFrame) -> None:
@@ -76,6 +91,9 @@ def test_an_outcome_that_separates_clusters_helps(table: pd.DataFrame) -> None:
     probability = posterior.predict_outcome(pd.DataFrame({"marker": [0.0, 6.0]}))
     assert list(probability) == ["no", "yes"] and probability["no"][0] > 0.9 and probability["yes"][1] > 0.9
     assert posterior.outcome_gain().difference > -0.05
+    units = sm.sample({"name": "mixed", "outcome": "sick"}, table[["marker", "sick"]].assign(who=np.arange(80) // 4),
+                      groups="who", iterations=20, seed=1, progress="none")  # fmt: skip
+    assert units.predict_outcome(table[["marker"]].assign(who=0)[:3]).shape == (3, 2)
     with pytest.raises(ConfigError, match="level: 2"):
         posterior.predict_outcome(table, level=2)
     with pytest.raises(ConfigError, match=r"held_out: 1\.0"):

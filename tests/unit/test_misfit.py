@@ -135,6 +135,10 @@ def test_a_covariance_is_advised_where_columns_go_together() -> None:
         assert found is not None and found[1] == {"model.covariance": "full"}
     assert misfit.choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
     assert misfit.choose_model(tie, specify(["model=bernoulli"])) is None
+    # a tie with an outcome is an effect
+    pair = FOUND | {"subject": "y and dose", "quantity": TIE, "of_reals": True}
+    _, keys = misfit.choose_model(tie | {"fit": {"unlike": [pair]}}, specify(["model=mixed", "model.outcome=y"]))
+    assert keys == {"model.effects": ["dose"]}
     # columns that are no real numbers have no covariance, and one that was compared was left for a reason
     diag, counts = specify(["model=gaussian"]), FOUND | {"quantity": TIE, "of_reals": False}
     assert misfit.choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
