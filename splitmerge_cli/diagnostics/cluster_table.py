@@ -50,7 +50,7 @@ def cluster_lines(
     shown = rows[:most_clusters]
     columns = [("cluster", [str(row["cluster"]) for row in shown], True)]
     columns += [("size", [f"{int(row['size']):,}" for row in shown], True)]
-    columns += [("share", [f"{float(row['share']):.0%}" for row in shown], True)]
+    columns += [("share", [share_text(float(row["share"])) for row in shown], True)]
     if any(row.get("certainty") for row in shown):
         columns += [("certainty", [f"{float(row['certainty']):.2f}" for row in shown], True)]
         columns += [("prototype", [shorten(str(row["prototype"]), PROTOTYPE) for row in shown], False)]
@@ -123,6 +123,17 @@ def shorten(text: str, length: int) -> str:
         return text
     end = (length - 1) // 3
     return f"{text[: length - 1 - end]}…{text[len(text) - end :]}"
+
+
+def share_text(share: float) -> str:
+    """Return a share in per cent; a cluster has more than none.
+
+    Examples
+    --------
+    >>> share_text(0.0045), share_text(0.51)
+    ('<1%', '51%')
+    """
+    return "<1%" if share < 0.005 else f"{share:.0%}"
 
 
 def _value(text: Any, share: bool, length: float) -> str:

@@ -19,7 +19,7 @@ from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.diagnostics import topic_report
-from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.diagnostics.cluster_table import number, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, summaries
@@ -204,7 +204,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         "size": [f"{int(row['size']):,}" for row in shown],
     }
     if not network:  # a narrow screen has no room for it
-        cells["share"] = [f"{float(row['share']):.0%}" for row in shown]
+        cells["share"] = [share_text(float(row["share"])) for row in shown]
     if any(row.get("certainty") for row in shown):
         cells["certainty"] = [_share(row.get("certainty")) for row in shown]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
