@@ -19,7 +19,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes
+from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -45,7 +45,8 @@ MOST_TIMES = 8
 REPLICAS, LEAST_POWER = 4, 0.3
 """Replicas of each chain, and their least power, where chains stay in several modes after a search."""
 SWAPPED = 200
-"""Items up to which the advice is to swap states with replicas. With more items few swaps are accepted."""
+"""Rows, each as often as it counts, up to which the advice is to swap states with replicas: with more, few swaps are
+accepted."""
 MOVES = 20
 """Moves before each scan, if the run has fewer."""
 SHORT = 500
@@ -188,7 +189,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         return "starts that search for the best mode first, for each chain separately", changed
     if spec.init == search.SEARCH:
         # more moves from the same starts leave the chains in the same modes
-        if spec.tempering.levels or run.summary["N"] > SWAPPED or not has_powers(spec):
+        rows = max(run.summary["N"], total_size(run.summary))
+        if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
         return "replicas under powers of the likelihood, which move between modes", swaps

@@ -199,6 +199,13 @@ def test_nothing_is_advised_that_leaves_the_chains_where_they_are(points: np.nda
     assert not list(advice.say_next(run, Convergence(**BAD), spec))
 
 
+def test_replicas_are_advised_by_how_often_rows_count(points: np.ndarray) -> None:
+    spec = compose([*QUICK, *TWO, "model=gaussian", "init=search"])
+    for size, is_advised in ((170.0, True), (5_144.0, False)):
+        run = SimpleNamespace(summary={"N": 170, "bundles": {"size": size}})
+        assert (advice._choose_other_moves(run, spec) is not None) == is_advised
+
+
 def test_the_command_that_is_advised_runs_and_goes_on(smcmc: Any) -> None:
     ended = smcmc("run", "data=jain_neal", "N=30", "iterations=40", "chains=2", "progress=none", "thin=2")
     line = ended.stderr.splitlines()[-1]
