@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
-from splitmerge_cli.runs.grouping import describe_rows
+from splitmerge_cli.runs.grouping import describe_rows, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import BUNDLES
 
 LONGEST = 40
 """Most letters of a data set's name in a title."""
@@ -42,7 +41,11 @@ def data_name(run: Run) -> str:
 def subject(run: Run) -> str:
     """Sampler, data and number of items, as titles begin."""
     sampler = option(run, "sampler")
-    counted = describe_rows(run.summary) if BUNDLES in run.summary else f"{run.summary['N']:,}"
+    counted = f"{run.summary['N']:,}"
+    if has_units(run.summary):
+        counted = describe_rows(run.summary)
+    elif (size := total_size(run.summary)) != run.summary["N"]:
+        counted = f"{size:,.10g} in {counted} rows"
     return f"{title_of(sampler)} on {data_name(run)}, N = {counted}"
 
 
