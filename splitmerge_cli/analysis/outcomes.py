@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from splitmerge_cli.analysis.predictive import build_predictive, by_state, predict, take_state
+from splitmerge_cli.analysis.predictive import build_predictive, by_state, check_missing, predict, take_state
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.draws import Draws, State
 from splitmerge_cli.runs.outcomes import count_rows, options_of, rate_posterior
@@ -63,20 +64,21 @@ def predict_outcome(
     ConfigError
         A model without an outcome; errors of `splitmerge_cli.analysis.predictive.predict`.
     """
-    options = options_of(model, dataset)
+    options = options_of(model, count_rows(dataset, model)[0])
     j = options["outcome"] - 1
     column = (dataset.types or ())[j]
-    if column.levels:
-        L, labels = len(column.levels), states[0].labels
-        values = np.repeat(new.values, L, axis=0)
-        values[:, j] = np.tile(np.arange(L), new.N)
-        every = replace(new, values=values, truth=None, names=None, copies=None, bundles=None)
-        log_density = predict(model, dataset, every, states, labels, "density").log_density
-        return OutcomePrediction(None, None, None, softmax(log_density.reshape(-1, L), axis=1), column.levels)
-    generator = np.random.default_rng(seed)
+    check_missing(model, dataset, new)
     masked = _mask(new, j)
-    begins = range(0, new.N, BLOCK)
-    blocks = (masked if new.N <= BLOCK else masked.take(slice(begin, begin + BLOCK)) for begin in begins)
+    if column.levels:
+        L = len(column.levels)
+        log_density = predict(model, dataset, _with_levels(masked, j, L), states, states[0].labels, "density")
+        first = np.cumsum(np.append(0, np.repeat(_unit_sizes(new), L)))[:-1]
+        probability = softmax(log_density.log_density[first].reshape(-1, L), axis=1)
+        return OutcomePrediction(None, None, None, probability, column.levels)
+    generator = np.random.default_rng(seed)
+    size = BLOCK if new.items is None else new.N  # rows of one item stay together
+    begins = range(0, new.N, size)
+    blocks = (masked if size >= new.N else masked.take(slice(begin, begin + size)) for begin in begins)
     parts = [_draw_outcomes(model, dataset, block, states, j, options, level, generator) for block in blocks]
     mean, low, high = np.concatenate(parts, axis=1)
     return OutcomePrediction(mean, low, high, None, ())
@@ -103,6 +105,25 @@ def _mask(new: Dataset, j: int) -> Dataset:
     values = np.array(new.values)
     values[:, j] = np.nan
     return replace(new, values=values, truth=None, names=None, copies=None)
+
+
+def _unit_sizes(new: Dataset) -> NDArray[np.int64]:
+    """int64 ``[n]``: rows of the item that each row is a part of."""
+    return np.ones(new.N, dtype=np.int64) if new.items is None else np.bincount(new.items)[new.items]
+
+
+def _with_levels(masked: Dataset, j: int, L: int) -> Dataset:
+    """Rows without an outcome, each L times, once with each level; with the other rows of its item, which have none."""
+    if masked.items is None:
+        rows = own = np.repeat(np.arange(masked.N), L)
+        bundles = None
+    else:
+        members = [np.flatnonzero(masked.items == item) for item in masked.items for _ in range(L)]
+        rows, own = np.concatenate(members), np.repeat(np.arange(masked.N), L * _unit_sizes(masked))
+        bundles = Bundles(np.repeat(np.arange(len(members), dtype=np.int32), [len(each) for each in members]))
+    values = masked.values[rows]
+    values[rows == own, j] = np.tile(np.arange(L), masked.N)
+    return replace(masked, values=values, bundles=bundles)
 
 
 def _with_latent(model: Component, dataset: Dataset, states: Sequence[State]) -> Sequence[State]:
@@ -157,7 +178,7 @@ def _draw_outcomes(
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         take_state(model, state, labels, state.K + 1)
         log_density, log_weight = model.log_predictive(first)
-        log_joint = log_density[of_rows] + log_weight
+        log_joint = (log_density + log_weight)[of_rows]
         log_p[s] = logsumexp(log_joint, axis=1)
         share = np.exp(log_joint - log_p[s][:, None])
         # the option behind the clusters is an empty one

@@ -125,9 +125,7 @@ def predict(
         Clusters that keep parameters or weights, states without the b0 or kappa0 that is resampled; items unlike the
         data.
     """
-    if new.missing:
-        # what a model says of missing cells counts the rows of the new items alone
-        build_predictive(model, dataset, new)
+    check_missing(model, dataset, new)
     draws = Draws.from_states(states)
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
     size = size if new.items is None else new.N  # rows of one item stay together
@@ -181,7 +179,7 @@ def _predict_block(
             weights[:, higher] *= scale
             top[higher] = log_p[higher]
         weight = np.exp(log_p - top)
-        total[batch] += weight[:, None] * (joined @ shares_in(labels, state.labels, joined.shape[1]))
+        total[batch] += weight[:, None] * (joined @ shares_in(labels, state.labels, joined.shape[1], dataset.row_sizes))
         weights[batch] += weight
         if done in draws.looks and are_small(probabilities()[1]):
             break
@@ -190,11 +188,17 @@ def _predict_block(
     return Prediction(density.log_mean(), mean, density.error(), error, done)
 
 
-def shares_in(labels: NDArray[np.int32], own_labels: NDArray[np.int32], columns: int) -> NDArray[np.float64]:
+def shares_in(
+    labels: NDArray[np.int32],
+    own_labels: NDArray[np.int32],
+    columns: int,
+    sizes: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """Cross a state's clusters, labels `own_labels`, with the C clusters of a partition: float64 ``[columns, C + 1]``,
-    the share of the members of each that are in each; a cluster without members is in the last column."""
+    the share of the members of each that are in each; a cluster without members is in the last column. Members count
+    by their `sizes`."""
     shared = np.zeros((columns, int(labels.max()) + 2))
-    np.add.at(shared, (own_labels, labels), 1.0)
+    np.add.at(shared, (own_labels, labels), 1.0 if sizes is None else sizes)
     shared[shared.sum(axis=1) == 0, -1] = 1.0
     return np.asarray(shared / shared.sum(axis=1, keepdims=True))
 
@@ -223,8 +227,8 @@ def by_state(
     """Yield each state with its predictions for new items; parameters and errors as for `predict`.
 
     They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
-    column being a new one, and log weights ``[K + 1]``, the prior's probability of these. A row of an item of several
-    rows has the density of the item.
+    column being a new one, and log weights ``[K + 1]``, the prior's probability of these; ``[n, K + 1]`` if new items
+    count as different numbers of rows. A row of an item of several rows has the density of the item.
     """
     predictions = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
     items = new.items
@@ -234,7 +238,8 @@ def by_state(
     # the rows of an item share what is predicted of it
     rows = slice(None) if items is None else items
     return (
-        (state, (log_density + jacobian[:, None])[rows], log_weight) for state, log_density, log_weight in predictions
+        (state, (log_density + jacobian[:, None])[rows], log_weight if log_weight.ndim == 1 else log_weight[rows])
+        for state, log_density, log_weight in predictions
     )
 
 
@@ -252,6 +257,13 @@ def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> 
             "expected another model"
         )
     return model
+
+
+def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
+    """Raise a `ConfigError` for missing cells that the model does not take, which counts the rows of the new items
+    alone."""
+    if new.missing:
+        build_predictive(component, dataset, replace(new, bundles=None))
 
 
 def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
@@ -274,8 +286,7 @@ def _exchangeable(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
-    if new.missing:
-        build_predictive(component, dataset, new)
+    check_missing(component, dataset, new)
     whole = dataset.kind.stack(dataset, new)
     model = build_predictive(component, dataset, whole)
     first = dataset.N if whole.items is None else int(whole.items[dataset.N])
@@ -318,8 +329,6 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
         )
     if spec.data.values.get("path") is None:
         raise ConfigError(f"new={file}: expected data that are read from a file; data={spec.data.name} are not")
-    source = spec.data.with_options(path=file)
-    digests = of_data(file_digests(replace(spec, data=source)))
     # new rows are items of their own, equal though they may be
     every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
     # on the scales of the data, whose powers may come from these
@@ -328,13 +337,15 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     every_row |= {} if dataset.reduction is None else {"reduce": None}
     every_row |= {} if dataset.bundles is None else ALONE
     every_row |= kind.reader_options(table)
+    source = spec.data.with_options(path=file, **every_row)
+    digests = of_data(file_digests(replace(spec, data=source)))
     try:
-        new_items = load_dataset(source.with_options(**every_row), kind, digests)
+        new_items = load_dataset(source, kind, digests)
     except DataError as error:
         if dataset.bundles is None or not str(error).startswith("data.group="):
             raise
         # without the column of units each row is alone
-        new_items = load_dataset(source.with_options(**every_row, group=None), kind, digests)
+        new_items = load_dataset(source.with_options(group=None), kind, digests)
     try:
         # exposures are no column of the data
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))

@@ -456,6 +456,11 @@ cdef class Model(Partition):
         **params
             As ``from_data`` takes them; they mean what they mean on `data`.
         """
+        return cls.with_more(data, whole, **params)
+
+    @classmethod
+    def with_more(cls, data, whole, **params):
+        """As ``with_new``, for new items that are counted in columns as any other."""
         return cls.from_data(whole, **cls.with_defaults_of(data, **params))
 
     @classmethod

@@ -355,6 +355,11 @@ class Dataset:
         """Names of the columns for pictures, with their scales."""
         return titles(self.column_names, self.scales)
 
+    @property
+    def column_keys(self) -> list[str | int]:
+        """The columns that are read from a file, as keys name them: a number is no name that a first row may hold."""
+        return [key if self.columns else int(key) for key in self.meta["typed"]]
+
     def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
         return place_of(i, j, self.columns, self.positions)

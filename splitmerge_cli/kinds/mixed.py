@@ -70,7 +70,7 @@ class Mixed(Kind):
         if "typed" not in dataset.meta:
             return {}
         # a few rows do not show what their columns are: the data do, and their levels are looked up later
-        typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
+        typed = dict(zip(dataset.column_keys, dataset.types or (), strict=True))
         dates = dataset.meta.get("dates", {})
         types = {
             name: "categorical" if column.levels else dates.get(d, column.type)

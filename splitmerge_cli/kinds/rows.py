@@ -48,4 +48,4 @@ class Rows(Kind):
         # a column that is left out of the data may look like data in a few rows
         if "typed" not in dataset.meta:
             return {}
-        return {"columns": dataset.meta["typed"], "drop": None, "truth": None}
+        return {"columns": dataset.column_keys, "drop": None, "truth": None}

@@ -520,16 +520,22 @@ cdef class Bundles(Model):
             self.plain = False
 
     def log_predictive(self, Py_ssize_t first):
-        """As of any model, for the items from `first` on. Where the prior counts rows, a new item counts as one."""
-        cdef Py_ssize_t k, m = self.K - 1
+        """As of any model, for the items from `first` on. Where the prior counts rows, a new item counts as its rows;
+        `log_weight` has a row for each new item, if one has several rows."""
+        cdef Py_ssize_t k, rows, m = self.K - 1
         log_density, log_weight = Model.log_predictive(self, first)
         if self.of_rows is None:
             return log_density, log_weight
-        for k in range(m):
-            log_weight[k] = self.log_factor(self.rows.size[k] + 1) - self.log_factor(self.rows.size[k])
-        one_more = self.of_rows.with_items(self.rows.N - self.rows.size[m] + 1)
-        log_weight[m] = log((<Prior> one_more).new_weight(m))
-        return log_density, log_weight - np.logaddexp.reduce(log_weight)
+        masses, place = np.unique([self.mass[i] for i in range(first, self.N)], return_inverse=True)
+        weights = np.empty((len(masses), m + 1))
+        for t, mass in enumerate(masses.tolist()):
+            for k in range(m):
+                rows = self.rows.size[k]
+                weights[t, k] = self.log_factor(rows + <Py_ssize_t> mass) - self.log_factor(rows)
+            whole = self.of_rows.with_items(self.rows.N - self.rows.size[m] + mass)
+            weights[t, m] = log((<Prior> whole).new_weight(m)) + self.log_factor(mass) - self.log_factor(1)
+        weights -= np.logaddexp.reduce(weights, axis=1, keepdims=True)
+        return log_density, weights[place] if masses.max() > 1 else weights[0]
 
     def log_densities(self, Py_ssize_t first):
         """Densities as the model of rows has them for an item that is one row; of several, from likelihoods."""
@@ -573,8 +579,8 @@ def build(cls, dataset, options, whole=None):
     if options.get("tails") == "t":
         raise ValueError("model.tails=t: rows of one item are added up, but with these tails each row has a weight of "
                          "its own; expected model.tails=normal")
+    given = read_options("model", cls.OPTIONS, options)
     if bundles.unit != 1.0:
-        given = read_options("model", cls.OPTIONS, options)
         if "power" not in given:
             raise ValueError("data.weights: fractions are a power of the likelihood, which this model does not have; "
                              "expected whole numbers")
@@ -585,9 +591,25 @@ def build(cls, dataset, options, whole=None):
         rows = cls.with_new(dataset.with_repeats, whole.with_repeats, **options)
     else:
         # models may keep new rows aside, out of columns, but rows of a new item are added up in one
-        rows = cls.from_data(whole.with_repeats, **cls.with_defaults_of(dataset.with_repeats, **options))
+        rows = cls.with_more(dataset.with_repeats, whole.with_repeats, **options)
     prior = None
     if bundles.prior_counts == "items":
-        given = read_options("model", cls.OPTIONS, options)
         prior = given["prior"].build(bundles.n_items, given["concentration"])
-    return Bundles(rows, bundles, prior)
+    model = Bundles(rows, bundles, prior)
+    if whole is None and model.L:
+        _require_room(model, given)
+    return model
+
+
+def _require_room(Bundles model, options):
+    """Raise a ValueError if the prior allows too few clusters for a chain to reach every partition that keeps items
+    apart: moves of one item do where there are two more clusters than items that one is apart from, or where all items
+    that are apart from any are apart from each other, which leaves them one place each."""
+    partners = np.diff([model.apart_begin[t] for t in range(model.L + 1)])
+    most = int(partners.max())
+    needed = model.L if partners.min() == model.L - 1 else most + 2
+    if model.largest_K < needed:
+        raise ValueError(
+            f"model.prior={options['prior']}: at most {model.largest_K} clusters, but an item stays apart from {most} "
+            f"others; expected a prior of {needed} clusters or more (data.cannot_link, data.labels)"
+        )

@@ -53,7 +53,8 @@ from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.ordered_levels import tables_of_levels
 from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.models.outcome_cells import (
-    OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, split_reals,
+    OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, require_effects,
+    split_reals,
 )
 from splitmerge_cli.models.real_columns import settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
@@ -106,6 +107,10 @@ cdef class Mixed(Table):
     types : sequence of length D
         Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With
         the word ``categorical`` alone, the largest code is the last level.
+    known : int, optional
+        Rows that are data; those behind are new ones, which are kept aside.
+    standard : int, optional
+        First rows, by which effects are standardised; by default the `known` ones.
     **options
         See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real
         columns spreads over the data as that of ``gaussian``; a column without spread counts as one of variance 1.
@@ -163,7 +168,7 @@ cdef class Mixed(Table):
         *OF_OUTCOME,
     )
 
-    def __init__(self, x, types, known=None, **options):
+    def __init__(self, x, types, known=None, standard=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
         values, columns = (x.values, x.summary) if isinstance(x, Rows) else (as_array(x), None)
         if values.ndim != 2 or not values.size and columns is None:
@@ -200,7 +205,8 @@ cdef class Mixed(Table):
         self.total = N
         self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
         if OUTCOME in kinds:
-            self._regress(values, of_table, levels, N if known is None else min(known, N), given, of_outcome)
+            standard = (N if known is None else min(known, N)) if standard is None else standard
+            self._regress(values, of_table, levels, standard, given, of_outcome)
         if data.cuts:
             if columns is not None:
                 raise ValueError("types: ordinal: expected another type for rows in shards")
@@ -297,7 +303,18 @@ cdef class Mixed(Table):
     def with_new(cls, data, whole, **params):
         cls._require(whole)
         freeze(whole.values)
-        return cls.build(whole.values, whole.types, data.N, cls.with_defaults_of(data, **params))
+        params = cls.with_defaults_of(data, **params)
+        require_effects(whole, params, "new items: ")
+        return cls.build(whole.values, whole.types, data.N, params)
+
+    @classmethod
+    def with_more(cls, data, whole, **params):
+        params = cls.with_defaults_of(data, **params)
+        if params.get("outcome") is None:
+            return cls.from_data(whole, **params)
+        cls._require(whole)
+        freeze(whole.values)
+        return cls(whole.values, whole.types, None, data.N, **params)
 
     @classmethod
     def with_defaults_of(cls, data, **params):

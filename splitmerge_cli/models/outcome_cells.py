@@ -67,12 +67,17 @@ def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         placed["outcome"] = number_of("outcome", placed["outcome"])
         if np.isnan(data.values[:, placed["outcome"] - 1]).all():
             raise ValueError(f"model.outcome: column {names[placed['outcome'] - 1]}: all cells are missing")
-    for column in placed.get("effects") or ():
-        j = number_of("effects", column) - 1
-        if (absent := np.isnan(data.values[:, j])).any():
-            raise ValueError(f"model.effects: {data.place(int(absent.argmax()), j)}: a missing cell; expected none")
     placed["effects"] = [number_of("effects", column) for column in placed.get("effects") or ()]
+    require_effects(data, placed)
     return placed
+
+
+def require_effects(data: Any, placed: Mapping[str, Any], where: str = "") -> None:
+    """Raise a ValueError if an effect is missing; `placed` are options as of `place_columns`."""
+    for column in placed.get("effects") or ():
+        if (absent := np.isnan(data.values[:, column - 1])).any():
+            cell = data.place(int(absent.argmax()), column - 1)
+            raise ValueError(f"model.effects: {where}{cell}: a missing cell; expected none")
 
 
 def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -84,7 +89,7 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
     ValueError
         For columns that cannot be the outcome or effects, or options that do not go together; it names the keys.
     """
-    outcome, effects = options["outcome"], options["effects"]
+    outcome, effects = options.get("outcome"), options.get("effects") or ()
     if outcome is None:
         if effects:
             raise ValueError("model.effects: expected model.outcome, the column that they have an effect on")
@@ -205,8 +210,11 @@ def design_of(
     for j in effects:
         cells = values[:, [j]]
         if kinds[j] in STANDARDISED:
-            deviation = float(cells[:known].std()) or 1.0
-            columns.append((cells - cells[:known].mean()) / deviation)
+            mean, deviation = cells[:known].mean(), float(cells[:known].std()) or 1.0
+            if np.ptp(cells[:known]) == 0.0:
+                # the mean of equal numbers may be off by a rounding
+                mean, deviation = cells[0], 1.0
+            columns.append((cells - mean) / deviation)
             deviations.append(deviation)
         else:
             # a column of one level has no effect

@@ -99,6 +99,7 @@ def initial_labels(
             labels = _codes(labels[np.unique(dataset.copies.items, return_index=True)[1]])
         if len(labels) not in (N, dataset.N):
             raise DataError(f"{init}: {len(labels)} rows; expected {N}, one label per item")
+    _require_agreement(labels, dataset, init)
     K = int(labels.max()) + 1
     _check_bound(model, "init", init, K)
     return labels, K
@@ -118,6 +119,18 @@ def _check_bound(model: "Model", key: str, value: object, K: int) -> None:
         raise ConfigError(
             f"{key}={value}: {K} clusters; expected at most {model.largest_K}, since model.prior allows no more"
         )
+
+
+def _require_agreement(labels: NDArray[np.int32], dataset: Dataset, init: str) -> None:
+    """Raise a ConfigError if rows of one item have different labels."""
+    items = dataset.items
+    if items is None or len(labels) != dataset.N:
+        return
+    first = np.unique(items, return_index=True)[1][items]
+    differs = np.flatnonzero(labels[first] != labels)
+    if len(differs):
+        one, other = (dataset.names[i] if dataset.names else i + 1 for i in (first[differs[0]], differs[0]))
+        raise ConfigError(f"init={init}: rows {one} and {other} stay together; expected one label for both")
 
 
 def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:

@@ -10,9 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import smcmc as sm
+from cli.calls import read_rejection
 from splitmerge_cli.analysis.pages.runs import _count_certain
 from splitmerge_cli.analysis.plots.runs import subject
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.analysis.predictive import items_of
+from splitmerge_cli.config import ConfigError, specify_keys
+from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run
 
 UNITS = 12
@@ -79,3 +82,32 @@ def test_new_units_of_a_frame_are_predicted_as_one(visits: pd.DataFrame) -> None
     assert posterior.membership()["unit"].tolist() == visits["subject"].tolist()
     with pytest.raises(ConfigError, match="update: rows have weights, units"):
         posterior.update(new)
+
+
+def test_new_rows_of_a_file_need_no_names_and_have_no_links(tmp_path: Path) -> None:
+    """A cell that looks like the number of a column makes no header of the first row."""
+    (tmp_path / "t.csv").write_text("5.5,1,2\n1,2,1\n4,3,3\n")
+    (tmp_path / "c.csv").write_text("1,2\n")
+    keys = {"data": "csv", "data.path": str(tmp_path / "t.csv"), "model": "gaussian", "data.weights": 3}
+    plan = prepare(specify_keys(keys | {"data.cannot_link": str(tmp_path / "c.csv")}))
+    new = items_of(plan.spec, plan.dataset, str(tmp_path / "t.csv"))
+    assert new.values.tolist() == [[5.5, 1.0], [1.0, 2.0], [4.0, 3.0]] and new.bundles is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["data.group=subject", "init=truth", "data.truth=w"], "init=truth: rows 1 and 3 stay together; expected one"),
+        (
+            ["data.labels=subject", 'model.prior="mfm(components=uniform(11))"'],
+            "model.prior=mfm(components=uniform(11)): at most 11 clusters, but an item stays apart from 11 others; "
+            "expected a prior of 12 clusters or more",
+        ),
+    ],
+)
+def test_a_start_that_no_partition_has_is_refused(smcmc, visits: pd.DataFrame, words: list[str], message: str) -> None:
+    rows = visits.assign(w=0)
+    rows.loc[2, "w"] = 1
+    rows.to_csv("t.csv", index=False)
+    words = [*words, "model=gaussian", *([] if "data.truth=w" in words else ["data.drop=[w]"])]
+    assert message in read_rejection(smcmc, "run", "t.csv", *words)

@@ -82,3 +82,27 @@ def test_a_new_unit_has_the_density_of_its_rows_together() -> None:
     # new rows alone, and new units in data without bundles
     both = predict(model_of(options), data, unit, [State(labels, 3, {})], labels)
     assert np.ptp(both.log_density) == 0 and both.probability.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_member_counts_by_its_weight_in_probabilities() -> None:
+    """Clusters of a draw cross clusters of the partition by members as the repeated table has them."""
+    data, new = tables("points")
+    model = model_of({"name": "gaussian", "m0": [0.0, 0.0], "b0": 1.0})
+    states, partition = [State(LABELS, 3, {})], np.array([0, 1, 1, 0, 1, 0], dtype=np.int32)
+    rows = np.repeat(ROWS, COUNTS)
+    ours = predict(model, with_bundles(data, Bundles(ROWS, COUNTS)), new, states, partition)
+    theirs = predict(model, data.take(rows), new, [State(LABELS[rows], 3, {})], partition[rows])
+    assert ours.probability == pytest.approx(theirs.probability, abs=1e-12)
+
+
+def test_where_the_prior_counts_rows_a_new_unit_counts_as_its_rows() -> None:
+    """The prior's weights of two rows in one cluster, and of one row; an unlike number of rows in one call."""
+    data, new = tables("points")
+    three = Dataset("n", "points", np.concatenate([new.values, new.values[:1]]))
+    units = with_bundles(three, Bundles(np.array([0, 0, 1], dtype=np.int32)))
+    options = {"name": "gaussian", "m0": [0.0, 0.0], "b0": 1.0}
+    _, log_weight = predict_state(options, with_bundles(data, Bundles(ROWS, COUNTS)), units, LABELS)
+    sizes = np.bincount(LABELS, COUNTS)
+    two = np.append(sizes * (sizes + 1), 1.3)
+    assert np.exp(log_weight[0]) == pytest.approx(two / two.sum())
+    assert np.exp(log_weight[2]) == pytest.approx(np.append(sizes, 1.3) / (sizes.sum() + 1.3))

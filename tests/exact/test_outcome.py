@@ -14,7 +14,8 @@ from scipy.special import log_ndtr
 from small_cases import check_resumption
 
 from splitmerge_cli.analysis.outcomes import outcome_densities, predict_outcome
-from splitmerge_cli.config import component
+from splitmerge_cli.analysis.predictive import by_state, predict
+from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
@@ -50,6 +51,7 @@ PRIOR: dict[str, Any] = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "shape"
 NORMAL: dict[str, Any] = {"outcome": "y", "effects": ("e", "c")}
 BINARY: dict[str, Any] = {"outcome": "b", "effects": ("e", "c")}
 LABELS = np.array([0, 0, 1, 1, 0, 1], dtype=np.int32)
+UNIT = Bundles(np.zeros(2, dtype=np.int32), prior_counts="items")
 
 
 def dataset(rows: NDArray[np.float64] = ROWS) -> Dataset:
@@ -363,6 +365,65 @@ def test_predictions_of_levels_and_counts(options: dict[str, Any]) -> None:
     np.testing.assert_allclose(probability[[0, 1], observed], density, rtol=1e-9)
 
 
+def test_rows_of_a_new_unit_have_effects_as_the_data_are_standardised() -> None:
+    """The joint density of both outcomes, by a dense regression."""
+    model = component(
+        "model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, outcome="y", effects=("e",)
+    )
+    data = replace(dataset(), bundles=Bundles(np.array([0, 1, 2, 3, 4, 4], dtype=np.int32), prior_counts="items"))
+    labels = np.array([0, 0, 1, 1, 0, 0], dtype=np.int32)
+    new = np.array(NEW)
+    new[:, 3] = 7.0, 9.0
+    masked = np.array(new)
+    masked[:, 4] = nan
+    joint, rest = (
+        next(iter(by_state(model, data, replace(dataset(each), bundles=UNIT), [State(labels, 2, {})])))[1][0, 0]
+        for each in (new, masked)
+    )
+    mean, deviation = ROWS[:, 3].mean(), ROWS[:, 3].std()
+    X, X_new = (np.column_stack([np.ones(len(each)), (each[:, 3] - mean) / deviation]) for each in (ROWS, new))
+    here, prior = (labels == 0) & ~np.isnan(ROWS[:, 4]), (np.full(2, 0.4), 0.5, 1.5, 0.8)
+    expected = log_regression(np.append(ROWS[here, 4], new[:, 4]), np.vstack([X[here], X_new]), *prior)
+    assert joint - rest == pytest.approx(expected - log_regression(ROWS[here, 4], X[here], *prior), abs=1e-9)
+
+
+def test_an_outcome_of_levels_is_predicted_by_all_rows_of_a_new_unit() -> None:
+    """Ratios of joint densities of both rows, the outcome of the other being unknown; none is known in the table."""
+    model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, outcome="c")
+    masked = np.array(NEW)
+    masked[:, 1] = nan
+    found = predict_outcome(model, dataset(), replace(dataset(masked), bundles=UNIT), STATES).probability
+    assert found is not None
+    for row in (0, 1):
+        density = []
+        for level in range(3):
+            rows = np.array(masked)
+            rows[row, 1] = level
+            unit = replace(dataset(rows), bundles=UNIT)
+            density.append(predict(model, dataset(), unit, STATES, LABELS).log_density[0])
+        np.testing.assert_allclose(found[row], normalise(density), atol=1e-12)
+
+
+def test_a_new_row_without_an_effect_is_refused() -> None:
+    new = np.array(NEW)
+    new[1, 3] = nan
+    model = component("model", "mixed", **{"resolution": "none"}, **PRIOR, **NORMAL)
+    with pytest.raises(ConfigError, match=r"model.effects: new items: row 2, column 4 .'e'.: a missing cell"):
+        predict_outcome(model, dataset(), dataset(new), STATES)
+
+
+def test_a_constant_effect_is_no_effect() -> None:
+    """Also where the mean of equal numbers is rounded."""
+    log_joint = []
+    for value in (0.0, 0.1):
+        rows = np.array(ROWS)
+        rows[:, 3] = value
+        model = build(rows, outcome="y", effects=["e"])
+        model.set_labels(LABELS)
+        log_joint.append(model.log_joint())
+    assert log_joint[0] == log_joint[1] and np.full(6, 0.1).std() > 0.0
+
+
 def test_effects_of_a_partition_do_not_depend_on_numbers_of_clusters() -> None:
     model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, **NORMAL)
     turned = [replace(state, labels=(state.K - 1 - state.labels).astype(np.int32)) for state in STATES]
@@ -386,7 +447,8 @@ def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
     weighted = find_effects(model, replace(dataset(), bundles=bundles), STATES * 5, LABELS)
     repeated = [replace(state, labels=state.labels[rows]) for state in STATES]
     assert weighted == find_effects(model, dataset(ROWS[rows]), repeated * 5, LABELS[rows])
-    for own in (model, component("model", "mixed", outcome="n", resolution="none", **PRIOR)):
+    # also where the data say what the rate's prior is
+    for own in (model, component("model", "mixed", outcome="n", resolution="none")):
         alone = predict_outcome(own, dataset(ROWS[rows]), dataset(NEW), repeated)
         counted = predict_outcome(own, replace(dataset(), bundles=bundles), dataset(NEW), STATES)
         np.testing.assert_allclose(counted.mean, alone.mean, rtol=1e-10)

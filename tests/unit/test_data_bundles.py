@@ -179,6 +179,21 @@ REFUSED = {
     "must.csv: row 1: cells: 3; expected 2, a row of the data in each": ({"must_link": "1,2,3\n"}, "", ""),
     "must.csv: no pair of rows; expected at least one": ({"must_link": "a,b\n"}, "", ""),
     "must.csv: the file is empty": ({"must_link": ""}, "", ""),
+    "must.csv: row 1, column 1: '1.0'; expected a row from 1 to 6 (data.must_link)": (
+        {"must_link": "1.0,2.0\n3,4\n"},
+        "",
+        "",
+    ),
+    "t.csv: row 3, column 3 ('w'): '1e300'; expected a largest weight from 1e-100 to 1e+100 (data.weights)": (
+        {"weights": "w"},
+        "1.5,2,2",
+        "1.5,2,1e300",
+    ),
+    "t.csv: column 6 ('share'): weights of 5000 on average are read as multiples of 5, which is no power": (
+        {"weights": "share", "weights_scale": "none", "N": 1},
+        "0.25",
+        "5000.12345678",
+    ),
     "none.csv: no such file; expected a file of two columns": ({"must_link": Path("none.csv")}, "", ""),
 }  # fmt: skip
 

@@ -31,6 +31,10 @@ MOST = 1_000_000
 """Counts to which fractional weights are rounded, in all; of more rows ten each."""
 FINE = 1000
 """Counts of a fractional weight of average size."""
+LEAST_SIZE, MOST_SIZE = 1e-100, 1e100
+"""The largest weight is between these, so that sums of weights are finite."""
+LEAST_UNIT = 1e-6
+"""Least power of a row's likelihood."""
 LARGEST = 100_000_000
 """Largest sum of whole weights: models hold each row as often as it counts."""
 DECIMALS = 6
@@ -260,6 +264,9 @@ def _check_weights(weights: Column) -> None:
         raise weights.fail(int(np.argmin(good)), A_WEIGHT)
     if not weights.cells.any():
         raise DataError(f"{weights.title}: every weight is zero; expected a positive one (data.weights)")
+    largest = int(np.argmax(weights.cells))
+    if not LEAST_SIZE <= weights.cells[largest] <= MOST_SIZE:
+        raise weights.fail(largest, f"a largest weight from {LEAST_SIZE:g} to {MOST_SIZE:g} (data.weights)")
 
 
 def _read_counts(
@@ -270,12 +277,17 @@ def _read_counts(
     n = len(weights)
     if scale in (None, NONE) and (weights == np.floor(weights)).all():
         if (total := weights.sum()) > LARGEST:
-            raise DataError(f"{column.title}: the weights sum to {total:,.0f}; expected at most {LARGEST:,}")
+            raise DataError(f"{column.title}: the weights sum to {total:,.10g}; expected at most {LARGEST:,}")
         return weights.astype(np.int64), 1.0, f"{column.title}: {n:,} rows count as {total:,.0f} (data.weights)"
     counts, unit, error = round_weights(weights)
     scaled = "not scaled (data.weights_scale)"
     if scale != NONE:
         unit, scaled = n / float(counts.sum()), f"scaled to sum to {n:,}, the number of rows (data.weights_scale)"
+    elif not LEAST_UNIT <= unit <= 1.0:
+        raise DataError(
+            f"{column.title}: weights of {weights.mean():.4g} on average are read as multiples of {unit:.4g}, which is "
+            f"no power from {LEAST_UNIT:g} to 1; expected data.weights_scale=rows, which scales them"
+        )
     rounded = f"; they are rounded by at most {100.0 * error:.2g} %" if error else ""
     return counts, unit, f"{column.title}: each weight is a power of its row's likelihood, {scaled}{rounded}"
 

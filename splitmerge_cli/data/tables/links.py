@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
+from splitmerge_cli.data.tables.columns import is_number
 from splitmerge_cli.data.tables.free_text import read_list
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.tables.text import PLAIN
@@ -74,7 +75,7 @@ def _read_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twic
             return None if cell in twice else rows.get(cell)
         return int(cell) - 1 if PLAIN.fullmatch(cell) and 1 <= int(cell) <= N else None
 
-    if all(find(column[0]) is None and not PLAIN.fullmatch(column[0]) for column in cells):
+    if all(column[0] and find(column[0]) is None and not is_number(column[0]) for column in cells):
         table.take_header()
         table.columns = [column.slice(1) for column in table.columns]
         if named:
