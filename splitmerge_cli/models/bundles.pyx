@@ -380,8 +380,12 @@ cdef class Bundles(Model):
     cdef void score_bundle(self, Py_ssize_t i, Py_ssize_t own) noexcept nogil:
         """power[k]: log predictive of an item with its own column in cluster k without it, or in a new one."""
         cdef Py_ssize_t k, bank = self.cap + self.slot[i], others = self.cap + self.banked, rows
-        self.rows.log_unions(bank, 0, self.K + 1, self.power)
-        if own >= 0:
+        if own < 0:
+            self.rows.log_unions(bank, 0, self.K + 1, self.power)
+        else:
+            # with its own cluster the item would count twice, and there may be more rows than tables reach
+            self.rows.log_unions(bank, 0, own, self.power)
+            self.rows.log_unions(bank, own + 1, self.K - own, self.power + own + 1)
             # the cluster without the item
             self.rows.copy_column(own, others)
             self.rows.absorb(others, bank, -1)
