@@ -14,7 +14,7 @@ from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.stages import choose_start
+from splitmerge_cli.runs.search import choose_start
 from splitmerge_cli.runs.store.read import Run
 
 Made = tuple[Run, Dataset | None, str | None, Component]

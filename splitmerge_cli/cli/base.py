@@ -265,7 +265,7 @@ def settle_run(
 
     `tell` receives a table as soon as it is read. Returns the run and how it was chosen.
     """
-    from splitmerge_cli.runs.stages import choose_start
+    from splitmerge_cli.runs.search import choose_start
 
     chosen = None
     if spec.to_choose:
@@ -287,7 +287,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     """
     from splitmerge_cli.config.commands import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
-    from splitmerge_cli.runs.stages import choose_start
+    from splitmerge_cli.runs.search import choose_start
 
     if any(job.to_choose for job in jobs):
         from splitmerge_cli.api import selection

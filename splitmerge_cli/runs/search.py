@@ -15,6 +15,8 @@ where only a split on both sides at once is better, as between the two kinds of 
 is drawn from the last states by their densities, so that chains begin in each of several modes that are alike.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +26,9 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs import interrupts, stages
+from splitmerge_cli.runs.datasets import build_model, load_dataset
+from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.initial import initial_labels, set_labels
 from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.schedule import build_starting_chain
@@ -42,6 +45,8 @@ ITERATIONS = 200
 """Iterations of each chain in a round, fewer of a table with many cells."""
 SHARE = 4
 """The search takes one in so many of the iterations that a chain makes at most if the user names no length."""
+HEAVY = 5.0
+"""Times that rows count on average from which chains start so, unless the user names an initial state."""
 LEAST = 20
 """Fewest iterations of a round."""
 CLOSE = 5.0
@@ -108,6 +113,29 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     model.set_labels(chosen.labels)
     if chosen.parameters is not None:
         model.set_parameters(chosen.parameters)
+
+
+def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
+    """Return the specification with the initial state that its data ask for, unless the user named one.
+
+    Rows that count many times each start by search: a row that is moved takes all that it counts as with it, so chains
+    of other starts stay apart. Otherwise as `stages.choose_start`, whose parameters and errors these are.
+    """
+    chosen = stages.choose_start(spec, say)
+    may_count = spec.data.name == "given" or spec.data.values.get("weights") is not None
+    if chosen is not spec or stages.has_start(spec) or not may_count or why_no_search(spec) is not None:
+        return chosen
+    if finished_run(spec) is not None:
+        return spec
+    dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    bundles = dataset.bundles
+    if bundles is None or bundles.unit != 1.0 or (times := float(bundles.mass.mean())) < HEAVY or dataset.N >= LARGE:
+        return spec
+    say(
+        f"init={SEARCH}, because no initial state is named and a row counts {times:,.0f} times on average: chains of "
+        "such rows stay apart unless each looks for its start first (init=random: as tables without weights do)"
+    )
+    return spec.with_(init=SEARCH)
 
 
 def is_next(spec: RunSpecification, N: int) -> bool:

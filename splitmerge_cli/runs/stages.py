@@ -179,7 +179,7 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     ConfigError, DataError
         The data cannot be read.
     """
-    if spec.init != "random" or _START & spec.given_keys.keys:
+    if has_start(spec):
         return spec
     chosen = _choose_large_start(spec, say)
     if chosen is not spec or not _has_answers(spec) or finished_run(spec) is not None:
@@ -189,6 +189,11 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
         "starts from the clusters of a short one that reads them as categories (init=random: as other tables do)"
     )
     return spec.with_(init=CATEGORIES)
+
+
+def has_start(spec: RunSpecification) -> bool:
+    """Whether the initial state of a run is named, or is an experiment's."""
+    return spec.init != "random" or bool(_START & spec.given_keys.keys)
 
 
 def _choose_large_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:

@@ -46,6 +46,18 @@ def test_a_run_of_units_is_described_by_units(smcmc, visits: pd.DataFrame, tmp_p
     )
 
 
+def test_rows_that_count_many_times_start_by_search(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:
+    table = visits.assign(w=20)[["subject", "w"]].assign(side=(visits["x"] > 4).astype(int), day=visits.index % 2)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["data=csv", f"data.path={tmp_path / 't.csv'}", "model=bernoulli", "data.columns=[side,day]"]
+    result = smcmc("run", *words, "data.weights=w", "iterations=40", "seed=1", "data.truth=subject")
+    assert result.exit_code == 0, result.stderr
+    assert "init=search, because no initial state is named and a row counts 20 times on average" in result.stderr
+    assert Run(Path(result.stdout.splitlines()[-1])).config["init"] == "search"
+    named = smcmc("run", *words, "data.weights=w", "iterations=40", "seed=1", "init=random")
+    assert named.exit_code == 0 and "init=search" not in named.stderr
+
+
 def test_bad_links_write_nothing(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:
     visits.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("1,1\n")
