@@ -266,6 +266,12 @@ def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
         build_predictive(component, dataset, replace(new, bundles=None))
 
 
+def each_alone(model: Component, dataset: Dataset, new: Dataset) -> Dataset:
+    """New rows, each an item of its own if the likelihood has a power: rows of one item have no joint density then."""
+    unit = 1.0 if dataset.bundles is None else dataset.bundles.unit
+    return new if float(model.options.get("power", 1.0)) * unit == 1.0 else replace(new, bundles=None)
+
+
 def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})

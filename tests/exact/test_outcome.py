@@ -375,7 +375,7 @@ def test_rows_of_a_new_unit_have_effects_as_the_data_are_standardised() -> None:
 
 
 def test_an_outcome_of_levels_is_predicted_by_all_rows_of_a_new_unit() -> None:
-    """Ratios of joint densities of both rows, the outcome of the other being unknown; none is known in the table."""
+    """As densities of both rows together say, without the other outcome; a table without any outcome works, too."""
     model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, outcome="c")
     masked = np.array(NEW)
     masked[:, 1] = nan
