@@ -78,8 +78,8 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'mixed full', 'mixed outcome', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
-            'gaussian diag select', 'bundles'}
+            'mixed full', 'mixed outcome', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t',
+            'gaussian full t', 'gaussian diag select', 'bundles'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str

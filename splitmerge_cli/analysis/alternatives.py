@@ -70,14 +70,13 @@ def predictive_densities(
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)
     density, predicted = np.zeros(len(cuts)), 0
-    for held in folds(dataset, np.sort(order), FOLDS):
+    for held in map(np.sort, folds(dataset, np.sort(order), FOLDS)):
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None
         # the rows of an item share its density
         new = each_alone(model, dataset, dataset.take(held))
-        items = np.arange(len(held)) if new.items is None else new.items
-        of_items = np.unique(items, return_index=True)[1]
+        of_items = new.first_rows_of(np.arange(new.N))
         predicted += len(of_items)
         rest_labels = [by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]

@@ -60,9 +60,7 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         A model without densities of single items; a power of the likelihood.
     """
     built = build_predictive(model, dataset, dataset)
-    log_jacobian = dataset.log_jacobian
-    if dataset.bundles is not None:
-        log_jacobian = np.bincount(dataset.bundles.items, dataset.bundles.counts * log_jacobian).astype(np.float64)
+    log_jacobian = dataset.sum_by_item(dataset.log_jacobian)
     log_predictive = np.empty((len(states), len(log_jacobian)))
     for row, state in enumerate(states):
         take_state(built, state, state.labels, state.K)

@@ -8,12 +8,14 @@ does not give these densities, rows of five folds are held out.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
@@ -94,12 +96,11 @@ class Fits:
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
-        """Draw the rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
+        """Draw rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
         drawn = [(dataset, draw_rows(dataset, self.seed, MOST_ROWS)) for dataset in readings]
-        if drawn and drawn[0][0].items is not None:
-            return np.sort(drawn[0][1])
-        together = [keep_together(dataset, rows) for dataset, rows in drawn]
-        return np.sort([copies[0] for copies in min(together, key=len, default=())])
+        groups = min((keep_together(*each) for each in drawn), key=len, default=())
+        has_items = bool(drawn) and drawn[0][0].items is not None
+        return np.sort(np.concatenate(groups) if has_items else [group[0] for group in groups])
 
     def leave_out(
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
@@ -113,7 +114,7 @@ class Fits:
             states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
             left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
             if model_of(options).target.HAS_GIVEN_TOTALS:
-                totals = log_totals(part.values.sum(axis=1))
+                totals = part.sum_by_item(log_totals(part.values.sum(axis=1)))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
             self._made[known] = left_out
         return self._made[known]
@@ -271,10 +272,24 @@ def rank(
     return table
 
 
+def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
+    """Priors of scales that ``model=auto`` resamples: none of a sparse table, or where an outcome is regressed, which
+    needs numbers, or may be: another reading of its whole numbers is compared."""
+    outcome, names = options.get("outcome"), dataset.column_names
+    j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else None
+    types = dataset.kind.types_of(dataset)
+    is_number = j is not None and 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
+    return {} if issparse(dataset.values) or is_number or options.get("effects") else SCALES
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    with suppress(ValueError):
+        return np.isfinite([float(level) for level in levels]).all()
+    return False
+
+
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
-    """Whether the likelihood of a row has a power: the model's, or a fractional weight."""
-    of_weights = dataset.bundles is not None and dataset.bundles.unit != 1.0
-    return of_weights or float(options.get("power", 1.0)) != 1.0
+    return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
@@ -321,7 +336,7 @@ def compare_readings(
         if rows > dataset.N:
             fits.say(f"{option} {name}: left out, because {rows - dataset.N:,} repeated rows would be read once")
             continue
-        options_given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
+        options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(options_given, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}

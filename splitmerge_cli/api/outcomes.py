@@ -67,7 +67,7 @@ class OutcomeAnswers(StoredDraws):
         Returns
         -------
         pandas.DataFrame
-            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data. Of
+            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data. With
             levels: a column for each level, its probability.
 
         Raises

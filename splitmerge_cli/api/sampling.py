@@ -222,7 +222,8 @@ def specify_sample(
         if keys["model"] in OF_REALS:
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
-            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+            named = {key.removeprefix("model."): value for key, value in keys.items()}
+            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read, named).items()} | keys
             if not isinstance(data, Dataset):
                 of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
     if asks_scale and keys["model"] in OF_REALS:

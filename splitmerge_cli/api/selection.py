@@ -49,6 +49,7 @@ from splitmerge_cli.api.candidates import (
     format_covariances,
     model_of,
     of_given_totals,
+    scales_for,
 )
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import columns_read
@@ -90,14 +91,14 @@ def _list_candidates() -> dict[str, Any]:
     return {"powers": POWERS, "covariances": candidates.COVARIANCES, "tails": list(TAILS), "readings": readings}
 
 
-def options_for(model: str, dataset: Dataset) -> dict[str, str]:
-    """Options of a model that ``model=auto`` takes, of a table as it is read."""
+def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[str, str]:
+    """Options of a model that ``model=auto`` takes, of a table as it is read, where a user has named others."""
     if model not in OF_REALS or not count_reals(dataset):
         return {}
-    scales = {} if issparse(dataset.values) else SCALES
+    scales = scales_for(dataset, named)
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    tails = {"tails": AUTO} if scales and (model == MIXED or not has_steps(dataset)) else {}
+    tails = {"tails": AUTO} if not issparse(dataset.values) and (model == MIXED or not has_steps(dataset)) else {}
     return {"covariance": AUTO} | tails | scales
 
 
@@ -374,7 +375,8 @@ def _with_reals(spec: RunSpecification) -> RunSpecification | None:
 def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> dict[str, Any]:
     """The options that ``model=auto`` takes (`options_for`), but those that the run names."""
     named = spec.given_keys.keys | spec.to_choose
-    options = {f"model.{key}": value for key, value in options_for(model, dataset).items()}
+    typed = {key.removeprefix("model."): value for key, value in spec.given_keys.values.items()}
+    options = {f"model.{key}": value for key, value in options_for(model, dataset, typed).items()}
     return {key: value for key, value in options.items() if key not in named}
 
 

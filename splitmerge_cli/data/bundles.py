@@ -85,6 +85,12 @@ class Bundles:
         return np.unique(np.concatenate([self.apart, pairs]), axis=0)
 
     @property
+    def smallest_K(self) -> int:
+        """Fewest clusters that there can be: rows of different classes, and pairs that are kept apart, need several."""
+        classes = 0 if self.classes is None else len(np.unique(self.classes[self.classes >= 0]))
+        return max(1 + bool(len(self.apart)), classes)
+
+    @property
     def row_sizes(self) -> NDArray[np.float64]:
         """float64 ``[rows]``: what each row adds to the size of its cluster. A unit that has a name counts once, with
         its first row; any other row counts as its weight says."""

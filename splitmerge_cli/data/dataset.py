@@ -383,6 +383,22 @@ class Dataset:
         return np.asarray(self.bundles.unit * self.bundles.weights, dtype=np.float64)
 
     @property
+    def unit(self) -> float:
+        """The power of a row's likelihood that one count of its weight is; 1 without fractional weights."""
+        return 1.0 if self.bundles is None else self.bundles.unit
+
+    def sum_by_item(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add the values of rows up for each item, each as often as its row counts."""
+        if self.bundles is None:
+            return values
+        return np.asarray(np.bincount(self.bundles.items, self.bundles.counts * values), dtype=np.float64)
+
+    def first_rows_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of these rows for each item, ascending by item."""
+        chosen = np.sort(rows)
+        return chosen if self.items is None else chosen[np.unique(self.items[chosen], return_index=True)[1]]
+
+    @property
     def row_sizes(self) -> NDArray[np.float64] | None:
         """float64 ``[N]``: what each row adds to the size of its cluster; None: 1."""
         return None if self.bundles is None else self.bundles.row_sizes

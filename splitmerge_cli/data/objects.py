@@ -83,11 +83,11 @@ def from_object(
     exposure : array_like of float or str, optional
         ``counts``: a positive number for each row, ``total``, or the name of a column of a data frame.
     weights, group, labels : array_like or str, optional
-        Of tables, a weight, a unit or a known class (None or NaN: not known) for each row, or the name of a column of a
+        For tables: a weight, a unit or a known class (None or NaN: not known) of each row, or the name of a column of a
         data frame; as data.weights, data.group and data.labels of a file.
     must_link, cannot_link : array_like of int or str, str or Path, optional
-        Of tables, pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a file,
-        as data.must_link.
+        For tables: pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a
+        file, as data.must_link.
     weights_scale, apart, prior_counts
         As the options of a file.
     **words : object

@@ -19,6 +19,8 @@ TELLING = 3
 FAINT = 0.125
 """Divergence in nats below which a column does not tell a cluster apart: two normal distributions half a standard
 deviation apart have it."""
+EQUAL = 0.005
+"""Divergence in nats below which a column of numbers is not named: a tenth of a standard deviation."""
 NO_COLUMN = "no column alone"
 LEVEL = 0.95
 """Level of the intervals."""
@@ -97,7 +99,8 @@ def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
 def _telling(known: Statistics, k: int) -> list[int]:
     """The columns in which a cluster differs most from the others, the most different first."""
     divergences = np.nan_to_num(known.divergence[k], nan=-1.0)
-    return [int(j) for j in np.argsort(-divergences, kind="stable")[:TELLING] if divergences[j] > 0]
+    least = [EQUAL if form == "real" else 0.0 for form in known.types]
+    return [int(j) for j in np.argsort(-divergences, kind="stable")[:TELLING] if divergences[j] > least[j]]
 
 
 def _describe_telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:

@@ -199,13 +199,13 @@ def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
     return [(f"{FOUND}/chains", None, float(count), None), (f"{FOUND}/draws", None, float(draws), None)]
 
 
-def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None) -> list[Row]:
+def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None, smallest_K: int = 1) -> list[Row]:
     """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none if some
     draw has another: ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the
     chains that had fewer and more clusters before; there is no row of a side where none can be.
 
-    The trace includes the start state of each chain; `largest_K` is the most clusters that there can be, where that is
-    known.
+    The trace includes the start state of each chain; `largest_K` and `smallest_K` are the most clusters that there can
+    be, where that is known, and the fewest.
     """
     late = second_half(trace)["K"]
     if np.any(late != late[0, 0]):
@@ -214,7 +214,9 @@ def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None) -> li
     fewer, more = (sum(bool(apart[rows].any()) for rows in each) for apart in (whole < late[0, 0], whole > late[0, 0]))
     K = int(late[0, 0])
     values = (
-        {"clusters": K} | ({} if K == 1 else {"from_fewer": fewer}) | ({} if largest_K == K else {"from_more": more})
+        {"clusters": K}
+        | ({} if smallest_K == K else {"from_fewer": fewer})
+        | ({} if largest_K == K else {"from_more": more})
     )
     return [(f"{ARRIVALS}/{name}", None, float(value), None) for name, value in values.items()]
 

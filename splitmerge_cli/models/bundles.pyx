@@ -581,6 +581,9 @@ def build(cls, dataset, options, whole=None):
         The items of `dataset`, and new ones behind them.
     """
     bundles = dataset.bundles if whole is None else whole.bundles
+    if options.get("tails") == "t":
+        raise ValueError("model.tails=t: rows of one item are added up, but with these tails each row has a weight of "
+                         "its own; expected model.tails=normal")
     given = read_options("model", cls.OPTIONS, options)
     if bundles.unit != 1.0:
         if "power" not in given:

@@ -201,9 +201,9 @@ cdef class DenseGaussian(Normal):
 
     @property
     def why_not_added(self):
-        """str: rows with weights, or with missing cells, are a part of the state."""
+        """str: rows with weights of their own, or with missing cells, are a part of the state."""
         if self.weights is not None:
-            return "model.tails=t: every row has a weight of its own; expected model.tails=normal"
+            return "model.tails=t: each row has a weight of its own; expected model.tails=normal"
         if getattr(self, "n_imputed", 0):
             return ("model.covariance=full: missing cells are drawn row by row; expected model.covariance=diag, or a "
                     "table without missing cells")

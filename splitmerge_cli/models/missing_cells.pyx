@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger
+from splitmerge_cli.core.memory cimport doubles, doubles_of, ints, ints_of, larger
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, whole
 from splitmerge_cli.models.packed_factor cimport draw_factor, factorise
@@ -48,7 +48,7 @@ cdef class MissingCells:
         self.column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
         self.n = self.begin[self.rows]
         self.filled = doubles(self.rows * D)
-        self.next = <int32_t *> doubles(self.rows)
+        self.next = ints(self.rows)
         self.draws = doubles(7 * D * D + 9 * D + self.rows)
         for g in range(self.rows):
             memcpy(self.filled + g * D, x + self.item[g] * D, 8 * D)

@@ -74,9 +74,11 @@ def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) 
         return params | {"resolution": "none"}
     if data.scales is None:
         return params | {"resolution": "auto"}
-    # one step in the units of the data, at its mean length on the scale
-    columns = zip(data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data), strict=True)
-    return params | {"resolution": [_on_scale(*column[:3]) for column in columns if column[3].type == "real"]}
+    # one step in the units of the data, at its mean length on the scale; effects on an outcome have none
+    cells, in_units, scales, types = data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data)
+    effects, names = params.get("effects") or (), data.column_names
+    columns = [j for j, column in enumerate(types) if column.type == "real" and not {names[j], j + 1} & {*effects}]
+    return params | {"resolution": [_on_scale(cells[j], in_units[j], scales[j]) for j in columns]}
 
 
 def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:

@@ -83,7 +83,7 @@ cdef extern from *:
         }
     }
 
-    /* Of one cluster: h, and how far the outcome is from its mean. */
+    /* h of one cluster, and how far the outcome is from its mean. */
     static inline double place_outcome(const double *block, const double *x, ptrdiff_t D, double *u, double *off)
     {
         const double *row = block + 8 * D;

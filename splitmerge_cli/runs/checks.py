@@ -9,7 +9,7 @@ in the same partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Poster
 import importlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,8 @@ LARGER = (TIE, REPEATS, BURSTS)
 """Quantities that are named where the data have more of them: columns or words that go together less are no news."""
 TIES = 8
 """Pairs of columns that are listed."""
+MOST_REPEATED = 200_000
+"""Rows, each as often as its weight says, up to which a table of frequencies is checked."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,12 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     """Why a model of such data is not replicated; None: it is."""
     if model.target.simulate is None:
         return f"model={model.name} draws no data"
+    if dataset.counts is not None:
+        # a power of a likelihood is no model that draws rows
+        if dataset.bundles.unit != 1.0:
+            return "weights are powers of the likelihood: data that the model makes have none"
+        if dataset.counts.sum() > MOST_REPEATED:
+            return f"tables whose rows count as more than {MOST_REPEATED:,}; here {dataset.counts.sum():,.0f}"
     return find_quantities(model).explain_unmeasured(dataset)
 
 
@@ -148,6 +156,11 @@ def check_fit(
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
+    if dataset.counts is not None:
+        # frequencies: each case is drawn, in the cluster of its row
+        times = dataset.bundles.weights
+        states = [replace(state, labels=np.repeat(state.labels, times)) for state in states]
+        dataset = dataset.with_repeats
     rng, quantities, options = (
         np.random.default_rng(seed),
         find_quantities(model)(dataset, cells),

@@ -84,13 +84,14 @@ def assemble(
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
     averaged = {} if plan.recorder.not_estimated else partitions
-    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows, averaged)
+    possible_K = plan.largest_K, 1 if plan.dataset.bundles is None else plan.dataset.bundles.smallest_K
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):
         say("all chains keep one number of clusters: two more chains, from both ends, check it")
         ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
-        diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, plan.largest_K))
+        diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, *possible_K))
         judged = convergence(diagnostics)
     groups, gap, joined_by = None, plan.spec.gap, None
     if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):

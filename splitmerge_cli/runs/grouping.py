@@ -50,6 +50,27 @@ def total_size(summary: Mapping[str, Any]) -> float:
     return float(summary.get(schema.BUNDLES, {}).get("size", summary["N"]))
 
 
+def has_units(summary: Mapping[str, Any]) -> bool:
+    """Whether sizes count units of several rows."""
+    return bool(summary.get(schema.BUNDLES, {}).get("units"))
+
+
+def describe_rows(summary: Mapping[str, Any]) -> str:
+    """Number of rows or items of a run, and of what: units, or rows that count more than once.
+
+    Examples
+    --------
+    >>> describe_rows({"N": 32, "bundles": {"units": False, "items": 32, "size": 592.0}})
+    '32 rows, which count as 592'
+    """
+    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
+    if bundles is None:
+        return f"{summary['N']:,} items"
+    if bundles["units"]:
+        return f"{bundles['items']:,} units ({rows})"
+    return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])
+
+
 def count_larger(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None) -> int:
     """Count the clusters of a partition that are not listed as outliers.
 

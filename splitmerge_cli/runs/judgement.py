@@ -38,6 +38,7 @@ def evidence(
     partitions: Mapping[int, NDArray[np.int32]],
     init: str,
     largest_K: int | None = None,
+    smallest_K: int = 1,
     further: Iterable["Row"] = (),
     averaged: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list["Row"]:
@@ -51,6 +52,8 @@ def evidence(
         Where chains began: those that each build a start of their own share none that they could leave.
     largest_K : int, optional
         Most clusters that there can be, where that is known.
+    smallest_K : int
+        Fewest clusters that there can be.
     further : iterable of Row
         Rows that a kind of data adds.
     averaged : mapping of int to numpy.ndarray, optional
@@ -61,7 +64,7 @@ def evidence(
         rows += report_errors(second_half({name: trace[name] for name in OF_COUNTS})["n_clusters"], averaged)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
         rows += count_found(trace, init in SEARCHES)
-        rows += [] if init in SEARCHES else count_arrivals(trace, largest_K)
+        rows += [] if init in SEARCHES else count_arrivals(trace, largest_K, smallest_K)
     return diagnose(trace, moves, rows, partitions)
 
 

@@ -22,7 +22,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
 )
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying, row_sizes, total_size
+from splitmerge_cli.runs.grouping import FEW_ITEMS, describe_rows, is_outlying, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
@@ -252,6 +252,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     if unit == "clusters" and len(labels):
         sizes = np.bincount(labels, row_sizes(summary))
         small = sum(is_outlying(size, sizes.sum()) for size in sizes.tolist())
+        small *= small < len(sizes)  # where all clusters are small none is set apart
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
         line = f"number of {unit}: {low:,} in {amount} of the draws (second halves of {chains})"
@@ -382,13 +383,7 @@ def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping
     apart = sum(int(row["size"]) for row in outliers)
     counts = f"{clusters:,} cluster{'s' * (clusters != 1)}"
     counts += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
-    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
-    if bundles is None:
-        return f"{counts} of {summary['N']:,} items"
-    if bundles["units"]:
-        return f"{counts} of {bundles['items']:,} units ({rows})"
-    weighed = bundles["size"] != summary["N"]
-    return f"{counts} of {rows}" + f", which count as {bundles['size']:,.10g}" * weighed
+    return f"{counts} of {describe_rows(summary)}"
 
 
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:

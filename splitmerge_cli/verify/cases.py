@@ -333,8 +333,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
-    reals = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
-    is_joint = options.get("covariance") == "full" and reals == [3, 4] and options.get("outcome") != 5
+    real_columns = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
+    is_joint = options.get("covariance") == "full" and real_columns == [3, 4] and options.get("outcome") != 5
     if not complete:
         x[[0, -1, size // 2], [0, 1, 2]] = np.nan
         if is_joint:
@@ -355,20 +355,23 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
+    # with the latent outcomes as they are, and with these integrated out
     weigh_table: Callable[..., Callable[[State], float]] = mixed_log_weight
+    weigh_all, latent = weigh_table, None
     if options.get("outcome") is not None:
-        weigh_table = partial(outcome_log_weight, latent=latent_outcomes(made(), x, types, options))
+        latent, weigh_all = latent_outcomes(made(), x, types, options), outcome_log_weight
+        weigh_table = partial(outcome_log_weight, latent=latent)
     else:
         options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
 
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
-        steps = resolutions_of(options["resolution"], len(reals), x[:, reals].T)
+        steps = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
         n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
         if not selects:
-            return weigh_table(table, types, n, **own)
+            return (weigh_all if sums else weigh_table)(table, types, n, **own)
         by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
         apart = []
         for j in range(5):
@@ -386,12 +389,12 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
-            own["resolution"] = resolutions_of(options["resolution"], len(reals), x[:, reals].T)
-            return weigh_table(x, types, (2, 3, 0, 0, 0), **own)
+            own["resolution"] = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
+            return (weigh_all if weights is None else weigh_table)(x, types, (2, 3, 0, 0, 0), **own)
 
-        return _case_with_tails(made, x[:, reals], weigh_tails, options, f"rows {rows}")
-    summed = partial(weigh, sums=True) if selects else None
-    return _case_of_reals(made, x, reals, is_joint and not complete, weigh, options, f"rows {rows}", summed)
+        return _case_with_tails(made, x[:, real_columns], weigh_tails, options, f"rows {rows}")
+    summed = partial(weigh, sums=True) if selects or latent is not None else None
+    return _case_of_reals(made, x, real_columns, is_joint and not complete, weigh, options, f"rows {rows}", summed)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

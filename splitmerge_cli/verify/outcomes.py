@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
+from scipy.stats import multivariate_normal
 
 from splitmerge_cli.verify.continuous import mixed_log_weight
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
@@ -58,6 +59,14 @@ def log_latent(u: NDArray[np.float64], X: NDArray[np.float64], weights: NDArray[
     return float(-0.5 * (log_det + u @ np.linalg.solve(covariance, u)))
 
 
+def log_orthant(y: NDArray[np.float64], X: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Return the log probability of binary outcomes: that latent ones, coefficients integrated out, are on their side
+    of 0."""
+    side = np.where(y == 1, 1.0, -1.0)
+    covariance = (np.eye(len(y)) + (X / weights) @ X.T) * np.outer(side, side)
+    return float(np.log(multivariate_normal.cdf(np.zeros(len(y)), cov=covariance))) if len(y) else 0.0
+
+
 def latent_outcomes(
     model: Any, x: NDArray[np.float64], types: Sequence[str], options: dict[str, Any]
 ) -> NDArray[np.float64] | None:
@@ -81,8 +90,8 @@ def outcome_log_weight(
 ) -> Callable[[State], float]:
     """`mixed_log_weight` of a table with an outcome and effects, columns by their numbers from 1.
 
-    A binary outcome that has effects has `latent` values, NaN where it is missing. The outcome's m0, b0 and resolution
-    are numbers for all real columns, effects left out.
+    A binary outcome that has effects has `latent` values, NaN where it is missing; without any, they are integrated
+    out. The outcome's m0, b0 and resolution are numbers for all real columns, effects left out.
     """
     values = np.asarray(x, dtype=float)
     outcome, effects = options.pop("outcome") - 1, [j - 1 for j in options.pop("effects", ())]
@@ -107,7 +116,9 @@ def outcome_log_weight(
         total = others((tuple(z.tolist()), int(z.max()) + 1)) if rest else 0.0
         for k in range(z.max() + 1):
             here = (z == k) & ~np.isnan(values[:, outcome])
-            if is_latent:
+            if is_latent and latent is None:
+                total += log_orthant(y[here], X[here], weights)
+            elif is_latent:
                 total += log_latent(y[here], X[here], weights)
             else:
                 prior = of_outcome["m0"], options["a0"], of_outcome["b0"]

@@ -11,6 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import smcmc as sm
 from cli.calls import read_rejection
+from splitmerge_cli.analysis.pages.runs import _count_certain
+from splitmerge_cli.analysis.plots.runs import subject
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.config import ConfigError, specify_keys
 from splitmerge_cli.runs import prepare
@@ -39,6 +41,9 @@ def test_a_run_of_units_is_described_by_units(smcmc, visits: pd.DataFrame, tmp_p
     assert clusters["unit"].tolist() == visits["subject"].tolist()
     assert (clusters.groupby("unit")[["cluster", "certainty"]].nunique() == 1).all(axis=None)
     assert run.cluster_summary()["size"].sum() == UNITS and run.summary["bundles"]["items"] == UNITS
+    assert f"of {UNITS} units (" in str(_count_certain(run)) and f"N = {UNITS} units ({len(visits)} rows)" in subject(
+        run
+    )
 
 
 def test_bad_links_write_nothing(smcmc, visits: pd.DataFrame, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli.calls import run_path
-from splitmerge_cli import runs
+from splitmerge_cli import runs, terminal
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics import convergence
 from splitmerge_cli.runs import summaries
@@ -50,6 +50,7 @@ def test_a_table(smcmc, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
     assert all(line in result.stderr for line in summaries.lines(run, 10))
     again = smcmc("run", *TABLE)
     assert "already finished" in again.stderr and "2 clusters of 60 items" in again.stderr
+    monkeypatch.setattr(terminal, "WIDTH", 80)
     whole = smcmc("summary", "--columns", str(run.path))
     assert whole.exit_code == 0 and max(map(len, whole.stdout.splitlines())) <= 80
     assert "Person" in whole.stdout and "town=Rome" in whole.stdout

@@ -8,7 +8,9 @@ import pytest
 
 import smcmc as sm
 from cli.calls import read_rejection, run_path
+from splitmerge_cli.api.candidates import SCALES, scales_for
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.objects import from_object
 
 SLOPES = (2.0, -1.0)
 
@@ -48,6 +50,23 @@ def test_a_run_has_the_effects_of_each_cluster(smcmc, table: pd.DataFrame, tmp_p
     assert read_rejection(smcmc, "summary", "outcome=2", str(path)) == (
         "smcmc: outcome=2: expected a share of the rows, between 0 and 1\n"
     )
+
+
+def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.DataFrame, tmp_path: Path) -> None:
+    """Priors that are resampled do not go with a regression; an effect has no resolution."""
+    assert scales_for(from_object(table, "mixed"), {"outcome": "y"}) == {}
+    assert scales_for(from_object(table, "mixed"), {"outcome": "sick"}) == SCALES
+    assert scales_for(from_object(table, "mixed"), {"outcome": "sick", "effects": ["dose"]}) == {}
+    table.assign(dose=table["dose"].abs() + 0.1).to_csv(tmp_path / "t.csv", index=False)
+    words = [
+        str(tmp_path / "t.csv"),
+        "model=mixed",
+        "model.outcome=y",
+        "model.effects=[dose]",
+        "data.scale={dose: log}",
+    ]
+    result = smcmc("run", *words, "iterations=20", "chains=1", "progress=none")
+    assert result.exit_code == 0, result.stderr
 
 
 def test_an_outcome_that_separates_clusters_helps(table: pd.DataFrame) -> None:

@@ -100,7 +100,7 @@ def test_auto_takes_the_tails_of_the_higher_density(
         in (capsys.readouterr().out)
     )
     frame["word"] = np.array(["a", "b", "c"])[np.arange(150) % 3]
-    assert options_for("mixed", from_object(frame, "mixed"))["tails"] == "auto"
+    assert options_for("mixed", from_object(frame, "mixed"), {})["tails"] == "auto"
     found = sm.sample({"name": "mixed", "tails": "auto"}, frame, **SHORT)
     assert found.run.config["model"]["tails"] == "t"
     assert (np.bincount(found.labels) > 20).sum() == 3

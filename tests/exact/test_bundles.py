@@ -239,7 +239,7 @@ def test_labels_of_rows_must_agree_within_an_item():
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
-        (Gaussian, {"tails": "t"}, r"model\.tails=t: every row has a weight of its own"),
+        (Gaussian, {"tails": "t"}, r"model\.tails=t: each row has a weight of its own"),
         (IRM, {}, "what it knows of a cluster is no sum over rows"),
     ],
 )

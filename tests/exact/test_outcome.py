@@ -31,7 +31,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.outcomes import design_matrix, log_latent, log_regression
+from splitmerge_cli.verify.outcomes import design_matrix, log_latent, log_orthant, log_regression
 from splitmerge_cli.verify.transitions import total_variation
 
 nan = np.nan
@@ -51,7 +51,6 @@ PRIOR: dict[str, Any] = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "shape"
 NORMAL: dict[str, Any] = {"outcome": "y", "effects": ("e", "c")}
 BINARY: dict[str, Any] = {"outcome": "b", "effects": ("e", "c")}
 LABELS = np.array([0, 0, 1, 1, 0, 1], dtype=np.int32)
-ORTHANT_ERROR = 2e-4
 UNIT = Bundles(np.zeros(2, dtype=np.int32), prior_counts="items")
 
 
@@ -80,11 +79,7 @@ def orthants(rows: NDArray[np.float64], states: list[Any], weight: float, **of_o
         total = other.log_lik_total() + log_prior(1.3, "crp", z)
         for k in range(K):
             here = (z == k) & ~np.isnan(y)
-            if here.any():
-                side = np.where(y[here] == 1, 1.0, -1.0)
-                covariance = np.eye(here.sum()) + (X[here] / np.append(1.0, np.full(3, weight))) @ X[here].T
-                covariance *= np.outer(side, side)
-                total += np.log(stats.multivariate_normal.cdf(np.zeros(len(side)), cov=covariance, rng=1))
+            total += log_orthant(y[here], X[here], np.append(1.0, np.full(3, weight)))
         log_p.append(total)
     return normalise(log_p)
 
@@ -99,6 +94,24 @@ def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
     frequencies, noise = sampled_frequencies(case, samplers, rng, 40_000)
     assert total_variation(frequencies, pi) < 3 * noise
     assert total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
+
+
+def test_draws_of_latent_outcomes_far_from_their_mean() -> None:
+    """Mean and square of the latent outcome of the one row that is 0 among many that are 1, by quadrature over the
+    intercept: no row has an effect."""
+    rows = np.array([[1.0, 0.0, 1.0, 0.0, 0.0]] * 24 + [[0.0, 0.0, 1.0, 0.0, 0.0]])
+    model, rng = build(rows, outcome="b", effects=("c",)), Rng(6)
+    model.set_labels(np.zeros(25, dtype=np.int32))
+    refresh, drawn = Refresh(model, rng), np.empty(20_000)
+    for t in range(len(drawn)):
+        refresh.step()
+        drawn[t] = model.parameters[-1, 0]
+    alpha = np.linspace(-3.0, 5.0, 801)
+    weight = normalise(stats.norm.logpdf(alpha) + 24 * log_ndtr(alpha) + log_ndtr(-alpha))
+    mean = alpha - np.exp(stats.norm.logpdf(alpha) - log_ndtr(-alpha))
+    for values, expected in ((drawn, mean), (drawn**2, 1.0 + alpha * mean)):
+        batches = values.reshape(20, -1).mean(axis=1)
+        assert abs(batches.mean() - weight @ expected) < 4 * batches.std() / np.sqrt(20)
 
 
 def with_new(new: NDArray[np.float64], **options: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from splitmerge_cli.config import read_component
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
@@ -13,7 +14,8 @@ from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics import cluster_summary
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 from splitmerge_cli.diagnostics.similarity import membership
-from splitmerge_cli.runs import summaries
+from splitmerge_cli.runs import checks, summaries
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import why_not_joined
 
 LABELS = np.array([0, 0, 1, 1, 2, 0, 1, 2])
@@ -61,6 +63,27 @@ def test_units_count_once_and_are_named() -> None:
     assert "units" in why_not_joined(data)
 
 
+def test_small_units_are_not_called_outliers_where_all_clusters_are_small() -> None:
+    data = Dataset(
+        "t", "points", np.zeros((100, 1)), bundles=Bundles(np.arange(100, dtype=np.int32) // 2, names=["u"] * 50)
+    )
+    chosen = {"n_clusters": 50, "labels": (np.arange(100) // 2).tolist(), "expected_vi": 0.0}
+    facts = {"N": 100, "chains": 4, "bundles": data.bundles.entry, "point_estimate": chosen, "least_expected_vi": None}
+    assert not any("outliers" in line for line in summaries.describe_interval((49, 51), facts))
+
+
+def test_frequencies_are_checked_as_repeated_rows() -> None:
+    """A table of frequencies, whose rows without these are balanced: the columns go together."""
+    frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})
+    data = from_object(frame, "mixed", types={"a": "binary", "b": "binary"}, weights=[40, 5, 5, 40])
+    model = read_component("model", "mixed", {})
+    states = [State(np.zeros(4, dtype=np.int32), 0, {}, None)]
+    (tie,) = [each for each in checks.check_fit(model, data, states).checks if each.quantity == checks.TIE]
+    assert tie.observed == pytest.approx(70 / 90) and tie.is_unlike
+    powers = from_object(frame, "mixed", types={"a": "binary", "b": "binary"}, weights=[0.5, 1, 1, 2.5])
+    assert "powers of the likelihood" in str(checks.explain_unchecked(model, powers))
+
+
 def test_an_estimate_and_its_certainty_are_of_items() -> None:
     """One unit of many rows counts as much as a unit of one."""
     items = np.array([0] * 6 + [1, 2], dtype=np.int32)
@@ -83,3 +106,10 @@ def test_rows_that_are_held_out_are_whole_items() -> None:
         assert not np.isin(items[np.setdiff1d(np.arange(200), held)], items[held]).any()
     alone = replace(data, bundles=None)
     assert np.array_equal(draw_rows(alone, 1, 52), np.random.default_rng(1).permutation(200)[:52])
+
+
+def test_values_of_rows_are_summed_by_item() -> None:
+    items = np.array([0, 0, 1, 1, 2, 0, 1, 2], dtype=np.int32)
+    data = Dataset("t", "points", np.zeros((8, 1)), bundles=Bundles(items, COUNTS))
+    assert data.sum_by_item(np.arange(8.0)).tolist() == [13.0, 37.0, 23.0]
+    assert data.first_rows_of(np.array([7, 5, 1, 6])).tolist() == [1, 6, 7]

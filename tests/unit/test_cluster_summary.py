@@ -96,6 +96,13 @@ def test_deviations_and_what_a_column_tells() -> None:
     np.testing.assert_allclose(found.telling, expected, rtol=1e-12)
 
 
+def test_columns_that_hardly_differ_are_not_named() -> None:
+    x = np.tile([0.0, 1.0, 2.0, 3.0], 4)
+    data = Dataset("t", "points", np.column_stack([x, np.repeat([0.0, 9.0], 8) + x]), columns=["time", "height"])
+    telling = clusters(data, np.repeat([0, 1], 8))["telling"]
+    assert telling.str.contains("height").all() and not telling.str.contains("time =").any()
+
+
 def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     x = np.where(rng.random((50, 12)) < 0.3, rng.normal(size=(50, 12)), 0.0)

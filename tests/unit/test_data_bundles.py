@@ -69,6 +69,11 @@ def test_fractions_are_powers_that_sum_to_the_rows() -> None:
     assert read(weights="share", columns=X, weights_scale="none").bundles.unit == 0.25
     scaled = read(weights="w", columns=X, weights_scale="rows").bundles
     assert scaled.unit * scaled.counts.sum() == pytest.approx(5) and scaled.prior_counts == "items"
+    powers = "1 of 6 rows have a power above 2 (at most 2.5): like copies, such rows may form clusters of their own"
+    doubled = csv("t.csv", "points", weights="share", columns=X, weights_scale="none")
+    Path("t.csv").write_text(TABLE.replace("0.25", "2.5"))
+    large = csv("t.csv", "points", weights="share", columns=X, weights_scale="none")
+    assert powers in large.notes[-1] and not any("copies" in note for note in doubled.notes)
     odd = np.pi * np.linspace(0.1, 1.0, 1_000)
     counts, unit, error = round_weights(odd)
     assert 0 < error < 0.006 and np.abs(counts * unit / odd - 1).max() == error and counts.sum() < 1_100_000
@@ -90,10 +95,12 @@ def test_known_classes_are_together_and_apart() -> None:
     bundles = read(labels="class", columns=X).bundles
     assert bundles.items.tolist() == [0, 1, 2, 3, 4, 0] and bundles.classes.tolist() == [0, -1, -1, 1, -1]
     assert read(labels="class", columns=X, apart=False).bundles.classes is None
+    assert bundles.smallest_K == 2
     # the row of class v has weight 0
     weighed = read(labels="class", weights="w", columns=X).bundles
     assert weighed.items.tolist() == [0, 1, 2, 3, 0] and weighed.classes.tolist() == [0, -1, -1, -1]
     joined = read(labels="class", group="unit", columns=X).bundles
+    assert "every row has a class, so the clusters are the classes" in read(labels="unit", columns=X).notes[-1]
     assert joined.names == ["a+c", "b"] and joined.classes.tolist() == [0, 1]
 
 
@@ -104,6 +111,7 @@ def test_links_join_rows_and_keep_them_apart() -> None:
         "must.csv: pairs of rows that stay together: 2",
         "cannot.tsv: pairs of rows that stay apart: 3",
     ]
+    assert data.bundles.smallest_K == 2
     # rows that are left out keep their numbers, and what they join
     weighed = read(must_link="must.csv", weights="w", columns=X).bundles
     assert weighed.items.tolist() == [0, 1, 0, 0, 2]
@@ -279,3 +287,10 @@ def test_a_sample_takes_the_same_arguments() -> None:
         settle("gaussian", "t.csv", weights=[1] * 6)
     with pytest.raises(ConfigError, match=r"data.group: expected None with a Dataset"):
         settle("gaussian", data, group="unit")
+
+
+def test_columns_that_are_constant_in_units_are_told() -> None:
+    rows = "".join(f"{u},{20.5 + 3 * u},{i + u * u / 7:.3f}\n" for u in range(6) for i in range(3))
+    Path("r.csv").write_text("who,age,y\n" + rows)
+    assert "each unit has one value of age in all its rows" in csv("r.csv", "points", group="who").notes[-1]
+    assert not any("one value" in note for note in read(group="unit", columns=X).notes)

@@ -58,6 +58,8 @@ def test_chains_that_keep_one_number_came_from_both_sides_or_show_nothing() -> N
     for largest_K in (3, 4):
         found = convergence(evidence(trace(K=numbers(3, {0: 2})), (), {}, "random", largest_K))
         assert found.is_one_sided == (largest_K == 4)
+    # known classes need as many clusters
+    assert convergence(evidence(trace(K=numbers(3, {0: 4})), (), {}, "random", None, 3)).converged
     # of one chain nothing is known in any case
     assert judge(trace(K=3, chains=1)).note == "one chain cannot show it, because R-hat compares chains"
 

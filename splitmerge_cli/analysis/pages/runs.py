@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.pages import html
@@ -23,11 +23,15 @@ from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, summaries
-from splitmerge_cli.runs.grouping import describe_groups, total_size
+from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import UNIT
 from splitmerge_cli.runs.stored import specification_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_CLUSTERS = 40
 """Clusters that are listed."""
@@ -282,13 +286,20 @@ def _share(value: Any) -> str:
 
 def _count_certain(run: Run) -> str | None:
     """Say how many items are certain; None where certainties are not known."""
-    if "labels" not in run.summary["point_estimate"] or (certainty := run.clusters()["certainty"]).isna().any():
+    if "labels" not in run.summary["point_estimate"] or (certainty := _items(run)["certainty"]).isna().any():
         return None
     sure = int((certainty >= SURE).sum())
+    counted = "units" if has_units(run.summary) else "items"
     return (
-        f"{sure:,} of {len(certainty):,} items ({sure / len(certainty):.0%}) have a certainty of {SURE} or more; the "
-        f"mean certainty is {certainty.mean():.2f}"
+        f"{sure:,} of {len(certainty):,} {counted} ({sure / len(certainty):.0%}) have a certainty of {SURE} or more; "
+        f"the mean certainty is {certainty.mean():.2f}"
     )
+
+
+def _items(run: Run) -> "pd.DataFrame":
+    """``clusters.csv``, one row for each unit where rows have units."""
+    frame = run.clusters()
+    return frame.drop_duplicates(UNIT).assign(name=lambda rows: rows[UNIT]) if UNIT in frame else frame
 
 
 def _certainty(run: Run) -> Iterator[Markup]:
@@ -307,7 +318,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
     )
     if _count_certain(run) is None:
         return
-    frame = run.clusters()
+    frame = _items(run)
     least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
     named = "name" in frame
     rows = [
@@ -320,8 +331,9 @@ def _certainty(run: Run) -> Iterator[Markup]:
         ]
         for row in least.itertuples(index=False)
     ]
+    of_row = UNIT if UNIT in frame else "item" if named else "row"
     yield table(
-        ["item" if named else "row", "cluster", "certainty", "other cluster", "there instead"],
+        [of_row, "cluster", "certainty", "other cluster", "there instead"],
         rows,
         "The items of least certainty: the probability of being in one cluster with a random other item of their "
         "cluster. There instead: the probability of being with a random item of the other cluster and not with one of "

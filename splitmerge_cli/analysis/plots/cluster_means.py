@@ -18,6 +18,7 @@ from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, 
 from splitmerge_cli.diagnostics.cluster_summary import named_columns
 from splitmerge_cli.diagnostics.cluster_table import number, number_clusters
 from splitmerge_cli.diagnostics.column_statistics import Numbers, Statistics, statistics
+from splitmerge_cli.runs.grouping import has_units, row_sizes, total_size
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -98,7 +99,9 @@ def cluster_means(run: Run) -> Figure:
     ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
     ax.spines[:].set_visible(False)
     _write(ax, known, rows, means, far, written)
-    _sizes(top, np.bincount(labels)[clusters])
+    sizes = np.bincount(labels, row_sizes(run.summary))[clusters].round().astype(np.int64)
+    of_rows = total_size(run.summary) == run.summary["N"]
+    _sizes(top, sizes, "units" if has_units(run.summary) else "rows" if of_rows else "size")
     top.set_xlim(ax.get_xlim())
     bar = figure.colorbar(image, cax=below, orientation="horizontal", extend="both", ticks=[-2, -1, 0, 1, 2])
     bar.set_label("standard deviations from the mean of all items", fontsize=6.5)
@@ -140,15 +143,15 @@ def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers,
             ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour, **look)
 
 
-def _sizes(ax: Axes, sizes: NDArray[np.int64]) -> None:
-    """Sizes of the clusters above the map, in the colours of the other pictures."""
+def _sizes(ax: Axes, sizes: NDArray[np.int64], counted: str) -> None:
+    """Sizes of the clusters, by what is counted, above the map, in the colours of the other pictures."""
     turned = len(sizes) > 14 and int(sizes.max()) > 99
     look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALLEST, "rotation": 90 if turned else 0}
     for rank, size in enumerate(sizes):
         ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
         ax.annotate(f"{size:,}", (rank, size), (0, 1.5), textcoords="offset points", **look)
     ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
-    ax.set_ylabel("rows", fontsize=6.5, rotation=0, ha="right", va="center")
+    ax.set_ylabel(counted, fontsize=6.5, rotation=0, ha="right", va="center")
     ax.grid(False)
     ax.set_xticks([])
     ax.spines["left"].set_visible(False)

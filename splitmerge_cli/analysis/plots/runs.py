@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.runs.grouping import describe_rows
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES
@@ -41,9 +42,8 @@ def data_name(run: Run) -> str:
 def subject(run: Run) -> str:
     """Sampler, data and number of items, as titles begin."""
     sampler = option(run, "sampler")
-    bundles = run.summary.get(BUNDLES) or {}
-    of_units = f" rows of {bundles['items']:,} units" if bundles.get("units") else ""
-    return f"{title_of(sampler)} on {data_name(run)}, N = {run.summary['N']:,}{of_units}"
+    counted = describe_rows(run.summary) if BUNDLES in run.summary else f"{run.summary['N']:,}"
+    return f"{title_of(sampler)} on {data_name(run)}, N = {counted}"
 
 
 def state_of(run: Run) -> str:

@@ -1,7 +1,7 @@
 """Rows of a table that are bundled (`splitmerge_cli.data.bundles`): by a column of weights, units or known classes, or
 by links between rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,6 +22,8 @@ from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.received import DataError
 
 A_WEIGHT = "a number from 0 on (data.weights)"
+COPIES = 2.0
+"""Power of a row's likelihood above which the row is like copies, so that a cluster may hold little else."""
 A_UNIT = "the name of a unit (data.group)"
 A_CLASS = "a known class"
 NONE = "none"
@@ -168,6 +170,13 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
             notes.append(f"{weights.title}: {zeros:,} row{'s' * (zeros > 1)} of weight 0 left out (data.weights)")
         counts, unit, note = _read_counts(weights, weights.cells[positive], options.weights_scale)
         notes.append(note)
+        if unit != 1.0 and (large := int((counts * unit > COPIES).sum())):
+            powers = (
+                f"{large:,} of {len(counts):,} rows have a power above {COPIES:g} (at most {counts.max() * unit:.2g})"
+            )
+            notes.append(
+                f"{weights.title}: {powers}: like copies, such rows may form clusters of their own (data.weights)"
+            )
         width = dataset.values.shape[1] if dataset.values.ndim > 1 else 1
         Limit.current().check(weights.title, 8 * int(counts.sum()) * width, " as rows that count so often")
     units = None if group is None else _first_rows(group)
@@ -178,6 +187,7 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     if group is not None and units is not None:
         joins.add("data.group", np.column_stack([units[group.cells], np.arange(N)]))
         notes.append(f"{group.title}: {N:,} rows of {len(units):,} units, whose rows stay together (data.group)")
+        notes += _note_constant(dataset, group, units)
     if must is not None:
         joins.add(must.title, must.pairs)
         notes.append(f"{must.title}: pairs of rows that stay together: {len(must.pairs):,}")
@@ -188,6 +198,9 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
             _check_labels(labels, known, joins)
         joins.add("data.labels", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
         notes.append(_describe_classes(labels, len(known), options.apart))
+        if options.apart and len(known) == N:
+            compared = "data.labels" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
+            notes.append(f"{labels.title}: every row has a class, so the clusters are the classes ({compared})")
     items = _number(joins.components())
     if labels is not None and options.apart:
         classes = np.full(items.max() + 1, -1, dtype=np.int32)
@@ -203,6 +216,22 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     if group is not None and group.name is not None:
         meta["group"] = group.name
     return replace(_keep(dataset, kept), bundles=bundles, meta=meta)
+
+
+def _note_constant(dataset: Dataset, group: Column, units: NDArray[np.int64]) -> Iterator[str]:
+    """Note columns that are the same in all rows of each unit: they count in each row."""
+    sizes = np.bincount(group.cells, minlength=len(units))
+    if not isinstance(dataset.values, np.ndarray) or dataset.values.ndim != 2 or 2 * (sizes > 1).sum() < len(units):
+        return
+    differs = dataset.values != dataset.values[units[group.cells]]
+    differs &= ~(np.isnan(dataset.values) & np.isnan(dataset.values[units[group.cells]]))
+    names = [dataset.column_names[j] for j in np.flatnonzero(~differs.any(axis=0))]
+    if names and dataset.kind.has_columns:
+        columns = ", ".join(names)
+        yield (
+            f"{group.title}: each unit has one value of {columns} in all its rows, which counts in each row: clusters "
+            f"may follow {'it' if len(names) == 1 else 'them'} alone, or be single units (data.drop=[{columns}])"
+        )
 
 
 def _describe_role(key: str, column: Column) -> tuple[str, str, str, int]:
