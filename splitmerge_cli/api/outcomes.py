@@ -67,8 +67,9 @@ class OutcomeAnswers(StoredDraws):
         Returns
         -------
         pandas.DataFrame
-            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data. With
-            levels: a column for each level, its probability.
+            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data; an
+            outcome on a scale (``data.scale``) has its mean on that scale, such as the geometric mean. With levels: a
+            column for each level, its probability.
 
         Raises
         ------
