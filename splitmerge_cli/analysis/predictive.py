@@ -245,8 +245,8 @@ def by_state(
 
 
 def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
-    """What is added to the log density of each row to make it one in the units of the data, float64 ``[N]``: nothing
-    for effects on an outcome, which have no density."""
+    """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
+    effects on an outcome, which have no density."""
     effects, names = model.as_typed.get("effects") or (), dataset.column_names
     if dataset.scales is None or not effects:
         return dataset.log_jacobian
