@@ -601,7 +601,7 @@ def build(cls, dataset, options, whole=None):
         # models may keep new rows aside, out of columns, but rows of a new item are added up in one
         rows = cls.with_more(dataset.with_repeats, whole.with_repeats, **options)
     prior = None
-    if bundles.prior_counts == "items":
+    if bundles.prior_counts == "items" and "prior" in given:
         prior = given["prior"].build(bundles.n_items, given["concentration"])
     model = Bundles(rows, bundles, prior)
     if whole is None and model.L:

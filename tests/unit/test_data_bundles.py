@@ -111,7 +111,7 @@ def test_words_around_which_spaces_stand_are_the_same_and_na_is_no_class() -> No
     assert data.bundles.items.tolist() == [0, 0, 1, 1] and data.bundles.names == ["a", "b"]
     classes = csv("t.csv", "points", labels="known", columns=["x"]).bundles
     assert classes.items.tolist() == [0, 1, 1, 2] and classes.classes.tolist() == [-1, 0, -1]
-    with pytest.raises(DataError, match="row 2, column 3 .'known'.: 'NA'; expected the name of a unit"):
+    with pytest.raises(DataError, match=r"row 2, column 3 .'known'.: 'NA'; expected the name of a unit"):
         csv("t.csv", "points", group="known", columns=["x"])
 
 
