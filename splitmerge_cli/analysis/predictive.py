@@ -234,8 +234,7 @@ def by_state(
     items = new.items
     if new.scales is None and new.reduction is None and items is None:
         return predictions
-    jacobian = log_jacobian(model, new)
-    jacobian = jacobian if items is None else np.bincount(items, jacobian)
+    jacobian = new.sum_by_item(log_jacobian(model, new))
     # the rows of an item share what is predicted of it
     rows = slice(None) if items is None else items
     return (
