@@ -89,7 +89,7 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
     ValueError
         For columns that cannot be the outcome or effects, or options that do not go together; it names the keys.
     """
-    outcome, effects = options["outcome"], options["effects"]
+    outcome, effects = options.get("outcome"), options.get("effects") or ()
     if outcome is None:
         if effects:
             raise ValueError("model.effects: expected model.outcome, the column that they have an effect on")

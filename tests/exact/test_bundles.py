@@ -262,7 +262,7 @@ def test_models_whose_rows_cannot_be_added(cls, options, message):
     ("cls", "options", "kind"),
     [
         (Gaussian, {"covariance": "diag"}, "points"),
-        (Gaussian, {"covariance": "diag", "b0": 1e-7}, "points"),
+        (Gaussian, {"covariance": "diag", "b0": 1e-9}, "points"),
         (Gaussian, {"covariance": "diag", "resolution": 0.5, "power": 0.4}, "points"),
         (Gaussian, {"covariance": "iso", "prior": "mfm"}, "points"),
         (Gaussian, {"covariance": "full"}, "points"),
