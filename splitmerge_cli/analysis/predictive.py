@@ -234,7 +234,9 @@ def by_state(
     items = new.items
     if new.scales is None and new.reduction is None and items is None:
         return predictions
-    jacobian = new.sum_by_item(log_jacobian(model, new))
+    jacobian = log_jacobian(model, new)
+    if items is not None:  # a new row counts once
+        jacobian = np.bincount(items, jacobian).astype(np.float64)
     # the rows of an item share what is predicted of it
     rows = slice(None) if items is None else items
     return (
