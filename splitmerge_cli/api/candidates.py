@@ -284,7 +284,7 @@ def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
 
 def _are_numbers(levels: Iterable[str]) -> bool:
     with suppress(ValueError):
-        return np.isfinite([float(level) for level in levels]).all()
+        return bool(np.isfinite([float(level) for level in levels]).all())
     return False
 
 
