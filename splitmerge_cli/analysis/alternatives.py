@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.predictive import by_state
+from splitmerge_cli.analysis.predictive import by_state, each_alone
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
@@ -75,12 +75,13 @@ def predictive_densities(
         if not len(rest):
             return None
         # the rows of an item share its density
-        of_items = np.searchsorted(held, dataset.first_rows_of(held))
+        new = each_alone(model, dataset, dataset.take(held))
+        of_items = new.first_rows_of(np.arange(new.N))
         predicted += len(of_items)
         rest_labels = [by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]
         try:
-            predictions = by_state(model, dataset.take(rest), dataset.take(held), states)
+            predictions = by_state(model, dataset.take(rest), new, states)
             for state, (_, log_density, log_weight) in enumerate(predictions):
                 density[state] += logsumexp(log_density + log_weight, axis=1)[of_items].sum()
         except (ConfigError, DataError):

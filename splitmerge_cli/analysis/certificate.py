@@ -239,9 +239,9 @@ class Certificate:
         Returns
         -------
         pandas.DataFrame
-            A row for each pair of items i < j: i, j, probability, standard_error, low, high (an interval of level
-            0.95). An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, where a pair of
-            chains has not met, or where something is not sampled.
+            A row for each pair of items i < j (bundles of rows by their first rows): i, j, probability, standard_error,
+            low, high (an interval of level 0.95). An estimate may lie outside of [0, 1]. No rows of more than
+            `MOST_ITEMS` items, where a pair of chains has not met, or where something is not sampled.
 
         Raises
         ------

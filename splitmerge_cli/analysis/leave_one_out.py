@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.predictive import build_predictive, take_state
+from splitmerge_cli.analysis.predictive import build_predictive, log_jacobian, take_state
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.draws import State
@@ -60,15 +60,15 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         A model without densities of single items; a power of the likelihood.
     """
     built = build_predictive(model, dataset, dataset)
-    log_jacobian = dataset.sum_by_item(dataset.log_jacobian)
-    log_predictive = np.empty((len(states), len(log_jacobian)))
+    jacobian = dataset.sum_by_item(log_jacobian(model, dataset))
+    log_predictive = np.empty((len(states), len(jacobian)))
     for row, state in enumerate(states):
         take_state(built, state, state.labels, state.K)
         log_density, log_weight = built.left_out_predictive()
         log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
     log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
-    return LeaveOneOut(log_density + log_jacobian, shape)
+    return LeaveOneOut(log_density + jacobian, shape)
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

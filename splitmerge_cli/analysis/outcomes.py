@@ -31,7 +31,8 @@ class OutcomePrediction:
     """Predictions of an outcome for n new rows."""
 
     mean: Array | None
-    """float64 ``[n]``: in the units of the data; None of an outcome of levels."""
+    """float64 ``[n]``: in the units of the data, taken on the outcome's scale if it has one; None of an outcome of
+    levels."""
     low: Array | None
     high: Array | None
     probability: Array | None
@@ -194,9 +195,11 @@ def _draw_outcomes(
         values.append(location[rows, k] + scale[rows, k] * generator.standard_t(freedom[k]))
     weight = softmax(log_p, axis=0)
     drawn, weights = np.concatenate(values, axis=1), np.repeat(weight.T, each, axis=1) / each
+    mean = (weight * means).sum(axis=0)
     scale_of = None if dataset.scales is None else dataset.scales[j]
     if scale_of is not None:
-        drawn = scale_of.undo(drawn)
+        # the mean on the scale: in the units of the data Student's t may have none
+        mean, drawn = scale_of.undo(mean), scale_of.undo(drawn)
     order = drawn.argsort(axis=1)
     below = np.take_along_axis(weights, order, axis=1).cumsum(axis=1)
     sorted_values = np.take_along_axis(drawn, order, axis=1)
@@ -204,5 +207,4 @@ def _draw_outcomes(
         sorted_values[rows[:, 0], np.minimum((below < p).sum(axis=1), drawn.shape[1] - 1)]
         for p in (0.5 - level / 2, 0.5 + level / 2)
     ]
-    mean = (weight * means).sum(axis=0) if scale_of is None else (weights * drawn).sum(axis=1)
     return np.stack([mean, *ends])

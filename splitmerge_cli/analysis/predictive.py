@@ -234,13 +234,26 @@ def by_state(
     items = new.items
     if new.scales is None and new.reduction is None and items is None:
         return predictions
-    jacobian = new.log_jacobian if items is None else np.bincount(items, new.log_jacobian)
+    jacobian = log_jacobian(model, new)
+    if items is not None:  # a new row counts once
+        jacobian = np.bincount(items, jacobian).astype(np.float64)
     # the rows of an item share what is predicted of it
     rows = slice(None) if items is None else items
     return (
         (state, (log_density + jacobian[:, None])[rows], log_weight if log_weight.ndim == 1 else log_weight[rows])
         for state, log_density, log_weight in predictions
     )
+
+
+def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
+    """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
+    effects on an outcome, which have no density."""
+    effects, names = model.as_typed.get("effects") or (), dataset.column_names
+    if dataset.scales is None or not effects:
+        return dataset.log_jacobian
+    given = [names.index(column) if column in names else int(column) - 1 for column in effects]
+    scales = tuple(None if j in given else scale for j, scale in enumerate(dataset.scales))
+    return replace(dataset, scales=scales).log_jacobian
 
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
@@ -264,6 +277,12 @@ def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
     alone."""
     if new.missing:
         build_predictive(component, dataset, replace(new, bundles=None))
+
+
+def each_alone(model: Component, dataset: Dataset, new: Dataset) -> Dataset:
+    """New rows, each an item of its own if the likelihood has a power: rows of one item have no joint density then."""
+    unit = 1.0 if dataset.bundles is None else dataset.bundles.unit
+    return new if float(model.options.get("power", 1.0)) * unit == 1.0 else replace(new, bundles=None)
 
 
 def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:

@@ -294,14 +294,15 @@ def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
-    """Log predictive density of rows that short runs did not see, in the order of the rows."""
+    """Log predictive density of rows that short runs did not see, each alone, in the order of the rows."""
     density, sample_rows = np.full(dataset.N, np.nan), sample(options)
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
-    chosen = dataset.first_rows_of(rows)
-    density *= 1.0 if dataset.items is not None or dataset.counts is None else dataset.counts
-    return LeaveOneOut(density[chosen], np.full(len(chosen), -np.inf))
+        # under a power the rows of an item have no joint density
+        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=FIRST_STATES)
+    if dataset.counts is not None:
+        density *= dataset.counts
+    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
 def compare_readings(

@@ -67,8 +67,9 @@ class OutcomeAnswers(StoredDraws):
         Returns
         -------
         pandas.DataFrame
-            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data. With
-            levels: a column for each level, its probability.
+            A row for each new one. A real or count outcome: columns mean, low, high, in the units of the data; an
+            outcome on a scale (``data.scale``) has its mean on that scale, such as the geometric mean. With levels: a
+            column for each level, its probability.
 
         Raises
         ------
@@ -144,7 +145,8 @@ class OutcomeAnswers(StoredDraws):
             if isinstance(options.get(key), list):
                 raise ConfigError(f"model.{key}: expected one number for all columns")
         known = np.flatnonzero(~np.isnan(dataset.values[:, dataset.column_names.index(self._outcome)]))
-        chosen = np.random.default_rng(seed).permutation(known)[: round(held_out * len(known))]
+        share = held_out if 0.0 < held_out < 1.0 else 0.0  # NaN is none
+        chosen = np.random.default_rng(seed).permutation(known)[: round(share * len(known))]
         if not len(chosen) or len(chosen) >= len(known):
             raise ConfigError(f"held_out: {held_out}; expected a share that leaves rows on both sides")
         rest = np.setdiff1d(np.arange(dataset.N), chosen)

@@ -13,6 +13,7 @@ powered likelihood both grow in proportion to the rows, so that the power alone 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,11 +81,13 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     if not parts[0]:
         raise ConfigError("model.power=auto: two thirds of the rows repeat one row; expected data.repeated=once")
     held, rows_used = (np.concatenate(part)[:MOST_ROWS] for part in parts)
-    clusters, fit = [], []
+    held_rows, clusters, fit = dataset.take(np.sort(held)), [], []
     for power in POWERS:
         posterior = sample({**options, "power": power})(dataset.take(np.sort(rows_used)))
         clusters.append(_mean_clusters(posterior.partitions))
-        fit.append(float(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES).mean()))
+        # each row alone: under a power the rows of an item have no joint density
+        density = posterior.log_predictive(replace(held_rows, bundles=None), states=FIRST_STATES)
+        fit.append(float(np.average(density, weights=held_rows.counts)))
     chosen = take(np.array(clusters), np.array(fit))
     table = pd.DataFrame(
         {

@@ -18,7 +18,7 @@ that no state with such a pair is ever accepted. All numbers stay finite, so tha
 Derivation: docs/derivations.md, "Bundles of rows".
 """
 cimport cython
-from libc.math cimport ceil, exp, exp2, log, log2
+from libc.math cimport INFINITY, ceil, exp, exp2, log, log2
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -354,7 +354,12 @@ cdef class Bundles(Model):
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t rows = self.rows.size[k]
         cdef double total = Model.log_weight(self, i, k)
-        return total + self.log_factor(rows + self.mass[i]) - self.log_factor(rows) if self.plain else total
+        if not self.plain:
+            return total
+        # the prior's probability given that the item stays apart from others
+        if self.link[i] >= 0 and self.partners[k * self.L + self.link[i]]:
+            return -INFINITY
+        return total + self.log_factor(rows + self.mass[i]) - self.log_factor(rows)
 
     # -- an item that is one row: as the model of rows scores it
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
@@ -593,11 +598,14 @@ def build(cls, dataset, options, whole=None):
         rows = cls.from_data(dataset.with_repeats, **options)
     elif len(np.unique(bundles.items[dataset.N:])) == whole.N - dataset.N:
         rows = cls.with_new(dataset.with_repeats, whole.with_repeats, **options)
+    elif float(options.get("power", given.get("power", 1.0))) != 1.0:
+        raise ValueError("data.group: rows of a new unit have no joint density under a power of the likelihood "
+                         "(model.power, fractions of data.weights); expected new rows without units")
     else:
         # models may keep new rows aside, out of columns, but rows of a new item are added up in one
         rows = cls.with_more(dataset.with_repeats, whole.with_repeats, **options)
     prior = None
-    if bundles.prior_counts == "items":
+    if bundles.prior_counts == "items" and "prior" in given:
         prior = given["prior"].build(bundles.n_items, given["concentration"])
     model = Bundles(rows, bundles, prior)
     if whole is None and model.L:

@@ -132,7 +132,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
         return f"model={model.name} draws no data"
     if dataset.bundles is not None and dataset.counts is not None:
         # a power of a likelihood is no model that draws rows
-        if dataset.bundles.unit != 1.0:
+        if dataset.unit != 1.0:
             return "weights are powers of the likelihood: data that the model makes have none"
         if dataset.counts.sum() > MOST_REPEATED:
             return f"tables whose rows count as more than {MOST_REPEATED:,}; here {dataset.counts.sum():,.0f}"

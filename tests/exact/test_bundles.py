@@ -16,6 +16,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.bundles import Bundles, build
+from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -234,6 +235,14 @@ def test_labels_of_rows_must_agree_within_an_item():
     assert model.labels.tolist() == [0, 1, 1, 2]
     with pytest.raises(ValueError, match="rows 2 and 6 are one item, but have different labels"):
         model.set_labels(np.array([0, 1, 0, 1, 2, 0]))
+
+
+def test_a_model_without_a_prior_of_its_own_is_refused_also_where_items_count():
+    data = Dataset(
+        "t", "tokens", np.zeros(6, dtype=np.int32), vocabulary=["a"], bundles=BundlesOfData(ITEMS, prior_counts="items")
+    )
+    with pytest.raises(ValueError, match="what it knows of a cluster is no sum over rows"):
+        build(EMM, data, {})
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from splitmerge_cli.analysis.predictive import by_state, predict
+from splitmerge_cli.analysis.predictive import by_state, each_alone, predict
 from splitmerge_cli.api.candidates import model_of
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import State
 
 COUNTS = np.array([2, 1, 3, 1, 2, 1])
@@ -106,3 +108,31 @@ def test_where_the_prior_counts_rows_a_new_unit_counts_as_its_rows() -> None:
     two = np.append(sizes * (sizes + 1), 1.3)
     assert np.exp(log_weight[0]) == pytest.approx(two / two.sum())
     assert np.exp(log_weight[2]) == pytest.approx(np.append(sizes, 1.3) / (sizes.sum() + 1.3))
+
+
+def test_left_out_items_stay_apart() -> None:
+    """The density of an item given all others has no share of a cluster that it cannot join."""
+    data, _ = tables("points")
+    apart = np.array([[0, 2]], dtype=np.int32)
+    options = {"name": "gaussian", "m0": [0.0, 0.0], "b0": 1.0, "concentration": 1.3}
+    built = build_model(model_of(options), with_bundles(data, Bundles(ROWS, COUNTS, apart=apart)))
+    built.set_labels(LABELS)
+    weight = np.exp(built.left_out_predictive()[1])
+    assert weight.sum(axis=1) == pytest.approx(1.0)
+    # without row 1, which counts as 2: rows 2 and 5 of its cluster count as 3, row 6 as 1
+    expected = np.array([3.0 * 4.0, 0.0, 1.0 * 2.0, 1.3])
+    assert weight[0] == pytest.approx(expected / expected.sum())
+
+
+def test_rows_of_a_new_unit_have_no_joint_density_under_a_power() -> None:
+    data, new = tables("points")
+    unit = with_bundles(new, Bundles(np.zeros(2, dtype=np.int32)))
+    halves = with_bundles(data, Bundles(ROWS, COUNTS, 0.5, "items"))
+    for options, table in (({}, halves), ({"power": 0.5}, data)):
+        with pytest.raises(ConfigError, match=r"data.group: rows of a new unit have no joint density under a power"):
+            predict_state({"name": "gaussian"} | options, table, unit, LABELS)
+        model = model_of({"name": "gaussian"} | options)
+        assert (
+            each_alone(model, table, unit).items is None
+            and each_alone(model_of({"name": "gaussian"}), data, unit) is unit
+        )

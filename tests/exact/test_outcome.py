@@ -20,6 +20,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.tables.scaled import read_scales
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
@@ -388,7 +389,7 @@ def test_rows_of_a_new_unit_have_effects_as_the_data_are_standardised() -> None:
 
 
 def test_an_outcome_of_levels_is_predicted_by_all_rows_of_a_new_unit() -> None:
-    """Ratios of joint densities of both rows, the outcome of the other being unknown; none is known in the table."""
+    """As densities of both rows together say, without the other outcome; a table without any outcome works, too."""
     model = component("model", "mixed", **{"resolution": "none", "concentration": 1.3}, **PRIOR, outcome="c")
     masked = np.array(NEW)
     masked[:, 1] = nan
@@ -410,6 +411,23 @@ def test_a_new_row_without_an_effect_is_refused() -> None:
     model = component("model", "mixed", **{"resolution": "none"}, **PRIOR, **NORMAL)
     with pytest.raises(ConfigError, match=r"model.effects: new items: row 2, column 4 .'e'.: a missing cell"):
         predict_outcome(model, dataset(), dataset(new), STATES)
+
+
+def test_an_outcome_and_an_effect_on_a_scale() -> None:
+    """The density of an outcome is one in its units, an effect has none; the mean is the mean on the scale."""
+    rows, new = np.array(ROWS), np.array(NEW)
+    for table in (rows, new):
+        table[:, 3:] = np.exp(table[:, 3:])
+    scaled = read_scales(dataset(rows), {"e": "log", "y": "log"})
+    model = component("model", "mixed", **{"resolution": "none"}, **PRIOR, **NORMAL)
+    items = scaled.kind.new_items(scaled, dataset(new))
+    ours, logs = (
+        next(iter(by_state(model, *tables, STATES)))[1] for tables in ((scaled, items), (dataset(), dataset(NEW)))
+    )
+    np.testing.assert_allclose(ours - logs, np.tile(-NEW[:, [4]], 3), atol=1e-12)
+    one, other = (predict_outcome(model, *t, STATES) for t in ((scaled, items), (dataset(), dataset(NEW))))
+    for name in ("mean", "low", "high"):
+        np.testing.assert_allclose(getattr(one, name), np.exp(getattr(other, name)), rtol=1e-12)
 
 
 def test_a_constant_effect_is_no_effect() -> None:

@@ -104,6 +104,17 @@ def test_known_classes_are_together_and_apart() -> None:
     assert joined.names == ["a+c", "b"] and joined.classes.tolist() == [0, 1]
 
 
+def test_words_around_which_spaces_stand_are_the_same_and_na_is_no_class() -> None:
+    """As in columns that are data; a unit needs a name."""
+    Path("t.csv").write_text("x,g,known\n1, a,NA\n2,a ,u\n3,b,u \n4,b,?\n")
+    data = csv("t.csv", "points", group="g", columns=["x"])
+    assert data.bundles.items.tolist() == [0, 0, 1, 1] and data.bundles.names == ["a", "b"]
+    classes = csv("t.csv", "points", labels="known", columns=["x"]).bundles
+    assert classes.items.tolist() == [0, 1, 1, 2] and classes.classes.tolist() == [-1, 0, -1]
+    with pytest.raises(DataError, match=r"row 2, column 3 .'known'.: 'NA'; expected the name of a unit"):
+        csv("t.csv", "points", group="known", columns=["x"])
+
+
 def test_links_join_rows_and_keep_them_apart() -> None:
     data = read(must_link="must.csv", cannot_link="cannot.tsv", columns=X)
     assert data.bundles.items.tolist() == [0, 1, 0, 2, 0, 3] and data.bundles.apart.tolist() == [[0, 1], [2, 3]]

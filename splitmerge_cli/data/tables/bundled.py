@@ -16,7 +16,7 @@ from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import codes, labels_in
 from splitmerge_cli.data.tables.links import Links, read_links
-from splitmerge_cli.data.tables.table import MISSING, Table
+from splitmerge_cli.data.tables.table import MISSING, WRITTEN, Table
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.received import DataError
@@ -86,10 +86,11 @@ def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
         if key == "weights":
             values: NDArray[Any] = _weights_in(table, j, also)
         elif key == "group":
-            absent = {*MISSING, *(str(word).lower() for word in also)}
-            values, words = codes(table, j, A_UNIT, absent)
+            absent = {*MISSING, *(str(word).lower() for word in (*WRITTEN, *also))}
+            values, words = _without_spaces(*codes(table, j, A_UNIT, absent))
         elif key == "labels":
-            values, words = labels_in(table, j, A_CLASS, "known classes (data.labels)", also)
+            plural = "known classes (data.labels)"
+            values, words = _without_spaces(*labels_in(table, j, A_CLASS, plural, [*WRITTEN, *also]))
         else:
             continue
 
@@ -99,6 +100,13 @@ def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
         name = table.names[j] if table.names else None
         columns[key] = Column(name, f"{table.path}: {table.column(j)}", values, fail, words)
     return columns
+
+
+def _without_spaces(coded: NDArray[np.int32], words: list[str]) -> tuple[NDArray[np.int32], list[str]]:
+    """Codes of words without spaces around them; -1 stays."""
+    place: dict[str, int] = {}
+    number = [place.setdefault(word.strip(), len(place)) for word in words]
+    return np.array([*number, -1], dtype=np.int32)[coded], list(place)
 
 
 def _weights_in(table: Table, j: int, also: Sequence[str | int | float]) -> NDArray[np.float64]:
