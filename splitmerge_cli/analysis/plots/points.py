@@ -112,6 +112,16 @@ def scatter(
                 ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **drawn)
 
 
+def join_units(ax: Axes, points: Points, labels: ArrayLike, units: NDArray[np.int32]) -> None:
+    """Join the points ``[N, 2]`` of each unit by thin lines, from left to right, in the colour of its cluster."""
+    labels = np.asarray(labels)
+    colour_of = {int(labels[items[0]]): style_of(rank)[0] for rank, items in enumerate(by_size(labels))}
+    for unit in np.unique(units):
+        rows = np.flatnonzero(units == unit)
+        x, y = points[rows[np.argsort(points[rows, 0], kind="stable")]].T
+        ax.plot(x, y, color=colour_of[int(labels[rows[0]])], linewidth=0.6, alpha=0.5, zorder=2)
+
+
 def write_numbers(ax: Axes, points: Points, labels: ArrayLike, names: Sequence[str]) -> None:
     """Write names of clusters, the largest first, in the middle of the points ``[N, 2]`` of each that has several; the
     layout of the figure is final."""
@@ -182,6 +192,9 @@ def clusters(run: Run) -> Figure:
     unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
     scatter(ax, x, labels, size=14.0, unsure=unsure)
     draw, caption = FITS[option(run, "model")]
+    if dataset.items is not None and dataset.unit_names is not None:
+        join_units(ax, x, labels, dataset.items)
+        caption += " Thin lines join the points of a unit."
     draw(ax, x, labels, run.config["model"])
     placed = x[~np.isnan(x).any(axis=1)]
     if absent := len(x) - len(placed):
