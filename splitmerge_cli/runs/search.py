@@ -26,6 +26,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs import interrupts, stages
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
@@ -122,12 +123,14 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     of other starts stay apart. Otherwise as `stages.choose_start`, whose parameters and errors these are.
     """
     chosen = stages.choose_start(spec, say)
-    may_count = spec.data.name == "given" or spec.data.values.get("weights") is not None
+    may_count = is_of_table(spec) and (spec.data.name == "given" or spec.data.values.get("weights") is not None)
     if chosen is not spec or stages.has_start(spec) or not may_count or why_no_search(spec) is not None:
         return chosen
     if finished_run(spec) is not None:
         return spec
-    dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    spec.data.check()
+    with limit_bytes(spec.data.max_bytes):
+        dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
     bundles = dataset.bundles
     if bundles is None or bundles.unit != 1.0 or (times := float(bundles.mass.mean())) < HEAVY or dataset.N >= LARGE:
         return spec
