@@ -283,14 +283,12 @@ cdef class Bundles(Model):
                 self.rows.join(self.row[i], k)
             else:
                 self.rows.leave(self.row[i], k)
-            if k < self.K:
-                self.rows.update_prior_weight(k)
         else:
             self.rows.absorb(k, column, sign)
             self.rows.size[k] = self.rows.size[k] + sign * self.mass[i]
             self.rows.is_valid[k] = False
-            if k < self.K:
-                self.rows.update_prior_weight(k)
+        if k < self.K:
+            self.rows.update_prior_weight(k)
         if number >= 0:
             self.conflicts[k] += sign * partners[number]
             self.holds[k * self.L + number] = sign > 0
@@ -470,10 +468,17 @@ cdef class Bundles(Model):
         if self.of_rows is None:
             return Model.resample_hyperparameter(self, rng, t)
         self.of_rows.resample(rng, t, self.rows.size, self.K)
-        (<RowsCounted> self.prior).take_values()
         self.tables_changed()
-        self.forget()
         return 0
+
+    cdef void tables_changed(self) noexcept nogil:
+        """Where the prior counts rows, the model of rows has it, too, and clusters have its factors."""
+        if self.of_rows is not None:
+            (<RowsCounted> self.prior).take_values()
+            self.rows.K = self.K
+            self.rows.tables_changed()
+            self.forget()
+        Model.tables_changed(self)
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t t, of_prior = self.rows.prior.n_hyperparameters, all_of_them
@@ -498,10 +503,6 @@ cdef class Bundles(Model):
     def set_parameters(self, values):
         """Set ``parameters`` of the model of rows."""
         self.rows.set_parameters(values)
-        self.forget()
-
-    def set_prior_values(self, values):
-        Model.set_prior_values(self, values)
         self.forget()
 
     def prior_labels(self, generator):

@@ -314,6 +314,39 @@ def test_a_refresh_forgets_the_likelihoods_of_clusters():
         assert (model.labels == again.labels).all()
 
 
+@pytest.mark.parametrize(
+    ("cls", "options", "values"),
+    [
+        (Gaussian, {"covariance": "diag", "concentration": "gamma(2,1)"}, {"concentration": 7.5}),
+        (Bernoulli, {"concentration": "gamma(2,1)"}, {"concentration": 7.5}),
+        (Bernoulli, {"prior": "pitman_yor(discount=beta(2,1.5))"}, {"discount": 0.8}),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"prior_counts": "items"}])
+def test_a_scan_heeds_resampled_hyperparameters(cls, options, values, fields):
+    """Set, and drawn: items of one row are scored by the model of rows, whose weights follow."""
+    points = cls is Gaussian
+    table = POINTS if points else (POINTS > 1.0).astype(np.uint8)
+    bundles = BundlesOfData(ITEMS, **fields)
+    model = build(cls, Dataset("small", "points" if points else "binary", table, bundles=bundles), options)
+    labels = np.array([0, 1, 0, 1], dtype=np.int32)
+    model.set_labels(labels)
+    for drawn in (False, True):
+        if drawn:
+            Refresh(model, Rng(3)).step()
+        else:
+            model.set_prior_values(values)
+        w = pieces.scan(model, 2)
+        log_joint = []
+        for k in range(3):
+            moved = labels.copy()
+            moved[2] = k
+            model.set_labels(moved)
+            log_joint.append(model.log_joint())
+        model.set_labels(labels)
+        np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-12)
+
+
 def test_a_resampled_prior_of_items():
     """It is the prior of as many rows that are items each."""
     options = {"covariance": "diag", "concentration": "gamma(2,1)"}
