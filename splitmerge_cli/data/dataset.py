@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
@@ -307,6 +308,9 @@ class Dataset:
     bundles : Bundles or None
         Which rows are one item of the model, how often each counts, and which may not share a cluster; None: every row
         is an item that counts once.
+    relations : Relations or None
+        ``graph``: what the network has beyond the simple undirected one: directions, weights, layers, two kinds of
+        nodes, columns of nodes. The model reads these in place of the `values`.
 
     Raises
     ------
@@ -331,6 +335,7 @@ class Dataset:
     reduction: Any = None
     exposure: NDArray[np.float64] | None = None
     bundles: Bundles | None = None
+    relations: Relations | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -342,6 +347,8 @@ class Dataset:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
         if self.bundles is not None and len(self.bundles.items) != self.N:
             raise DataError(f"{self.name}: bundles of {len(self.bundles.items)} rows; expected {self.N}")
+        if self.relations is not None and self.relations.N != self.N:
+            raise DataError(f"{self.name}: relations of {self.relations.N} nodes; expected {self.N}")
 
     @property
     def column_names(self) -> list[str]:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.values import MAGNITUDE, require
 
 Nodes = NDArray[np.int64]
@@ -26,6 +27,13 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
     matrix = csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
     matrix.sort_indices()
     return matrix
+
+
+def simple_graph(relations: Relations) -> csr_array:
+    """The simple undirected network of the pairs that any layer joins, uint8 ``[N, N]`` as `Dataset` has it."""
+    ends = np.concatenate([layer.ends for layer in relations.layers])
+    ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    return adjacency(relations.N, ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64))
 
 
 @dataclass(frozen=True)
