@@ -27,7 +27,7 @@ def _no_pairs() -> NDArray[np.int32]:
     return np.zeros((0, 2), dtype=np.int32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relation:
     """One relation between nodes: its edges, and the value of each.
 
@@ -102,7 +102,7 @@ class Relation:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relations:
     """All relations of some nodes.
 
