@@ -55,7 +55,7 @@ def draws_with_options(model: Component, dataset: Dataset, states: Sequence[Stat
 
 
 def predict_links(dataset: Dataset, draws: Sequence[Draw], pairs: NDArray[np.int64]) -> pd.DataFrame:
-    """Probability of an edge of pairs in each layer, averaged over draws.
+    """Average the probabilities of edges over draws, for each layer and pair.
 
     Parameters
     ----------
@@ -71,35 +71,29 @@ def predict_links(dataset: Dataset, draws: Sequence[Draw], pairs: NDArray[np.int
         replication of the network), and expected: the expected count; the expected value of an edge that is real; nan.
     """
     relations = relations_of(dataset)
-    rows = []
-    for n, layer in enumerate(relations.layers):
-        ends = order_pairs(relations, layer.directed, layer.loops, pairs)
-        probability, expected = np.zeros(len(ends)), np.zeros(len(ends))
-        for labels, options in draws:
-            links = Links(layer, labels, options, relations.sides)
-            p = links.probability(ends)
-            probability += p
-            if layer.form == COUNT:
-                expected += links.mean(ends)
-            elif layer.form == REAL:
-                middle, scale, _, mean, _, _ = links.normal_posterior()
-                expected += p * (middle + scale * mean[links.place(ends)])
-        if layer.form == COUNT:
-            expected /= len(draws)
-        else:
-            expected = expected / probability if layer.form == REAL else np.full(len(ends), np.nan)
-        rows.append(
-            pd.DataFrame(
-                {
-                    "source": ends[:, 0],
-                    "target": ends[:, 1],
-                    "layer": n,
-                    "probability": probability / len(draws),
-                    "expected": expected,
-                }
-            )
-        )
-    return pd.concat(rows, ignore_index=True)
+    tables = [
+        _average(relations, n, draws, order_pairs(relations, layer.directed, layer.loops, pairs))
+        for n, layer in enumerate(relations.layers)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _average(relations: Relations, n: int, draws: Sequence[Draw], ends: NDArray[np.int32]) -> pd.DataFrame:
+    """Rows of `predict_links` for layer n."""
+    form = relations.layers[n].form
+    probability, expected = np.zeros(len(ends)), np.zeros(len(ends))
+    for labels, options in draws:
+        links = links_of(relations, labels, options)[n]
+        p = links.probability(ends)
+        probability += p
+        if form == COUNT:
+            expected += links.mean(ends)
+        elif form == REAL:
+            middle, scale, _, mean, _, _ = links.normal_posterior()
+            expected += p * (middle + scale * mean[links.place(ends)])
+    expected = {COUNT: expected / len(draws), REAL: expected / probability}.get(form, np.full(len(ends), np.nan))
+    columns = {"probability": probability / len(draws), "expected": expected}
+    return pd.DataFrame({"source": ends[:, 0], "target": ends[:, 1], "layer": n} | columns)
 
 
 def order_pairs(relations: Relations, directed: bool, loops: bool, pairs: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -138,7 +132,7 @@ def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.Dat
         known = {*map(tuple, layer.ends.tolist())}
         probability: NDArray[np.float64] = np.zeros(len(candidates))
         for labels, options in draws:
-            probability += Links(layer, labels, options, relations.sides).probability(candidates)
+            probability += links_of(relations, labels, options)[n].probability(candidates)
         # as many more as there are edges among them
         order = np.argsort(-probability, kind="stable")
         chosen: list[int] = []
@@ -147,8 +141,7 @@ def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.Dat
                 break
             if tuple(candidates[place].tolist()) not in known:
                 chosen.append(place)
-        one = replace(dataset, relations=replace(relations, layers=(layer,)))
-        tables.append(predict_links(one, draws, candidates[chosen].astype(np.int64)).assign(layer=n))
+        tables.append(_average(relations, n, draws, candidates[chosen]))
     table = pd.concat(tables, ignore_index=True)
     order = np.argsort(-table["probability"].to_numpy(), kind="stable")[:most]
     return table.iloc[order].reset_index(drop=True)

@@ -98,14 +98,14 @@ class LinkAnswers(StoredDraws):
         require_network(self._model)
         held = hold_out_links(self.dataset, held_out, seed)
         options = {"name": self._model.name} | dict(self._model.as_typed)
-        return fit_links(options, self.dataset, held, sample_by(None, seed))
+        return fit_links(options, self.dataset, held, sample_by(None, seed))[0]
 
 
-def hold_out_links(dataset: Dataset, share: float, seed: int) -> HeldOut:
-    """Remove a share of the edges of a network; a `ConfigError` if no edge is removed, or none is left."""
+def hold_out_links(dataset: Dataset, share: float, seed: int, part: int = 0) -> HeldOut:
+    """Remove some edges from a network; a `ConfigError` if no edge is removed, or none is left."""
     if not 0.0 < share < 1.0:
         raise ConfigError(f"held_out={share:g}: expected a share of the edges, between 0 and 1")
-    held = remove_edges(relations_of(dataset), share, np.random.default_rng(seed))
+    held = remove_edges(relations_of(dataset), share, seed, part)
     is_empty = not any(len(layer.ends) for layer in held.rest.layers)
     if is_empty or not any((one.removed > 0).any() for one in held.scored):
         raise ConfigError(f"held_out={share:g}: expected a share that leaves edges on both sides")
@@ -114,15 +114,17 @@ def hold_out_links(dataset: Dataset, share: float, seed: int) -> HeldOut:
 
 def fit_links(
     options: Mapping[str, Any], dataset: Dataset, held: HeldOut, sample: Sample, iterations: int | None = None
-) -> LinkScores:
-    """Fit a model, its name among its options, to a network without the held-out edges, and score these."""
+) -> tuple[LinkScores, float]:
+    """Fit a model, its name among its options, to a network without the held-out edges, and score these; and the mean
+    number of blocks."""
     rest = with_relations(dataset, held.rest)
     fit = sample(options, iterations)(rest)
-    return score_links(held, draws_with_options(fit.model, rest, fit.thin(MOST_DRAWS)))
+    scores = score_links(held, draws_with_options(fit.model, rest, fit.thin(MOST_DRAWS)))
+    return scores, float(np.mean([state.K for state in fit.states]))
 
 
 def _read_pairs(dataset: Dataset, pairs: ArrayLike) -> NDArray[np.int64]:
-    """Numbers of nodes of pairs that may be given by name."""
+    """Number the nodes in pairs, which may be given by name."""
     given = np.asarray(pairs)
     if given.dtype.kind in "iu" or dataset.names is None:
         return given

@@ -56,7 +56,7 @@ class BlockTable:
     columns: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relation:
     """One relation between nodes: its edges, and the value of each.
 
@@ -172,7 +172,7 @@ class Relation:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relations:
     """All relations of some nodes.
 

@@ -5,7 +5,7 @@ The parameters between two blocks have their posterior given the edges that are 
 posterior predictive.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,7 +44,7 @@ class Links:
 
     @cached_property
     def table(self) -> Any:
-        """What the relation holds between blocks."""
+        """Sums over the pairs of nodes between blocks."""
         return self.relation.block_table(self.labels, self.sides)
 
     @property
@@ -75,14 +75,19 @@ class Links:
 
     @cached_property
     def gamma(self) -> tuple[Array, Array]:
-        """Shape and rate of the posterior of the rates between blocks, ``[K, K]``."""
-        shape, rate = float(self.options["shape"]), self.options["rate"]
-        if isinstance(rate, str):
-            rate = shape * self.exposure.sum() / max(self.table.total.sum(), 1e-300)
+        """Shape and rate of the gamma posterior that rates between blocks have, ``[K, K]``."""
+        shape, rate, layer = float(self.options["shape"]), self.options["rate"], self.relation
+        if rate is None:
+            rows, columns = self.table.rows.sum(), self.table.columns.sum()
+            pairs = rows * columns
+            if self.sides is None:
+                pairs = rows * (rows - 1.0) / (1.0 if layer.directed else 2.0)
+                pairs += rows * (layer.loops or self.is_corrected)
+            rate = shape * max(pairs, 1.0) / max(layer.weights.sum(), 1.0)
         return shape + self.table.total, float(rate) + self.exposure
 
     def rates(self, pairs: Pairs) -> tuple[Array, Array]:
-        """Shape and rate of a gamma distribution of the expected number of edges of each pair, ``[n]``.
+        """Shape and rate of a gamma distribution for the expected number of edges between two nodes, ``[n]``.
 
         Degree-corrected: the gamma distribution with the mean and variance of a product of propensities and a rate.
         """
@@ -97,7 +102,7 @@ class Links:
         return matched, matched / first
 
     def _propensities(self, pairs: Pairs) -> tuple[Array, Array]:
-        """Mean of the product of the propensities of two nodes, and of its square: Dirichlet moments."""
+        """First and second moment of two propensities' product, by the Dirichlet posterior."""
         (i, j), (k, m) = pairs.T, self.place(pairs)
         table, c = self.table, float(self.options["propensity"])
         K = len(table.rows)
@@ -151,7 +156,7 @@ class Links:
         return np.asarray(np.where(within > 0, np.minimum(lacking, 1.0), 1.0))
 
     def log_number(self, pairs: Pairs, number: Array, kept: float) -> Array:
-        """Log probability of the number of edges that each pair has in the larger network beyond this one."""
+        """Log probabilities that pairs have so many edges in the larger network beyond this one."""
         shape, rate = self.rates(pairs)
         more = (1.0 - kept) / kept
         choose = special.gammaln(shape + number) - special.gammaln(shape) - special.gammaln(number + 1.0)
@@ -184,7 +189,7 @@ class Links:
         return np.zeros(len(pairs))
 
     def _sums(self, weights: Array) -> Array:
-        """Sums of a number of each edge by block."""
+        """Sums of weights, one for each edge, by block."""
         both = not self.relation.directed and self.sides is None
         K = len(self.table.rows)
         return self.relation.sum_blocks(self.labels, K, self.relation.ends, weights, both)
@@ -219,15 +224,10 @@ class Links:
 
 
 def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:
-    """Every layer under one partition."""
-    return [Links(layer, labels, options, relations.sides) for layer in relations.layers]
-
-
-def average_links(
-    relations: Relations, draws: Sequence[NDArray[Any]], options: Sequence[Mapping[str, Any]], pairs: Pairs
-) -> Array:
-    """Probability of an edge of each pair in each layer, averaged over draws: float64 ``[layers, n]``."""
-    total = np.zeros((len(relations.layers), len(pairs)))
-    for labels, of_draw in zip(draws, options, strict=True):
-        total += [links.probability(pairs) for links in links_of(relations, labels, of_draw)]
-    return total / max(len(draws), 1)
+    """Every layer under one partition; `options` as of `Links`, the rate a number or one for each layer."""
+    rates = options.get("rate")
+    rates = rates if isinstance(rates, list) else [rates] * len(relations.layers)
+    return [
+        Links(layer, labels, {**options, "rate": rate}, relations.sides)
+        for layer, rate in zip(relations.layers, rates, strict=True)
+    ]

@@ -64,16 +64,28 @@ class HeldOut:
     kept: float
 
 
-def remove_edges(relations: Relations, share: float, rng: np.random.Generator, most: int = MOST_PAIRS) -> HeldOut:
-    """Remove a share of the edges of every layer at random, of counts of their units; other pairs stay as they are."""
-    rest, scored = [], []
+def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
+    """Remove edges from every layer at random, or units from counts.
+
+    Parameters
+    ----------
+    share : float
+        Between 0 and 1.
+    seed, part : int
+        Parts 0, 1, ... of one seed remove different edges, as far as there are any.
+    most : int
+        Pairs of a layer without a removed edge that are scored, at most.
+    """
+    rest, scored, rng = [], [], np.random.default_rng([seed, part])
+    for_edges = np.random.default_rng(seed)
     for layer in relations.layers:
         counts = layer.weights.astype(np.int64)
         if layer.form == COUNT:
             kept = rng.binomial(counts, 1.0 - share)
         else:
             kept = counts.copy()
-            kept[rng.permutation(len(counts))[: round(share * len(counts))]] = 0
+            n = round(share * len(counts))
+            kept[np.roll(for_edges.permutation(len(counts)), -part * n)[:n]] = 0
         here = kept > 0
         values = kept.astype(np.float64) if layer.form == COUNT else layer.value
         rest.append(replace(layer, ends=layer.ends[here], value=None if values is None else values[here]))
@@ -109,7 +121,7 @@ def _draw_pairs(
     taken = np.unique(place[apart[:, 0]] * len(second) + number[apart[:, 1]])
 
     def choose(cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those cells that are pairs, and not taken."""
+        """Leave out cells that are no pairs, or taken."""
         i, j = np.divmod(cell, len(second))
         if sides is None:
             cell = cell[(i < j) | (i == j) & layer.loops if not layer.directed else (i != j) | layer.loops]

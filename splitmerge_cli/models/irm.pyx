@@ -16,6 +16,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from pkgutil import resolve_name
+
 import numpy as np
 import scipy.sparse
 
@@ -23,9 +25,10 @@ from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport doubles, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 
-from splitmerge_cli import priors
-from splitmerge_cli.core.options import Number, read_options
+from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.data.relations import Relations
+from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN
 from splitmerge_cli.models.simulation import simulate_ties
 
 cdef extern from "<math.h>" nogil:
@@ -91,6 +94,10 @@ cdef enum:
     SCRATCH = 6
 
 
+OF_RELATIONS = "splitmerge_cli.models.relations:Relations"
+"""The model of networks as they are."""
+
+
 cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
     """Pairs of n nodes."""
     return n * (n - 1) // 2
@@ -131,7 +138,7 @@ def _prepare(adjacency):
             "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1))}
 
 
-def _rises(double b, double one, int64_t length):
+def rises(double b, double one, int64_t length):
     """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
     cdef int64_t m
     cdef long double total = 0.0, per = 1.0 / one
@@ -171,11 +178,7 @@ cdef class IRM(Coupled):
     kind = "graph"
     simulate = staticmethod(simulate_ties)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
-    OPTIONS = (
-        *priors.OPTIONS,
-        Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
-        Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
-    )
+    OPTIONS = OPTIONS
 
     cdef readonly double beta1, beta0
     cdef const int32_t *start           # [N + 1]
@@ -208,6 +211,8 @@ cdef class IRM(Coupled):
 
     def __init__(self, adjacency, **options):
         given = read_options("model", self.OPTIONS, options)
+        if given["degrees"] != PLAIN:
+            raise ValueError(f"model.degrees={given['degrees']}: expected IRM.from_data, which returns such a model")
         if not scipy.sparse.issparse(adjacency):
             adjacency = as_array(adjacency)
         elif adjacency.format != "csr":
@@ -227,6 +232,15 @@ cdef class IRM(Coupled):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(np.zeros(N, dtype=np.int32))
 
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset; of one with relations, or with corrected degrees, that of ``relations.pyx``."""
+        if data.relations is None and params.get("degrees", PLAIN) == PLAIN:
+            return super().from_data(data, **params)
+        cls._require(data)
+        relations = data.relations or Relations.of_graph(data.values)
+        return resolve_name(OF_RELATIONS)(relations, data.values, **params)
+
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
@@ -245,7 +259,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
-        held = share(_rises, b, self.one, length)
+        held = share(rises, b, self.one, length)
         self._hold(held)
         table.at = longs_of(held.at)
         table.length = length
