@@ -204,10 +204,8 @@ def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[s
             density = links.log_density(scored.pairs[gone], scored.value[gone], kept)
             # the density of the edge and its value together is averaged
             value[n] = np.logaddexp(value[n], log_p[gone] + density)
-    p, weight, gone = (
-        np.concatenate(each)
-        for each in (probability, [one.weight for one in held_out.scored], [s.removed > 0 for s in held_out.scored])
-    )
+    p, weight = np.concatenate(probability), np.concatenate([one.weight for one in held_out.scored])
+    gone = np.concatenate([one.removed for one in held_out.scored]) > 0
     edge = np.concatenate(outcome) - np.log(len(draws))
     with_value = np.concatenate(value) - np.log(len(draws))
     valued = any(layer.value is not None for layer in held_out.rest.layers)
