@@ -197,9 +197,8 @@ class Links:
     @cached_property
     def _level_counts(self) -> Array:
         """Edges of each level between blocks, ``[L, K, K]``."""
-        return np.stack(
-            [self._sums((self.relation.value == level) * 1.0) for level in range(len(self.relation.levels))]
-        )
+        value, codes = np.asarray(self.relation.value), range(len(self.relation.levels))
+        return np.stack([self._sums(np.equal(value, code).astype(np.float64)) for code in codes])
 
     def normal_posterior(self) -> tuple[float, float, Array, Array, Array, Array]:
         """Middle and scale by which values are standardised; then kappa, mean, a and b of each two blocks, ``[K, K]``:

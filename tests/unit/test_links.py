@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from link_cases import FORMS, LABELS, OPTIONS, SIDES, draw_relation, list_pairs
 from scipy import integrate, stats
 from scipy.special import gammaln
 
@@ -19,37 +20,6 @@ from splitmerge_cli.data.graphs.adjacency import adjacency, simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
 from splitmerge_cli.diagnostics.links import Links
 from splitmerge_cli.diagnostics.removed_edges import compare_scores, remove_edges, score_links
-
-LABELS = np.array([0, 0, 0, 1, 1, 2])
-SIDES = np.array([0, 0, 0, 1, 1, 0], dtype=np.int8)
-OPTIONS: dict[str, Any] = {"beta1": 0.7, "beta0": 1.3, "shape": 0.8, "rate": 0.5, "alpha": 0.6, "degrees": "plain"}
-OPTIONS |= {"propensity": 1.5, "kappa0": 0.5, "a0": 1.5, "b0": 0.8}
-FORMS: dict[str, dict[str, Any]] = {
-    "simple": {},
-    "loops": {"loops": True},
-    "directed": {"directed": True},
-    "directed, loops": {"directed": True, "loops": True},
-    "two kinds": {"sides": SIDES},
-}
-
-
-def draw_relation(seed: int, form: str = "binary", sides: Any = None, **more: Any) -> Relation:
-    """A relation of six nodes, with two unknown pairs, one half of the others edges."""
-    rng = np.random.default_rng(seed)
-    pairs = rng.permutation(list_pairs(sides, **more)).astype(np.int32)
-    ends = pairs[2 : 2 + len(pairs) // 2]
-    values = {"binary": None, COUNT: rng.integers(1, 6, len(ends)) * 1.0, REAL: rng.normal(3, 2, len(ends))}
-    value = values.get(form, rng.integers(0, 3, len(ends)) * 1.0)
-    levels = ("-", "0", "+") if form == LEVELS else ()
-    return Relation("", ends, form, value, levels, unknown=pairs[:2], **more)
-
-
-def list_pairs(sides: Any, directed: bool = False, loops: bool = False) -> list[tuple[int, int]]:
-    """All pairs of a relation, one by one."""
-    every = [(i, j) for i in range(len(LABELS)) for j in range(len(LABELS))]
-    if sides is not None:
-        return [(i, j) for i, j in every if sides[i] == 0 and sides[j] == 1]
-    return [(i, j) for i, j in every if (i < j or (directed and i != j) or (loops and i == j))]
 
 
 @pytest.mark.parametrize("name", FORMS)
