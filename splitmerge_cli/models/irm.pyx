@@ -71,18 +71,6 @@ cdef extern from "block_sums.h":
     Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int32_t *count,
                                 int32_t *touched) noexcept nogil
 
-cdef extern from *:
-    """
-    #include "simd_math.h"
-    /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
-    static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
-    {
-        for (Py_ssize_t k = 0; k < m; k += LANES)
-            LANES_TO(w + k) = lanes_exp(LANES_AT(w + k)) * LANES_AT(W + k);
-    }
-    """
-    void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil
-
 cdef enum:
     # entries of a table at the most: 32 MiB; of more than MANY nodes 4 MiB, as most of what they need is past its end
     LONGEST = 1 << 22
@@ -589,30 +577,7 @@ cdef class IRM(Coupled):
         self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else new_block * self.one + log(self.weight_new)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n, new_block = self.score_all(i), top
-        cdef int64_t *score = self.score
-        cdef double *w = self.w
-        for k in range(K, m):
-            score[k] = new_block
-        # not of a new block that the prior rules out: it may outweigh all others
-        top = new_block if self.new_cluster_weight > 0.0 else score[0]
-        for k in range(K):
-            if score[k] > top:
-                top = score[k]
-        for k in range(m):
-            w[k] = (min(score[k], top) - top) * self.one
-        for k in range(m, end):
-            w[k] = -1e6
-        if own < 0:
-            weigh_lanes(w, self.W, end)
-            return
-        n = self.size[own] - 1
-        self.W[own] = self.scan_weight(n)
-        weigh_lanes(w, self.W, end)
-        self.W[own] = self.scan_table[n + 1]
-        if n == 0:
-            w[m - 1] = 0.0
+        self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k])) * self.one

@@ -53,6 +53,12 @@ def half_gammas(a0: float, b0: float, length: int) -> Mapping[str, Any]:
     return {"half": gammaln(a0 + n / 2) - gammaln(a0) + a0 * np.log(b0) - n / 2 * np.log(2 * np.pi)}
 
 
+def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
+    """What of the log likelihood of n nodes' degrees depends on n alone, for n up to N + 1."""
+    n = np.maximum(np.arange(N + 2), 1)
+    return {"log_n": np.log(n), "log_gammas": gammaln(n * propensity)}
+
+
 def _standardised(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
     """Real values as whole numbers of steps; the step in standard deviations; the standard deviation."""
     spread = float(values.std()) or 1.0

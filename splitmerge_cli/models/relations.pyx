@@ -1,5 +1,5 @@
-"""Infinite relational model of networks as they are: directed, weighted, with layers, unknown pairs, two kinds of nodes,
-degrees, columns of nodes; all parameters of blocks integrated out.
+"""Infinite relational model of networks as they are: directed, weighted, with layers, unknown pairs, two kinds of
+nodes, degrees, columns of nodes; all parameters of blocks integrated out.
 
 Between blocks k and l, of m pairs of nodes of which it is known whether they are edges, a relation has e edges:
 
@@ -9,9 +9,9 @@ Between blocks k and l, of m pairs of nodes of which it is known whether they ar
 times the marginal likelihood of the edges' values: normal with a normal-inverse-gamma prior, or categorical with a
 Dirichlet prior. A directed relation has both directions, k to l and l to k; within a block they are one.
 
-*Degrees corrected* (Karrer and Newman 2011): edges are Poisson with mean theta_i theta_j lambda_kl, half that for a loop
-of an undirected relation, and theta of the n nodes of a block add up to n. With theta / n Dirichlet(propensity), m is
-n_k n_l (within: n^2 / 2; directed: n^2), and a block of total degree D gains
+*Degrees corrected* (Karrer and Newman 2011): edges are Poisson with mean theta_i theta_j lambda_kl, half of it for a
+loop of an undirected relation, and theta of the n nodes of a block add up to n. With theta / n Dirichlet(propensity),
+m is n_k n_l (within: n^2 / 2; directed: n^2), and a block of total degree D gains
 
     n^D Gamma(n a) / Gamma(n a + D) prod_i Gamma(a + d_i) / Gamma(a),    a = propensity, d_i: degree of node i
 
@@ -24,7 +24,7 @@ The statistics of two blocks are a cell (``relation_cells.h``). Log likelihoods 
 unit, so that labels are the whole state.
 """
 cimport cython
-from libc.math cimport INFINITY, exp, lgamma, llrint, log
+from libc.math cimport INFINITY, exp, llrint, log
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -40,7 +40,7 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL
 from splitmerge_cli.models.irm import rises
-from splitmerge_cli.models.relation_layout import OPTIONS, Sizes, half_gammas, prepare
+from splitmerge_cli.models.relation_layout import OPTIONS, Sizes, degree_tables, half_gammas, prepare
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -94,7 +94,12 @@ cdef extern from "relation_cells.h":
         rise_t level
         rise_t all_levels
     int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, int64_t m) noexcept nogil
-    int64_t within_lik(const part_t *parts, int n, const int64_t *cell, int64_t n0, int64_t n1, int sided) noexcept nogil
+    int64_t within_lik(const part_t *parts, int n, const int64_t *cell, int64_t n0, int64_t n1,
+                       int sided) noexcept nogil
+    void add_cells(const part_t *parts, int n, int V, const int64_t *row, const int64_t *add, const int32_t *n0,
+                   const int32_t *n1, Py_ssize_t start, Py_ssize_t end, int64_t d0, int64_t d1, int64_t b0, int64_t b1,
+                   int sided, const int64_t *zero, int64_t *out) noexcept nogil
+    double log_gamma(double x) noexcept nogil
     int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil
 
 MIXED = "splitmerge_cli.models.mixed:Mixed"
@@ -131,9 +136,9 @@ cdef class Relations(Coupled):
     Notes
     -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
-    it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8 for
-    each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and direction,
-    and tables.
+    it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8
+    for each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and
+    direction, and tables.
     Source: Kemp et al. 2006, section 2; Karrer & Newman 2011, eq. 14; mathematics: docs/derivations.md.
     """
 
@@ -160,12 +165,17 @@ cdef class Relations(Coupled):
     cdef const int64_t *degree          # [N, all groups]
     cdef int groups                     # columns of `degree`
     cdef double propensity
+    cdef const double *log_n            # [N + 2] log n
+    cdef const double *log_gammas       # [N + 2] log Gamma(n propensity)
     cdef double one                     # 1 / units in one
     cdef int64_t *cells                 # [cap, cap, V]
-    cdef int64_t *zero                  # [cap, cap] zero[l, k]: block l with block k of one more node without edges
-    cdef int64_t *now                   # [cap, cap] now[l, k]: block l with block k; symmetric
+    cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
+    cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
     cdef int64_t *base                  # [cap] what one more node without edges adds to a block
     cdef int64_t *score                 # [cap] of a scan
+    cdef int64_t *rest                  # [cap, V] cells of the item's block without it
+    cdef int64_t *with_it               # [cap] likelihoods of these cells, with the item in the other block and without
+    cdef int64_t *without
     cdef int64_t *degrees               # [cap, G] of a block
     cdef int32_t *n0                    # [cap] nodes of either kind
     cdef int32_t *n1
@@ -253,7 +263,11 @@ cdef class Relations(Coupled):
             elif part.values == LEVEL_VALUES:
                 self._fill(&part.level, given["alpha"], len(layer.ends) + 2)
                 self._fill(&part.all_levels, given["alpha"] * len(layer.levels), len(layer.ends) + 2)
-        self.G = data.degree.shape[1] if sizes.corrected else 0
+        if sizes.corrected:
+            self.G = data.degree.shape[1]
+            by_size = share(degree_tables, N, self.propensity)
+            self._hold(by_size)
+            self.log_n, self.log_gammas = doubles_of(by_size.log_n), doubles_of(by_size.log_gammas)
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t most) except -1:
@@ -355,6 +369,9 @@ cdef class Relations(Coupled):
         self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
         self.base = <int64_t *> self.memory.larger(self.base, old * 8, cap * 8)
         self.score = <int64_t *> self.memory.larger(self.score, old * 8, cap * 8)
+        self.rest = <int64_t *> self.memory.larger(self.rest, old * width, cap * width)
+        self.with_it = <int64_t *> self.memory.larger(self.with_it, old * 8, cap * 8)
+        self.without = <int64_t *> self.memory.larger(self.without, old * 8, cap * 8)
         self.degrees = <int64_t *> self.memory.larger(self.degrees, old * 8 * self.G, cap * 8 * self.G + 8)
         self.n0 = <int32_t *> self.memory.larger(self.n0, old * 4, cap * 4)
         self.n1 = <int32_t *> self.memory.larger(self.n1, old * 4, cap * 4)
@@ -369,8 +386,8 @@ cdef class Relations(Coupled):
             self.columns._reserve(cap + 1)
         return 0
 
-    cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil:
-        return self.cells + (k * self.cap + l) * self.V
+    cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
+        return self.cells + (k * self.cap + j) * self.V
 
     cdef inline void change(self, Py_ssize_t k) noexcept nogil:
         self.changed[k] = True
@@ -533,15 +550,15 @@ cdef class Relations(Coupled):
         Model.begin_scan(self)
 
     # -- likelihoods of cells, in units
-    cdef inline int64_t joined(self, Py_ssize_t l, Py_ssize_t k, const int64_t *add, int64_t sign, int64_t a0, int64_t a1,
-                               int64_t b0, int64_t b1) noexcept nogil:
-        """Of blocks l and k with `add` (NULL for none), as l sees it, in addition, of these sizes."""
+    cdef inline int64_t joined(self, Py_ssize_t j, Py_ssize_t k, const int64_t *add, int64_t a0, int64_t a1, int64_t b0,
+                               int64_t b1) noexcept nogil:
+        """Of blocks j and k with `add` (NULL for none), as j sees it, in addition, of these sizes."""
         cdef int64_t[MOST_SLOTS] with_it
-        cdef const int64_t *cell = self.cell(l, k)
+        cdef const int64_t *cell = self.cell(j, k)
         cdef Py_ssize_t v
         if add != NULL:
             for v in range(self.V):
-                with_it[v] = cell[v] + sign * add[v]
+                with_it[v] = cell[v] + add[v]
             cell = with_it
         return cell_lik(self.parts, self.n_parts, cell, pairs_between(a0, a1, b0, b1, self.sided))
 
@@ -562,8 +579,7 @@ cdef class Relations(Coupled):
         return total
 
     cdef inline int64_t of_degrees(self, int64_t n, int64_t D) noexcept nogil:
-        cdef double a = n * self.propensity
-        return llrint(self.parts[0].per * (D * log(<double> n) + lgamma(a) - lgamma(a + D)))
+        return llrint(self.parts[0].per * (D * self.log_n[n] + self.log_gammas[n] - log_gamma(n * self.propensity + D)))
 
     cdef inline int64_t within(self, Py_ssize_t k) noexcept nogil:
         return self.of_block(self.cell(k, k), self.n0[k], self.n1[k], self.degrees + k * self.G, NULL, 0)
@@ -593,7 +609,7 @@ cdef class Relations(Coupled):
         counts it, and is taken without it."""
         cdef const int32_t *n0
         cdef const int32_t *n1
-        cdef Py_ssize_t l, v, end = self.sizes_seen(k, &n0, &n1)
+        cdef Py_ssize_t j, v, end = self.sizes_seen(k, &n0, &n1)
         cdef int64_t d0 = 1 - self.side[i], d1 = self.side[i], total = 0, a0 = self.n0[k], a1 = self.n1[k], b0, b1
         cdef int64_t[MOST_SLOTS] rest
         cdef int64_t[MOST_SLOTS] whole
@@ -605,19 +621,19 @@ cdef class Relations(Coupled):
             a1 -= d1
         else:
             total = self.within_changed(i, k, 1) - self.within(k)
-        for l in range(end):
-            if l == k:
+        for j in range(end):
+            if j == k:
                 continue
-            cell, c = self.cell(k, l), self.count + l * self.V
-            b0, b1 = n0[l], n1[l]
+            cell, c = self.cell(k, j), self.count + j * self.V
+            b0, b1 = n0[j], n1[j]
             memcpy(rest, cell, self.V * sizeof(int64_t))
             if k == own:
-                if self.is_touched[l]:
+                if self.is_touched[j]:
                     for v in range(self.V):
                         rest[v] -= c[v]
                 memcpy(whole, cell, self.V * sizeof(int64_t))
             else:
-                if l == own:
+                if j == own:
                     # without the item, which the cell counts with column k
                     b0 -= d0
                     b1 -= d1
@@ -625,7 +641,7 @@ cdef class Relations(Coupled):
                         for v in range(self.V):
                             rest[v] -= self.count[k * self.V + self.mirror[v]]
                 memcpy(whole, rest, self.V * sizeof(int64_t))
-                if self.is_touched[l]:
+                if self.is_touched[j]:
                     for v in range(self.V):
                         whole[v] += c[v]
             total += (cell_lik(self.parts, self.n_parts, whole, pairs_between(a0 + d0, a1 + d1, b0, b1, self.sided))
@@ -684,18 +700,19 @@ cdef class Relations(Coupled):
                 self.base[k] -= zero[k] - now[k]
                 if k == d:
                     continue
-                now[k] = self.joined(d, k, NULL, 0, self.n0[d], self.n1[d], self.n0[k], self.n1[k])
+                now[k] = self.joined(d, k, NULL, self.n0[d], self.n1[d], self.n0[k], self.n1[k])
                 self.now[k * cap + d] = now[k]
-                zero[k] = self.joined(d, k, NULL, 0, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
+                zero[k] = self.joined(d, k, NULL, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
                                       self.n1[k] + (self.n1[k] > 0))
                 self.base[k] += zero[k] - now[k]
-                self.zero[k * cap + d] = self.joined(d, k, NULL, 0, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
+                self.zero[k * cap + d] = self.joined(d, k, NULL, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
                                                      self.n1[k])
                 total += self.zero[k * cap + d] - now[k]
-            # within a block: what is there without the item; what it adds depends on its degrees
+            # what a node adds within a block depends on its degrees, which are counted later
             now[d] = self.within(d)
-            zero[d] = now[d]
-            self.base[d] = total
+            zero[d] = self.of_block(self.cell(d, d), self.n0[d] + s0, self.n1[d] + s1, self.degrees + d * self.G, NULL,
+                                    0)
+            self.base[d] = total + zero[d] - now[d]
             self.listed[d] = True
         self.new_block[0] = self.new_block[1] = 0
         for k in range(self.K):
@@ -712,11 +729,14 @@ cdef class Relations(Coupled):
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
         a block of its own."""
-        cdef Py_ssize_t t, k, l, v, own = self.z[i], K = self.K, cap = self.cap
-        cdef int64_t d0 = 1 - self.side[i], d1 = self.side[i], b0, b1, new_block, stay, with_it, without
+        cdef Py_ssize_t t, k, j, v, own = self.z[i], K = self.K, cap = self.cap
+        cdef int64_t d0 = 1 - self.side[i], d1 = self.side[i], b0, b1, new_block, stay
+        cdef bint every
+        cdef int64_t *row = self.rest
         cdef int64_t *score = self.score
         cdef const int64_t *c
         cdef const int64_t *zero
+        cdef const int64_t *now
         cdef int64_t[MOST_SLOTS] seen_from
         cdef int64_t[MOST_SLOTS] rest
         if self.any_changed:
@@ -725,20 +745,19 @@ cdef class Relations(Coupled):
         memcpy(score, self.base, K * sizeof(int64_t))
         new_block = self.new_block[d1] + self.of_lone(i)
         for t in range(self.n_touched):
-            l = self.touched[t]
-            if l == own:
+            j = self.touched[t]
+            if j == own:
                 continue
-            c, zero = self.count + l * self.V, self.zero + l * cap
-            b0, b1 = self.n0[l], self.n1[l]
+            c, zero = self.count + j * self.V, self.zero + j * cap
+            b0, b1 = self.n0[j], self.n1[j]
             self.turn(seen_from, c)
-            for k in range(K):
-                if k != l and k != own and (not self.sided or (self.n1[k] > 0) == d1):
-                    score[k] += self.joined(l, k, seen_from, 1, b0, b1, self.n0[k] + d0, self.n1[k] + d1) - zero[k]
+            self.score_cells(self.cell(j, 0), seen_from, j, own, d0, d1, b0, b1, zero, score)
             new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
-            new_block -= self.lone(l, d0, d1)
+            new_block -= self.lone(j, d0, d1)
+        every = self.G > 0 or self.loop_start[i + 1] > self.loop_start[i]
         for k in range(K):
-            if k != own:
-                score[k] += self.within_changed(i, k, 1) - self.now[k * cap + k]
+            if k != own and (every or self.is_touched[k] or (self.sided and (self.n1[k] > 0) != d1)):
+                score[k] += self.within_changed(i, k, 1) - self.zero[k * cap + k]
         if own < 0:
             return new_block
         # against its own block, without the item
@@ -754,23 +773,32 @@ cdef class Relations(Coupled):
             memset(seen_from, 0, self.V * sizeof(int64_t))
         stay = self.now[own * cap + own] - self.within_changed(i, own, -1)
         zero = self.zero + own * cap
+        for v in range(K * self.V):
+            row[v] = self.cell(own, 0)[v] - self.count[v]
+        memset(self.with_it, 0, K * sizeof(int64_t))
+        memset(self.without, 0, K * sizeof(int64_t))
+        memset(rest, 0, self.V * sizeof(int64_t))
+        self.score_cells(row, rest, own, own, 0, 0, b0, b1, NULL, self.without)
+        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, zero, self.with_it)
+        now = self.now + own * cap
         for k in range(K):
-            if k == own:
-                continue
-            memcpy(rest, self.cell(own, k), self.V * sizeof(int64_t))
-            if self.is_touched[k]:
-                for v in range(self.V):
-                    rest[v] -= self.count[k * self.V + v]
-            without = cell_lik(self.parts, self.n_parts, rest,
-                               pairs_between(b0, b1, self.n0[k], self.n1[k], self.sided))
-            stay += self.now[own * cap + k] - without
-            for v in range(self.V):
-                rest[v] += seen_from[v]
-            with_it = cell_lik(self.parts, self.n_parts, rest,
-                               pairs_between(b0, b1, self.n0[k] + d0, self.n1[k] + d1, self.sided))
-            score[k] += with_it - without - (zero[k] - self.now[own * cap + k])
+            if k != own:
+                score[k] += self.with_it[k] - self.without[k] + now[k]
+                stay += now[k] - self.without[k]
         score[own] = stay
         return new_block
+
+    cdef inline void score_cells(self, const int64_t *row, const int64_t *add, Py_ssize_t a, Py_ssize_t b, int64_t d0,
+                                 int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, int64_t *out) noexcept nogil:
+        """``add_cells`` for all blocks but a and b (-1: but a)."""
+        cdef Py_ssize_t t, start = 0
+        cdef Py_ssize_t[3] end
+        end[0], end[1], end[2] = min(a, b), max(a, b), self.K
+        for t in range(3):
+            if end[t] > start:
+                add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, start, end[t], d0, d1, b0, b1,
+                          self.sided, zero, out)
+            start = end[t] + 1
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
         """What is within a block of item i alone."""
@@ -800,13 +828,10 @@ cdef class Relations(Coupled):
                     self.w[k] += self.power * self.columns.log_odds(i, a, k, own, False)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, m = self.options()
-        cdef double top = -INFINITY
-        self.log_scan(i)
-        for k in range(m):
-            top = max(top, self.w[k])
-        for k in range(m):
-            self.w[k] = exp(self.w[k] - top)
+        if self.columns is None:
+            self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
+        else:
+            Model.scan(self, i)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         cdef double total = self.within(k) * self.one
@@ -825,11 +850,13 @@ cdef class Relations(Coupled):
         return self.of_block(cell, self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], degrees, NULL, 0)
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef double total = self.within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one
+        return self.with_columns(self.within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one, a, b)
+
+    cdef inline double with_columns(self, double total, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         return total if self.columns is None else total + self.power * self.columns.log_union(a, b)
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
-        cdef Py_ssize_t s, t, k, l, end
+        cdef Py_ssize_t s, t, k, j, end
         cdef const int32_t *n0
         cdef const int32_t *n1
         cdef int64_t total = 0
@@ -840,31 +867,31 @@ cdef class Relations(Coupled):
             total += self.within(k)
             if self.columns is not None:
                 of_columns += self.columns.lik(k)
-            for l in range(end if ks != self.numbers or m != self.K else k):
-                if l != k:
-                    total += self.joined(k, l, NULL, 0, self.n0[k], self.n1[k], n0[l], n1[l])
+            for j in range(end if ks != self.numbers or m != self.K else k):
+                if j != k:
+                    total += self.joined(k, j, NULL, self.n0[k], self.n1[k], n0[j], n1[j])
             if ks == self.numbers and m == self.K:
                 continue
             # pairs among them once
             for t in range(s):
-                total -= self.joined(k, ks[t], NULL, 0, self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
+                total -= self.joined(k, ks[t], NULL, self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
         return total * self.one + self.power * of_columns
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t low = min(a, b), high = max(a, b), l, v
+        cdef Py_ssize_t low = min(a, b), high = max(a, b), j, v
         cdef const int32_t *n0
         cdef const int32_t *n1
         cdef Py_ssize_t end = self.sizes_seen(high, &n0, &n1)
         cdef int64_t[MOST_SLOTS] cell
         cdef int64_t total = self.within_union(a, b, self.cell(high, low))
-        for l in range(end):
-            if l == low or l == high:
+        for j in range(end):
+            if j == low or j == high:
                 continue
             for v in range(self.V):
-                cell[v] = self.cell(low, l)[v] + self.cell(high, l)[v]
+                cell[v] = self.cell(low, j)[v] + self.cell(high, j)[v]
             total += cell_lik(self.parts, self.n_parts, cell,
-                              pairs_between(self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], n0[l], n1[l], self.sided))
-        return total * self.one if self.columns is None else total * self.one + self.power * self.columns.log_union(a, b)
+                              pairs_between(self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], n0[j], n1[j], self.sided))
+        return self.with_columns(total * self.one, a, b)
 
     def statistics(self):
         """dict of ndarray: `cells`, int64 of shape (K, K, V): edges and sums of values between blocks, relation after

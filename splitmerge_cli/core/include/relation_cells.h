@@ -50,17 +50,25 @@ static inline int64_t value_lik(const part_t *p, int64_t n, const int64_t *s)
     return total;
 }
 
-/* of the edges of a part among m pairs, s: its slots */
+/* of e Bernoulli edges among m pairs */
+static inline int64_t exact_lik(const part_t *p, int64_t e, int64_t m)
+{
+    return entry(&p->tables.edge, e) + entry(&p->tables.gap, m - e) - entry(&p->tables.pair, m);
+}
+
+/* of a sum s of Poisson counts of m pairs */
+static inline int64_t rate_lik(const part_t *p, int64_t s, int64_t m)
+{
+    return entry(&p->rise, s) - llrint(p->per * ((p->shape + s) * log(p->rate + p->exposure * m) - p->offset));
+}
+
+/* of a part whose edges are among m pairs */
 static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m)
 {
     const int64_t *s = cell + p->slot;
     int64_t total;
     if (p->unknown >= 0) m -= cell[p->unknown];
-    if (p->edges == EXACT_EDGES)
-        total = entry(&p->tables.edge, s[0]) + entry(&p->tables.gap, m - s[0]) - entry(&p->tables.pair, m);
-    else
-        total = entry(&p->rise, s[0])
-                - llrint(p->per * ((p->shape + s[0]) * log(p->rate + p->exposure * m) - p->offset));
+    total = p->edges == EXACT_EDGES ? exact_lik(p, s[0], m) : rate_lik(p, s[0], m);
     if (p->values != NO_VALUES && s[0]) total += value_lik(p, s[0], s + 1);
     return total;
 }
@@ -78,6 +86,48 @@ static inline int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, 
     for (int p = 0; p < n; p++)
         total += part_lik(parts + p, cell, m << parts[p].corrected);
     return total;
+}
+
+/* out[k] += of block k and a block that sees it as row[k], with `add` in addition, less zero[k] (NULL: 0), for k = from ..
+   to - 1; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. */
+static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict row, const int64_t *restrict add,
+                      const int32_t *restrict n0, const int32_t *restrict n1, ptrdiff_t from, ptrdiff_t to, int64_t d0,
+                      int64_t d1, int64_t b0, int64_t b1, int sided, const int64_t *restrict zero,
+                      int64_t *restrict out)
+{
+#define PAIRS (pairs_between(n0[k] + d0, n1[k] + d1, b0, b1, sided) << part->corrected)
+    for (int p = 0; p < n; p++) {
+        const part_t *part = parts + p;
+        const int64_t more = add[part->slot];
+        const int64_t *s = row + part->slot;
+        if (part->values != NO_VALUES || part->unknown >= 0) {
+            for (ptrdiff_t k = from; k < to; k++) {
+                int64_t cell[MOST_SLOTS];
+                for (int v = 0; v < V; v++)
+                    cell[v] = row[k * V + v] + add[v];
+                out[k] += part_lik(part, cell, PAIRS);
+            }
+        } else if (part->edges == EXACT_EDGES) {
+            for (ptrdiff_t k = from; k < to; k++)
+                out[k] += exact_lik(part, s[k * V] + more, PAIRS);
+        } else {
+            for (ptrdiff_t k = from; k < to; k++)
+                out[k] += rate_lik(part, s[k * V] + more, PAIRS);
+        }
+    }
+    if (zero)
+        for (ptrdiff_t k = from; k < to; k++)
+            out[k] -= zero[k];
+#undef PAIRS
+}
+
+/* log Gamma(x), Stirling's series from 16 on: what is left out is below 1e-15 */
+static inline double log_gamma(double x)
+{
+    if (x < 16) return lgamma(x);
+    const double y = 1 / (x * x);
+    return (x - 0.5) * log(x) - x + 0.91893853320467274178
+           + (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
 }
 
 /* of the pairs within a block of n0 and n1 nodes */
