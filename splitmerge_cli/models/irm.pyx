@@ -29,7 +29,7 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN
-from splitmerge_cli.models.simulation import simulate_ties
+from splitmerge_cli.models.simulated_relations import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -164,7 +164,7 @@ cdef class IRM(Coupled):
     """
 
     kind = "graph"
-    simulate = staticmethod(simulate_ties)
+    simulate = staticmethod(simulate_network)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
     OPTIONS = OPTIONS
 
