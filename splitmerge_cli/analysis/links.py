@@ -44,7 +44,7 @@ def with_relations(dataset: Dataset, relations: Relations) -> Dataset:
 
 def require_network(model: Component) -> None:
     """Raise a `ConfigError` for a model of other data than networks."""
-    if model.kind.name != "graph":
+    if not model.kind.has_links:
         raise ConfigError(f"model={model.name} has no links; expected a network, of model=irm")
 
 
@@ -180,6 +180,8 @@ def _candidates(relations: Relations, links: Links) -> NDArray[np.int32]:
 def list_links(run: Run, most: int) -> Iterator[str]:
     """List the pairs of a run's network without an edge that most probably have one, and write them to ``links.csv`` in
     its folder."""
+    if most < 1:
+        raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
     model, dataset = specification_of(run).model, dataset_of(run)
     require_network(model)
     draws = draws_with_options(model, dataset, states_of(run, MOST_DRAWS))

@@ -115,6 +115,8 @@ class Kind:
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
+    has_links: ClassVar[bool] = False
+    """Whether items are nodes of a network."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES

@@ -23,8 +23,9 @@ class Graph(Kind):
     generator = "splitmerge_cli.data.generated.network:generate"
     reading = "splitmerge_cli.data.graphs.objects:GraphReading"
     has_rows = False
-    quantities = "splitmerge_cli.runs.quantities:Network"
-    pictures = (*Kind.pictures, "network")
+    has_links = True
+    quantities = "splitmerge_cli.runs.network_quantities:Network"
+    pictures = (*Kind.pictures, "network", "blocks")
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
