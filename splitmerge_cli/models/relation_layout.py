@@ -40,7 +40,8 @@ OPTIONS = (
 """Options of ``irm``; those after `beta0` are for networks with relations."""
 
 TERMS, RANGE = 60, 54
-"""log2 of what the terms of a log likelihood, and the log likelihoods, reach at most, in units."""
+"""log2 of what the terms of a log likelihood, and the log likelihoods where blocks of two kinds of nodes cost far more,
+reach at most, in units."""
 MOST_SUMS = 1 << 26
 """Pairs of blocks that count when the range of a log likelihood is estimated."""
 COUNTED = {BINARY: 0, COUNT: 1, REAL: 2, LEVELS: 3}
@@ -188,7 +189,8 @@ class Sizes:
         least = given["shape"] + given["a0"] + 1
         terms = 3 * least * logs * (max(self.pairs) + entries + given["beta1"] + given["beta0"])
         span = logs * (entries + least * min(sum(self.pairs), MOST_SUMS))
-        digits = min(TERMS - int(np.frexp(terms)[1]), RANGE - int(np.frexp(span)[1]), 48)
+        reach = TERMS if relations.sides is None else RANGE
+        digits = min(TERMS - int(np.frexp(terms)[1]), reach - int(np.frexp(span)[1]), 48)
         return float(2.0 ** -max(digits, 0))
 
     def log_constant(self, relations: Relations, degree: NDArray[np.int64], given: Mapping[str, Any]) -> float:

@@ -78,6 +78,7 @@ cdef extern from "relation_cells.h":
         int directed
         int loops
         int corrected
+        int log_row
         tables_t tables
         rise_t rise
         double shape
@@ -98,8 +99,10 @@ cdef extern from "relation_cells.h":
                        int sided) noexcept nogil
     void add_cells(const part_t *parts, int n, int V, const int64_t *row, const int64_t *add, const int32_t *n0,
                    const int32_t *n1, Py_ssize_t start, Py_ssize_t end, int64_t d0, int64_t d1, int64_t b0, int64_t b1,
-                   int sided, const int64_t *zero, int64_t *out) noexcept nogil
+                   int sided, const int64_t *zero, const double *logs, Py_ssize_t cap, int64_t *out) noexcept nogil
     double log_gamma(double x) noexcept nogil
+    double log_one(double x) noexcept nogil
+    double rate_of(const part_t *p, int64_t m) noexcept nogil
     int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil
 
 MIXED = "splitmerge_cli.models.mixed:Mixed"
@@ -171,6 +174,8 @@ cdef class Relations(Coupled):
     cdef int64_t *cells                 # [cap, cap, V]
     cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
     cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
+    cdef double *logs                   # [cap, n_logs, cap] of the rates of block j and block k with one more node
+    cdef int n_logs
     cdef int64_t *base                  # [cap] what one more node without edges adds to a block
     cdef int64_t *score                 # [cap] of a scan
     cdef int64_t *rest                  # [cap, V] cells of the item's block without it
@@ -182,7 +187,6 @@ cdef class Relations(Coupled):
     cdef int8_t *changed                # [cap] row and column of `zero` to be recomputed
     cdef int8_t *listed                 # [cap] row and column of `zero` are counted in `base`
     cdef bint any_changed
-    cdef int64_t[2] new_block           # what a node without edges adds as a block of its own, by its kind
     # the edges of one item
     cdef Py_ssize_t counted             # which item, -1 none
     cdef int64_t *count                 # [cap, V] with each column
@@ -241,12 +245,16 @@ cdef class Relations(Coupled):
             layer = relations.layers[r]
             part.slot, part.unknown, part.first = placed["slot"], placed["unknown"], placed["first"]
             part.directed, part.loops, part.corrected = layer.directed, layer.loops, sizes.corrected
-            part.n_levels, part.per = len(layer.levels), 1.0 / self.one
+            part.n_levels, part.per, part.log_row = len(layer.levels), 1.0 / self.one, -1
             part.values = {REAL: REAL_VALUES, LEVELS: LEVEL_VALUES}.get(layer.form, NO_VALUES)
             if sizes.corrected or layer.form == COUNT:
                 part.edges, part.shape, part.rate = RATES, given["shape"], sizes.rates[r]
                 part.offset, part.exposure = part.shape * log(part.rate), 0.5 if sizes.corrected else 1.0
                 self._fill(&part.rise, part.shape, sizes.sums[r] + 2)
+                if part.unknown < 0 and part.values == NO_VALUES:
+                    # both directions have the same
+                    self.n_logs += part.first
+                    part.log_row = self.n_logs - 1
             else:
                 most = sizes.pairs[r] + 2 * N + 8
                 self._fill(&part.tables.edge, given["beta1"], most)
@@ -362,11 +370,12 @@ cdef class Relations(Coupled):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, width = 8 * self.V
-        if <int64_t> cap * cap * (width + 16) > <int64_t> 1 << 31:
+        if <int64_t> cap * cap * (width + 16 + 8 * self.n_logs) > <int64_t> 1 << 31:
             raise MemoryError(f"more than {old - SCRATCH} blocks at a time")
         self.cells = <int64_t *> self.memory.larger_rows(self.cells, old * width, cap * width, old, cap)
         self.zero = <int64_t *> self.memory.larger_rows(self.zero, old * 8, cap * 8, old, cap)
         self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
+        self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8 + 8)
         self.base = <int64_t *> self.memory.larger(self.base, old * 8, cap * 8)
         self.score = <int64_t *> self.memory.larger(self.score, old * 8, cap * 8)
         self.rest = <int64_t *> self.memory.larger(self.rest, old * width, cap * width)
@@ -384,6 +393,9 @@ cdef class Relations(Coupled):
         self.touched = <int32_t *> self.memory.larger(self.touched, old * 4, cap * 4)
         if self.columns is not None:
             self.columns._reserve(cap + 1)
+        if self.n_logs:
+            memset(self.changed, 1, self.K)
+            self.any_changed = self.K > 0
         return 0
 
     cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
@@ -705,6 +717,8 @@ cdef class Relations(Coupled):
                 zero[k] = self.joined(d, k, NULL, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
                                       self.n1[k] + (self.n1[k] > 0))
                 self.base[k] += zero[k] - now[k]
+                self.keep_logs(d, k)
+                self.keep_logs(k, d)
                 self.zero[k * cap + d] = self.joined(d, k, NULL, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
                                                      self.n1[k])
                 total += self.zero[k * cap + d] - now[k]
@@ -714,17 +728,19 @@ cdef class Relations(Coupled):
                                     0)
             self.base[d] = total + zero[d] - now[d]
             self.listed[d] = True
-        self.new_block[0] = self.new_block[1] = 0
-        for k in range(self.K):
-            self.new_block[0] += self.lone(k, 1, 0)
-            self.new_block[1] += self.lone(k, 0, 1)
         self.any_changed = False
 
-    cdef inline int64_t lone(self, Py_ssize_t k, int64_t d0, int64_t d1) noexcept nogil:
-        """Of block k and a block of one node, without edges."""
-        cdef int64_t[MOST_SLOTS] none
-        memset(none, 0, self.V * sizeof(int64_t))
-        return cell_lik(self.parts, self.n_parts, none, pairs_between(self.n0[k], self.n1[k], d0, d1, self.sided))
+    cdef inline void keep_logs(self, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+        """Keep the logarithms of the rates of block j and block k with one more node."""
+        cdef int p
+        cdef const part_t *part
+        cdef int64_t second = self.n1[k] > 0
+        cdef int64_t m = pairs_between(self.n0[j], self.n1[j], self.n0[k] + 1 - second, self.n1[k] + second, self.sided)
+        for p in range(self.n_parts):
+            part = self.parts + p
+            if part.log_row >= 0 and part.first:
+                self.logs[(j * self.n_logs + part.log_row) * self.cap + k] = log_one(
+                    rate_of(part, m << part.corrected))
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
@@ -743,7 +759,13 @@ cdef class Relations(Coupled):
             self.renew()
         self.look(i)
         memcpy(score, self.base, K * sizeof(int64_t))
-        new_block = self.new_block[d1] + self.of_lone(i)
+        # a block of its own, against each other one
+        memset(rest, 0, self.V * sizeof(int64_t))
+        memset(self.without, 0, K * sizeof(int64_t))
+        self.score_cells(self.count, rest, own, own, 0, 0, d0, d1, NULL, NULL, self.without)
+        new_block = self.of_lone(i)
+        for k in range(K):
+            new_block += self.without[k]
         for t in range(self.n_touched):
             j = self.touched[t]
             if j == own:
@@ -751,9 +773,8 @@ cdef class Relations(Coupled):
             c, zero = self.count + j * self.V, self.zero + j * cap
             b0, b1 = self.n0[j], self.n1[j]
             self.turn(seen_from, c)
-            self.score_cells(self.cell(j, 0), seen_from, j, own, d0, d1, b0, b1, zero, score)
-            new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
-            new_block -= self.lone(j, d0, d1)
+            self.score_cells(self.cell(j, 0), seen_from, j, own, d0, d1, b0, b1, zero,
+                             self.logs + j * self.n_logs * cap, score)
         every = self.G > 0 or self.loop_start[i + 1] > self.loop_start[i]
         for k in range(K):
             if k != own and (every or self.is_touched[k] or (self.sided and (self.n1[k] > 0) != d1)):
@@ -763,14 +784,8 @@ cdef class Relations(Coupled):
         # against its own block, without the item
         b0, b1 = self.n0[own] - d0, self.n1[own] - d1
         c = self.count + own * self.V
-        new_block -= self.lone(own, d0, d1)
-        if self.is_touched[own]:
-            new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
-            self.turn(seen_from, c)
-        else:
-            memset(rest, 0, self.V * sizeof(int64_t))
-            new_block += cell_lik(self.parts, self.n_parts, rest, pairs_between(d0, d1, b0, b1, self.sided))
-            memset(seen_from, 0, self.V * sizeof(int64_t))
+        new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
+        self.turn(seen_from, c)
         stay = self.now[own * cap + own] - self.within_changed(i, own, -1)
         zero = self.zero + own * cap
         for v in range(K * self.V):
@@ -778,8 +793,8 @@ cdef class Relations(Coupled):
         memset(self.with_it, 0, K * sizeof(int64_t))
         memset(self.without, 0, K * sizeof(int64_t))
         memset(rest, 0, self.V * sizeof(int64_t))
-        self.score_cells(row, rest, own, own, 0, 0, b0, b1, NULL, self.without)
-        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, zero, self.with_it)
+        self.score_cells(row, rest, own, own, 0, 0, b0, b1, NULL, NULL, self.without)
+        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, zero, NULL, self.with_it)
         now = self.now + own * cap
         for k in range(K):
             if k != own:
@@ -789,7 +804,8 @@ cdef class Relations(Coupled):
         return new_block
 
     cdef inline void score_cells(self, const int64_t *row, const int64_t *add, Py_ssize_t a, Py_ssize_t b, int64_t d0,
-                                 int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, int64_t *out) noexcept nogil:
+                                 int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, const double *logs,
+                                 int64_t *out) noexcept nogil:
         """``add_cells`` for all blocks but a and b (-1: but a)."""
         cdef Py_ssize_t t, start = 0
         cdef Py_ssize_t[3] end
@@ -797,7 +813,7 @@ cdef class Relations(Coupled):
         for t in range(3):
             if end[t] > start:
                 add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, start, end[t], d0, d1, b0, b1,
-                          self.sided, zero, out)
+                          self.sided, zero, logs, self.cap, out)
             start = end[t] + 1
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
