@@ -23,9 +23,9 @@ from bench.baseline import (
     OfCountVectors,
     OfGaussian,
     OfIRM,
-    OfRelations,
     OfLines,
     OfMixed,
+    OfRelations,
 )
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng

@@ -128,7 +128,7 @@ def _layer_log_lik(relations: Relations, layer: Relation, z: Labels, of: Mapping
         for j in range(N):
             if sides is not None and (sides[i], sides[j]) != (0, 1):
                 continue
-            if sides is None and (i > j and not layer.directed or i == j and not (layer.loops or corrected)):
+            if sides is None and ((i > j and not layer.directed) or (i == j and not (layer.loops or corrected))):
                 continue
             if (i, j) in unknown:
                 continue
@@ -189,10 +189,10 @@ def _ends_log_lik(
     total = 0.0
     urns: dict[tuple[int, bool], dict[int, float]] = {}
     a = of["propensity"]
-    for (k, l), pairs in blocks.items():
+    for (k, other), pairs in blocks.items():
         weights = {pair: edges[pair] if layer.form == COUNT else 1.0 for pair in pairs if pair in edges}
-        n, m = (z == k).sum(), (z == l).sum()
-        half = 0.5 if k == l and not layer.directed and not sided else 1.0
+        n, m = (z == k).sum(), (z == other).sum()
+        half = 0.5 if k == other and not layer.directed and not sided else 1.0
         S = sum(weights.values())
         exposure = half * n * m
         total += float(stats.nbinom.logpmf(S, of["shape"], of["rate"] / (of["rate"] + exposure)))
