@@ -178,7 +178,9 @@ def test_objects_of_other_libraries() -> None:
     assert ties(from_object(frame, "graph", directed=True, values="count")) == {"ab": 2, "cb": 1}
     note = "data: left out: directions, weights (2 values, 1 to 2); this uses them: smcmc.sample(data, directed=True, "
     assert from_object(Graph(), "graph").notes[1] == f"{note}values='count')"
-    assert ties(from_object(Graph(), "graph", unknown=[("c", "a")])) == {"ab": 1, "bc": 1, "ac": None}
+    unknown = from_object(Graph(), "graph", unknown=[("c", "a"), ("c", "b")])
+    assert ties(unknown) == {"ab": 1, "ac": None, "bc": None}
+    assert "data: edges that data.unknown lists: 1; their pairs are unknown" in unknown.notes
 
 
 @pytest.mark.parametrize(

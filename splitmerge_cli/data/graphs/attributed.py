@@ -172,15 +172,13 @@ def _true_labels(graph: Attributed, place: str, truth: str | int, notes: list[st
 
 def _columns(graph: Attributed, place: str, use: Use) -> Dataset:
     """Attributes of nodes as a mixed table."""
-    import pandas as pd
-
     columns = [str(column) for column in use.columns or ()]
     for column in columns:
         if not any(column in attributes for attributes in graph.nodes):
             known = ", ".join(dict.fromkeys(key for attributes in graph.nodes for key in attributes)) or "none"
             raise DataError(f"data.columns={column}: {place}: nodes have no such attribute; expected one of {known}")
-    frame = pd.DataFrame([{key: attributes.get(key) for key in columns} for attributes in graph.nodes])
-    return get_kind("mixed").from_object(frame, None, place, whole=True, types=use.types)
+    table = {key: [attributes.get(key) for attributes in graph.nodes] for key in columns}
+    return get_kind("mixed").from_object(table, None, place, whole=True, types=use.types)
 
 
 def _node_columns(graph: Attributed, truth: str | int | None) -> list[str]:

@@ -2,7 +2,8 @@
 
 Rows of one pair, and of both directions where edges have none, are merged: counts add up, numbers are averaged, and of
 levels the first holds. A network that has every edge in both directions with the same value, as a symmetric matrix has,
-has it once. A row whose value is missing makes its pair unknown, unless another row has a value.
+has it once. A row whose value is missing makes its pair unknown, unless another row has a value; a pair that the user
+lists is unknown in any case.
 """
 
 from collections import Counter
@@ -114,9 +115,10 @@ def _layer(
         counts["self_loops"] += int(is_loop.sum())
         ends, weight = ends[~is_loop], None if weight is None else weight[~is_loop]
         unsure = unsure[unsure[:, 0] != unsure[:, 1]]
+    unsure_code = unsure[:, 0] * N + unsure[:, 1]
+    without = ends[:0]
     if weight is not None and (absent := np.isnan(weight)).any():
-        unsure = np.concatenate([unsure, ends[absent]])
-        ends, weight = ends[~absent], weight[~absent]
+        without, ends, weight = ends[absent], ends[~absent], weight[~absent]
     code, first, which, rows = np.unique(
         ends[:, 0] * N + ends[:, 1], return_index=True, return_inverse=True, return_counts=True
     )
@@ -142,8 +144,11 @@ def _layer(
         is_edge = value > (threshold if form == BINARY else 0)
         counts["no_edge"] += int((~is_edge).sum())
         code, value = code[is_edge], None if form == BINARY else value[is_edge]
-    unsure_code = np.setdiff1d(unsure[:, 0] * N + unsure[:, 1], code)
-    counts["unknown"] += len(unsure_code)
+    # a pair of which another row has a value is known; one that the user lists is not
+    unsure_code = np.union1d(unsure_code, np.setdiff1d(without[:, 0] * N + without[:, 1], code))
+    hidden = np.isin(code, unsure_code)
+    counts["hidden"] += int(hidden.sum())
+    code, value = code[~hidden], None if value is None else value[~hidden]
     return Relation(
         name,
         np.stack(np.divmod(code, N), axis=1).astype(np.int32),
@@ -217,6 +222,8 @@ def _merging(listed: Listed, counts: "Counter[str]", use: Use) -> Iterator[str]:
         }[use.form]
         differ = f"; the levels of {counts['differ']} pairs differ" if counts["differ"] else ""
         yield f"{place}: further rows of a pair: {repeated}; {how}{differ}"
+    if hidden := counts["hidden"]:
+        yield f"{place}: edges that data.unknown lists: {hidden}; their pairs are unknown"
     if no_edge := counts["no_edge"]:
         what = "count 0" if use.form == COUNT else "a weight not above data.threshold"
         yield f"{place}: pairs of {what}: {no_edge}; they are no edges"
