@@ -50,6 +50,8 @@ FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""
+AS_NETWORK = "read as a network of "
+"""Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
@@ -117,6 +119,8 @@ class Kind:
     are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
+    is_network: ClassVar[bool] = False
+    """Whether items are nodes; `from_object` then takes what of a network is read."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
