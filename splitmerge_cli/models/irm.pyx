@@ -28,8 +28,8 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.data.relations import Relations
-from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN
-from splitmerge_cli.models.simulation import simulate_ties
+from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN, Sizes
+from splitmerge_cli.models.simulated_relations import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -164,7 +164,7 @@ cdef class IRM(Coupled):
     """
 
     kind = "graph"
-    simulate = staticmethod(simulate_ties)
+    simulate = staticmethod(simulate_network)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
     OPTIONS = OPTIONS
 
@@ -223,11 +223,23 @@ cdef class IRM(Coupled):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset; of one with relations, or with corrected degrees, that of ``relations.pyx``."""
-        if data.relations is None and params.get("degrees", PLAIN) == PLAIN:
+        if cls.is_simple(data, params):
             return super().from_data(data, **params)
         cls._require(data)
         relations = data.relations or Relations.of_graph(data.values)
         return resolve_name(OF_RELATIONS)(relations, data.values, **params)
+
+    @staticmethod
+    def is_simple(data, params):
+        """Whether the model reads the simple network of a Dataset."""
+        return data.relations is None and params.get("degrees", PLAIN) == PLAIN
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        if cls.is_simple(data, params):
+            return params
+        given = read_options("model", cls.OPTIONS, params)
+        return {**params, "rate": Sizes(data.relations or Relations.of_graph(data.values), given).rates}
 
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""

@@ -12,16 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.models.relation_layout import CORRECTED, PLAIN
+from splitmerge_cli.models.simulation import Given, simulate_ties
 
 if TYPE_CHECKING:
-    from splitmerge_cli.models.simulation import Given
+    from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rng = np.random.Generator
 
 
-def simulate_relations(rng: Rng, given: "Given") -> Relations:
+def simulate_network(rng: Rng, given: Given) -> "csr_array | Relations":
+    """A network as the model reads it: the matrix of a simple one, else relations."""
+    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
+
+
+def simulate_relations(rng: Rng, given: Given) -> Relations:
     """Edges and their values, of every layer; columns of nodes stay as they are."""
     data, known = given.data, given.known
     relations: Relations = data.relations or Relations.of_graph(data.values)
@@ -62,7 +70,7 @@ class _Layer:
     ) -> None:
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
         self.K = int(labels.max()) + 1
-        self.is_corrected = options.get("degrees") == "corrected"
+        self.is_corrected = options.get("degrees") == CORRECTED
         # an undirected relation has one cell for two blocks
         self.both = not layer.directed and self.sides is None
         sides = None if self.sides is None else self.sides[:n]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.graphs.adjacency import simple_graph
+from splitmerge_cli.data.relations import Relations
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -256,6 +258,10 @@ class Network(Quantities):
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.values = dataset.values
         self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
+
+    def take(self, replication: Any) -> Any:
+        """The simple network of relations."""
+        return simple_graph(replication) if isinstance(replication, Relations) else replication
 
     @staticmethod
     def explain_unmeasured(dataset: Dataset) -> str | None:
