@@ -1,7 +1,8 @@
 """Make the runs of edition 3 and keep its verdicts: docs/reproduction/edition-3.
 
 docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and the runs, from other seeds, that judge
-them again. Runs that are stored are not made again; none of them counts seconds.
+them again. Runs that are stored are not made again. Seconds end the chains of the lshsm figures: make them one at a
+time (`--workers 1`, the default) on a processor that nothing else uses, such as `taskset -c 1`.
 
     python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
 """
@@ -29,8 +30,11 @@ from splitmerge_cli.papers.arm import acceptance, networks, tables
 from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
 from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
+from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
 from splitmerge_cli.papers.experiments import out_override
-from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
+from splitmerge_cli.papers.lshsm import curves
+from splitmerge_cli.papers.lshsm import table as lshsm_table
+from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.smag.confusion import States
@@ -90,6 +94,9 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "arm-table4": judge_table4,
     "arm-table5": judge_table5,
     "arm-fig6a": lambda runs: networks.fig6a(runs).verdicts,
+    "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
+    "lshsm-fig2": lambda runs: curves._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
+    "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
     "sdds-fig3": lambda runs: judge_sdds("sdds-fig3", runs),
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
     "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
@@ -100,9 +107,17 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 
 
 def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
-    """Return the overrides for the runs of the grids, each once."""
-    jobs = []
+    """Return the overrides for the runs of the grids, each once.
+
+    A grid with `design` has the runs of that figure at paper scale under its own seeds, one seed after the other.
+    """
+    jobs: list[tuple[str, ...]] = []
     for grid in grids:
+        if "design" in grid:
+            design = jobs_of_figure(grid["design"], "paper", out)
+            settings = [[word for word in job if not word.startswith("seed=")] for job in design]
+            jobs += [(*words, *seed) for seed in expand([f"seed={grid['seed']}"]) for words in settings]
+            continue
         named = [f"{key}={value}" for key, value in grid.items() if key != "of"]
         jobs += [(f"experiment={grid['of']}", *job, out_override(out)) for job in expand(named)]
     return list(dict.fromkeys(jobs))
