@@ -28,6 +28,35 @@ def _no_pairs() -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True)
+class BlockTable:
+    """Sums over the pairs of nodes between blocks; each array ``[K, K]``, rows: blocks of sources.
+
+    Undirected relations have symmetric arrays, where a pair within a block counts once. Between two kinds of nodes rows
+    are the nodes of the first kind in a block, columns the nodes of the second kind.
+
+    Attributes
+    ----------
+    edges, pairs : numpy.ndarray
+        Edges, and pairs of which it is known whether they are edges.
+    total : numpy.ndarray
+        Edges, each as often as it counts.
+    sources, targets : numpy.ndarray
+        float64 ``[N]``: edges that leave a node and that reach it, each as often as it counts;
+        undirected: both are the degree.
+    rows, columns : numpy.ndarray
+        float64 ``[K]``: nodes of a block that may be a source, and that may be a target.
+    """
+
+    edges: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    total: NDArray[np.float64]
+    sources: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    columns: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class Relation:
     """One relation between nodes: its edges, and the value of each.
 
@@ -90,6 +119,47 @@ class Relation:
         if not self.loops and (pairs[:, 0] == pairs[:, 1]).any():
             raise DataError(f"{called}: an edge of a node to itself")
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """float64 ``[edges]``: how often each edge counts: its count, or 1."""
+        return self.value if self.form == COUNT and self.value is not None else np.ones(len(self.ends))
+
+    def sum_blocks(
+        self, labels: NDArray[Any], K: int, pairs: NDArray[np.int32], weights: NDArray[np.float64] | None, both: bool
+    ) -> NDArray[np.float64]:
+        """Sums of `weights` (None: 1 each) of `pairs` of nodes by block, ``[K, K]``; `both`: in either order."""
+        cell = labels[pairs[:, 0]].astype(np.int64) * K + labels[pairs[:, 1]]
+        sums = np.bincount(cell, weights, K * K).reshape(K, K).astype(np.float64)
+        return sums + sums.T - np.diag(np.diag(sums)) if both else sums
+
+    def block_table(
+        self, labels: NDArray[Any], sides: NDArray[np.int8] | None = None, K: int | None = None
+    ) -> BlockTable:
+        """The relation between blocks; `labels` ``[N]`` from 0, `sides` as `Relations` has them, `K` blocks at least
+        (None: those that hold a node)."""
+        N, K = len(labels), int(labels.max()) + 1 if K is None else K
+        both = not self.directed and sides is None
+        first, second = (None, None) if sides is None else (sides == 0, sides == 1)
+        rows, columns = (np.bincount(labels, of, K).astype(np.float64) for of in (first, second))
+        pairs = np.outer(rows, columns)
+        if sides is None:
+            own = rows * (rows - 1.0) / (2.0 if both else 1.0) + (rows if self.loops else 0.0)
+            pairs[np.diag_indices(K)] = own
+        source, target = self.ends.T
+        counts = self.weights
+        out, into = (np.bincount(end, counts, N).astype(np.float64) for end in (source, target))
+        if not self.directed:
+            out = into = out + into
+        return BlockTable(
+            self.sum_blocks(labels, K, self.ends, None, both),
+            pairs - self.sum_blocks(labels, K, self.unknown, None, both),
+            self.sum_blocks(labels, K, self.ends, counts, both),
+            out,
+            into,
+            rows,
+            columns,
+        )
+
     def take(self, number: NDArray[np.int64]) -> Relation:
         """The edges between nodes that are kept; `number`: the new number of each node, -1 of one that is left out."""
         kept = (number[self.ends] >= 0).all(axis=1)
@@ -102,7 +172,7 @@ class Relation:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relations:
     """All relations of some nodes.
 
