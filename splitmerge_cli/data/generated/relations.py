@@ -22,7 +22,7 @@ MOST_LAYERS = 100
 
 @dataclass(frozen=True)
 class Planted:
-    """What planted blocks have beyond a simple undirected network, as the options of the same names say."""
+    """Parts of planted blocks beyond a simple undirected network, as the options of the same names say."""
 
     directed: bool = False
     values: str | None = None

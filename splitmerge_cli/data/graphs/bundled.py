@@ -6,7 +6,7 @@ from typing import Any
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import check_kept, keep
-from splitmerge_cli.data.graphs.attributed import listed_of
+from splitmerge_cli.data.graphs.attributed import rows_of_graph
 from splitmerge_cli.data.graphs.graph_files import of_networkx
 from splitmerge_cli.data.graphs.listed import Use, simple
 from splitmerge_cli.data.graphs.relational import relational
@@ -82,7 +82,7 @@ def network(
         networkx.set_edge_attributes(networkx_graph, "marriage", RELATION)
         networkx_graph.add_edges_from((*ends.split(), {RELATION: "business"}) for ends in BUSINESS)
     use, name = Use(values=values, bipartite=bipartite, layer=layer), f"data.graph={graph}"
-    listed = listed_of(of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side)
+    listed = rows_of_graph(of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side)
     if graph == "davis":
         listed = replace(listed, side_names=("woman", "event"))
 
