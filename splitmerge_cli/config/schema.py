@@ -43,7 +43,15 @@ LATER |= dict.fromkeys(_BUNDLES)
 
 _OF_NETWORKS: dict[str, Any] = dict.fromkeys(("directed", "loops", "bipartite"), False)
 _OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types")) | {"matrix": "auto"}
-LATER_BY_READER = {".tables.files.csv": LATER, ".graphs.edges.edges": _OF_NETWORKS}
+LATER_BY_READER = {
+    ".tables.files.csv": LATER,
+    ".graphs.edges.edges": _OF_NETWORKS,
+    ".graphs.bundled.network": {"values": None, "bipartite": False, "layer": None},
+    ".generated.network.generate": {
+        **{"directed": False, "values": None, "degrees": 0.0, "bipartite": False, "layers": 1, "columns": False},
+        **{"loops": False, "unknown": 0.0},
+    },
+}
 """Options that runs were stored without, by the function that reads the data."""
 
 

@@ -12,7 +12,9 @@ import scipy.io
 import scipy.sparse
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.graphs import bundled
 from splitmerge_cli.data.graphs.adjacency import keep
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.objects import from_object
@@ -214,3 +216,31 @@ def test_objects_of_other_libraries() -> None:
 def test_what_is_no_such_network(read: Read, text: str, name: str, options: Any, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
         read(text, name, **options)
+
+
+def test_small_networks_of_networkx_have_their_forms() -> None:
+    counted = bundled.network("les_miserables", values="count").relations
+    assert counted is not None and counted.layers[0].value is not None and counted.layers[0].value.sum() == 820
+    women = bundled.network("davis", bipartite=True).relations
+    assert women is not None and women.sides is not None and np.bincount(women.sides).tolist() == [18, 14]
+    families = bundled.network("florentine", layer="relation").relations
+    assert families is not None and [len(layer.ends) for layer in families.layers] == [20, 15]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"directed": True, "values": "count", "degrees": 1.0},
+        {"bipartite": True, "values": "levels", "unknown": 0.1},
+        {"values": "real", "layers": 2, "loops": True, "columns": True},
+        {"directed": True, "values": "binary"},
+    ],
+)
+def test_planted_blocks_of_all_forms(options: dict[str, Any]) -> None:
+    found = generate(60, blocks=3, seed=1, **options)
+    assert found.relations is not None and found.truth is not None
+    assert len(np.bincount(found.truth)) == (6 if "bipartite" in options else 3)
+    assert {layer.form for layer in found.relations.layers} == {options.get("values", "binary")}
+    assert digest_of(found) == digest_of(generate(60, blocks=3, seed=1, **options))
+    # blocks differ from each other, layer by layer
+    assert all(np.ptp(np.bincount(found.truth[layer.ends].sum(axis=1))) > 5 for layer in found.relations.layers)

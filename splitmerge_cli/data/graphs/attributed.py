@@ -26,7 +26,7 @@ class Attributed(NamedTuple):
     """A graph as it is written: names of the nodes, ends of the edges, and what each has.
 
     ``sides``, ``side_names``: where the format has two kinds of nodes. ``directed`` None: the format does not say.
-    ``usual``: the weight of an edge that has none, if the format says so.
+    ``usual``: the weight of an edge without one, in formats that define it.
     """
 
     names: list[str] | None
@@ -48,7 +48,7 @@ Wrong = Callable[[int, str, Any], str]
 """Names the edge of that position, its attribute and the value of it, as messages begin."""
 
 
-def listed_of(
+def rows_of_graph(
     graph: Attributed,
     place: str,
     name: str,
@@ -73,7 +73,7 @@ def listed_of(
             raise DataError(f"{wrong(bad, key, cells[bad])}; expected {expected}")
     elif use.values not in (None, BINARY, COUNT):
         raise DataError(f"data.values={use.values}: {place}: edges have no weights; expected data.weights=ATTRIBUTE")
-    elif use.values is None and (key := _only(graph.edges, VALUE_WORDS)) is not None and weights is not None:
+    elif use.values is None and (key := _single_key(graph.edges, VALUE_WORDS)) is not None and weights is not None:
         other = [attributes.get(key) for attributes in graph.edges]
     layer, layers = _layers(graph, place, use)
     sides, side_names = _sides(graph, place, use)
@@ -94,13 +94,13 @@ def listed_of(
         None if truth is None else _true_labels(graph, place, truth, notes),
         None if use.columns is None else _columns(graph, place, use),
         other,
-        _only(graph.edges, LAYER_WORDS) or "",
+        _single_key(graph.edges, LAYER_WORDS) or "",
         [] if use.columns is not None else _node_columns(graph, truth),
         notes,
     )
 
 
-def _only(rows: Sequence[dict[str, Any]], words: set[str]) -> str | None:
+def _single_key(rows: Sequence[dict[str, Any]], words: set[str]) -> str | None:
     """The only attribute with one of these names that rows have; None without one."""
     keys = {key for attributes in rows for key in attributes if key.lower() in words}
     return keys.pop() if len(keys) == 1 else None
@@ -112,7 +112,7 @@ def _values_key(graph: Attributed, weights: str | int | None, use: Use) -> Any:
     if use.values in (None, BINARY):
         return None
     keys = {key for attributes in graph.edges for key in attributes if key not in ("id", "key", use.layer)}
-    return _only(graph.edges, VALUE_WORDS) or (keys.pop() if len(keys) == 1 else None)
+    return _single_key(graph.edges, VALUE_WORDS) or (keys.pop() if len(keys) == 1 else None)
 
 
 def _layers(graph: Attributed, place: str, use: Use) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WORDS = ("node", "edge", "graph")
-"""What sets the looks of all nodes or edges below."""
+"""Words that set the looks of all nodes or edges below."""
 
 
 class _Tokens:

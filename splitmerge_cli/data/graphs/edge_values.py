@@ -82,10 +82,10 @@ def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tu
         form = (COUNT if distinct[0] >= 0 else LEVELS if few else REAL) if whole else REAL
         return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g})"
     levels = read_values(cells, LEVELS)
-    return None if levels.bad is not None else (LEVELS, f"levels ({_listed(levels.levels)})")
+    return None if levels.bad is not None else (LEVELS, f"levels ({_shorten(levels.levels)})")
 
 
-def _listed(levels: Sequence[str], most: int = 4) -> str:
+def _shorten(levels: Sequence[str], most: int = 4) -> str:
     return ", ".join([*levels[:most], *["..."] * (len(levels) > most)])
 
 

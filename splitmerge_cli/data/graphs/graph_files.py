@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.graphs.attributed import Attributed, listed_of
+from splitmerge_cli.data.graphs.attributed import Attributed, rows_of_graph
 from splitmerge_cli.data.graphs.dot import parse_dot
 from splitmerge_cli.data.graphs.listed import Listed, Use
 from splitmerge_cli.data.graphs.pajek import parse_pajek
@@ -27,7 +27,7 @@ GRAPH_TIMES = 16
 
 
 def read_graph(path: Path, suffix: str, use: Use, weights: str | int | None, truth: str | int | None) -> Listed:
-    """The rows of a file of a graph."""
+    """The edges in a file, a row each."""
     if suffix in WRITTEN:
         content(path, GRAPH_TIMES)  # the limit of memory
         graph = WRITTEN[suffix](path, read_text(path).decode())
@@ -45,7 +45,7 @@ def read_graph(path: Path, suffix: str, use: Use, weights: str | int | None, tru
         shown = "no such attribute" if value is None else quote(str(value))
         return f"{path}: edge {k + 1} ({a}, {b}), '{key}': {shown}"
 
-    return listed_of(graph, str(path), path.name.split(".")[0], use, wrong, weights, truth, graph.usual)
+    return rows_of_graph(graph, str(path), path.name.split(".")[0], use, wrong, weights, truth, graph.usual)
 
 
 def _load(path: Path, suffix: str) -> Attributed:

@@ -23,7 +23,7 @@ Command = Callable[[Mapping[str, Any]], str]
 
 @dataclass(frozen=True)
 class Use:
-    """What is read of a network beyond the simple undirected one, as the keys of the same names say."""
+    """Parts of a network that are read beyond the simple undirected one, as the keys of the same names say."""
 
     directed: bool = False
     values: str | None = None
@@ -142,7 +142,7 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
     matrix, counts = adjacency(listed.N, merged.i, merged.j), merged.counts
     size = sizes(matrix)
     read = f"{listed.place}: {AS_NETWORK}{size['nodes']} nodes and {size['edges']} edges, simple and undirected"
-    notes = [read, *listed.notes, *unused(listed, Use(), command, counts)]
+    notes = [read, *listed.notes, *note_rest(listed, Use(), command, counts)]
     if below := counts["below_threshold"]:
         limit = "of weight 0" if threshold == 0 else f"of weights up to {threshold:g} (data.threshold)"
         notes.append(f"{listed.place}: pairs {limit}: {below}; they are no edges")
@@ -150,7 +150,7 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
     return Dataset(listed.name, "graph", matrix, listed.truth, names=listed.names, meta=meta), counts
 
 
-def unused(listed: Listed, use: Use, command: Command, counts: Mapping[str, int]) -> Iterator[str]:
+def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, int]) -> Iterator[str]:
     """Yield what is written and not used, with the command that uses it.
 
     `counts`: rows of ``self_loops``, further rows of a pair in the direction of its first one (``repeated``) and in the

@@ -197,7 +197,7 @@ def _names_columns(table: Text, mentioned: Sequence[Any], ends: set[str]) -> boo
 
 
 def listed_rows(rows: Rows, nodes: Nodes, place: str, name: str) -> Listed:
-    """The rows of a list of edges between these nodes."""
+    """Edges in a list, between these nodes."""
     return Listed(
         place,
         name,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from scipy.sparse import block_array, csr_array, issparse
 
 from splitmerge_cli.data.dataset import Dataset, Labels, get_kind
-from splitmerge_cli.data.graphs.attributed import Attributed, listed_of
+from splitmerge_cli.data.graphs.attributed import Attributed, rows_of_graph
 from splitmerge_cli.data.graphs.edge_rows import Columns, Rows, names_ends
 from splitmerge_cli.data.graphs.graph_files import of_networkx
 from splitmerge_cli.data.graphs.listed import Listed, Use, simple
@@ -63,7 +63,7 @@ class GraphReading(KindReading):
                 a, b = (nodes[node] for node in graph.ends[k])
                 return f"{PLACE}: edge ({a!r}, {b!r}), '{key}': {value!r}"
 
-            return listed_of(graph, PLACE, name, use, wrong, default=1)
+            return rows_of_graph(graph, PLACE, name, use, wrong, default=1)
         data = as_pandas(data)
         if isinstance(data, pd.DataFrame) and names_ends(list(map(str, data.columns))):
             return _of_frame(data, name, use)

@@ -39,7 +39,7 @@ def parse_pajek(path: Path, text: str) -> Attributed:
 
 
 class _Reader:
-    """The parts of a file, section by section; `first`: how many nodes are of the first of two modes."""
+    """Reads a file, section by section; `first`: how many nodes the first of two modes has."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.row, self.section, self.relation = path, 0, "", ""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.graphs.adjacency import simple_graph, sizes
-from splitmerge_cli.data.graphs.listed import Command, Listed, Use, both_ways, unused
+from splitmerge_cli.data.graphs.listed import Command, Listed, Use, both_ways, note_rest
 from splitmerge_cli.data.relations import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.data.values import notes_entry
 from splitmerge_cli.received import DataError
@@ -41,7 +41,7 @@ def relational(
         raise DataError(
             f"data.directed=true: {listed.place}: its edges have no direction; expected data.directed=false"
         )
-    ends = _oriented(listed, listed.ends, use)
+    ends = _orient(listed, listed.ends, use)
     counts: Counter[str] = Counter()
     layers = []
     for number, name in enumerate(listed.layers):
@@ -49,37 +49,37 @@ def relational(
         weight = None if listed.weight is None else listed.weight[rows]
         unsure = np.empty((0, 2), dtype=np.int64)
         if unknown is not None:
-            unsure = _oriented(listed, unknown.ends[(unknown.layer < 0) | (unknown.layer == number)], use)
+            unsure = _orient(listed, unknown.ends[(unknown.layer < 0) | (unknown.layer == number)], use)
         layers.append(_layer(listed, name, ends[rows], weight, unsure, use, threshold, counts))
     sides = listed.sides if use.two_kinds else None
     relations = Relations(listed.N, tuple(layers), sides, listed.side_names, listed.columns)
     values = simple_graph(relations)
     size = sizes(values) | {"edges": sum(len(layer.ends) for layer in layers)}
-    notes = [f"{listed.place}: {_described(relations, use)}", *listed.notes, *_merging(listed, counts, use)]
-    reversed_rows = 0 if use.directed or use.two_kinds else _reversed(listed)
+    notes = [f"{listed.place}: {_describe(relations, use)}", *listed.notes, *_merging(listed, counts, use)]
+    reversed_rows = 0 if use.directed or use.two_kinds else _count_reversed(listed)
     of_pairs = {"self_loops": counts["self_loops"], "repeated": counts["repeated"], "reversed": reversed_rows}
     if reversed_rows:
         of_pairs["repeated"] = 0
-    notes += unused(listed, use, command, of_pairs)
-    meta = {"use": used(use)} | size | notes_entry(notes)
-    names = listed.names if sides is None or listed.names is None else told_apart(listed.names, sides, relations)
+    notes += note_rest(listed, use, command, of_pairs)
+    meta = {"use": record_use(use)} | size | notes_entry(notes)
+    names = listed.names if sides is None or listed.names is None else distinct_names(listed.names, sides, relations)
     return Dataset(listed.name, "graph", values, listed.truth, names=names, meta=meta, relations=relations)
 
 
-def used(use: Use) -> dict[str, object]:
-    """What is used, by the names of the keys, for the record of a run."""
+def record_use(use: Use) -> dict[str, object]:
+    """Options that are used, by the names of the keys, for the record of a run."""
     keys = {key: getattr(use, key) for key in ("directed", "values", "loops", "layer", "bipartite", "columns", "types")}
     return {key: value for key, value in keys.items() if value != getattr(Use(), key)}
 
 
-def told_apart(names: list[str], sides: NDArray[np.int8], relations: Relations) -> list[str]:
+def distinct_names(names: list[str], sides: NDArray[np.int8], relations: Relations) -> list[str]:
     """Names of nodes; where nodes of both kinds share a name, with the kind behind it."""
     twice = {name for name, times in Counter(names).items() if times > 1}
     kinds = relations.side_names
     return [f"{name} ({kinds[side]})" if name in twice else name for name, side in zip(names, sides, strict=True)]
 
 
-def _oriented(listed: Listed, ends: Pairs, use: Use) -> Pairs:
+def _orient(listed: Listed, ends: Pairs, use: Use) -> Pairs:
     """The ends of edges in the order of `Relation`."""
     if use.directed or not len(ends):
         return ends
@@ -169,8 +169,8 @@ def _stands_twice(listed: Listed, name: str) -> bool:
     return both_ways(listed.ends[rows], None if listed.weight is None else listed.weight[rows], listed.N)
 
 
-def _described(relations: Relations, use: Use) -> str:
-    """What is read, in one line."""
+def _describe(relations: Relations, use: Use) -> str:
+    """Describe what is read, in one line."""
     layers, N = relations.layers, relations.N
     nodes = f"{N} nodes"
     if relations.sides is not None:
@@ -202,7 +202,7 @@ def _described(relations: Relations, use: Use) -> str:
     return ", ".join(parts)
 
 
-def _reversed(listed: Listed) -> int:
+def _count_reversed(listed: Listed) -> int:
     """Number of edges whose pair is an edge in the other direction, too."""
     i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
     return len(np.intersect1d(i * listed.N + j, j * listed.N + i)) // 2
