@@ -177,7 +177,7 @@ class _Layer:
         return np.minimum(np.searchsorted(through, self.rng.random(n) * through[-1], side="right"), len(through) - 1)
 
     def _propensities(self, degree: Array, nodes: list[NDArray[np.int64]]) -> list[Array]:
-        """Weights of the nodes of each block: Dirichlet, or all alike."""
+        """Weights of nodes by block: Dirichlet, or all alike."""
         if not self.is_corrected:
             return [np.ones(len(here)) for here in nodes]
         whole = np.zeros(len(self.labels))
@@ -186,7 +186,7 @@ class _Layer:
         return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
 
     def _prior_rate(self) -> float:
-        """Rate of the prior of rates; not given: shape over the mean count of a pair of all nodes."""
+        """Rate of the gamma prior; not given: shape over the mean count of a pair."""
         if self.rate is not None:
             return float(self.rate)
         layer, N = self.layer, len(self.labels)
@@ -201,7 +201,7 @@ class _Layer:
         """Sums of weights, one for each known edge, by block."""
         return self.evidence.sum_blocks(self.known_labels, self.K, self.evidence.ends, weights, self.both)
 
-    def _mirrored(self, drawn: Array) -> Array:
+    def _mirror(self, drawn: Array) -> Array:
         """A number for each two blocks; undirected: the same in both directions."""
         return np.triu(drawn) + np.triu(drawn, 1).T if self.both else drawn
 
@@ -213,8 +213,8 @@ class _Layer:
         n, kappa0 = self.known.edges, self.options["kappa0"]
         mean = self._sums(x) / (kappa0 + n)
         b = self.options["b0"] + 0.5 * np.maximum(self._sums(x * x) - (kappa0 + n) * mean**2, 0.0)
-        variance = self._mirrored(b / self.rng.gamma(self.options["a0"] + n / 2.0))
-        drawn = mean + self._mirrored(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
+        variance = self._mirror(b / self.rng.gamma(self.options["a0"] + n / 2.0))
+        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
         cell = self.labels[ends[:, 0]], self.labels[ends[:, 1]]
         return middle + scale * (drawn[cell] + np.sqrt(variance[cell]) * self.rng.normal(size=len(ends)))
 
@@ -222,6 +222,6 @@ class _Layer:
         """Levels with shares for each two blocks."""
         codes, L = self.evidence.value, len(self.layer.levels)
         counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
-        shares = np.stack([self._mirrored(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
+        shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
         through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
         return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)
