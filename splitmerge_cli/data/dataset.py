@@ -50,6 +50,8 @@ FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""
+AS_NETWORK = "read as a network of "
+"""Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
@@ -115,10 +117,10 @@ class Kind:
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
-    has_links: ClassVar[bool] = False
-    """Whether items are nodes of a network."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
+    is_network: ClassVar[bool] = False
+    """Whether items are nodes; `from_object` then takes what of a network is read."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
@@ -463,6 +465,11 @@ class Dataset:
     def values_in_units(self) -> Any:
         """The values in the units of the data."""
         return self.values if self.scales is None else in_units(self.values, self.scales)
+
+    @cached_property
+    def network(self) -> Relations:
+        """``graph``: its relations; of a simple network its one."""
+        return self.relations or Relations.of_graph(self.values)
 
     @property
     def original(self) -> Dataset:

@@ -65,10 +65,10 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
         yield bundles.names
     if (relations := dataset.relations) is not None:
-        yield from (relations.sides, relations.side_names)
         for layer in relations.layers:
-            yield from (layer.name, layer.form, layer.levels, layer.directed, layer.loops)
-            yield from (layer.ends, layer.value, layer.unknown)
+            yield from (layer.name, layer.ends, layer.form, layer.value, layer.levels, layer.directed, layer.loops)
+            yield layer.unknown
+        yield from (relations.sides, relations.side_names)
         if relations.columns is not None:
             yield from _parts(relations.columns)
     x = dataset.values

@@ -11,25 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.models.relation_layout import CORRECTED, COUNT, LEVELS, PLAIN, REAL
 from splitmerge_cli.models.simulation import Given, simulate_ties
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rng = np.random.Generator
-CORRECTED = "corrected"
 
 
 def simulate_network(rng: Rng, given: Given) -> Any:
-    """A network as the data are: a matrix of ties; of relations, and with corrected degrees, `Relations`."""
-    is_simple = given.data.relations is None and given.options.get("degrees") != CORRECTED
-    return (simulate_ties if is_simple else simulate_relations)(rng, given)
+    """A network as the model reads it: the matrix of a simple one, else relations."""
+    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
 
 
-def simulate_relations(rng: Rng, given: Given) -> Relations:
+def simulate_relations(rng: Rng, given: Given) -> Any:
     """Edges and their values, of every layer; columns of nodes stay as they are."""
     data, known = given.data, given.known
-    relations: Relations = data.relations or Relations.of_graph(data.values)
+    relations = data.network
     n = relations.N if known is None else known
     number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
     layers = tuple(
@@ -44,7 +43,7 @@ class _Layer:
 
     Parameters
     ----------
-    layer, evidence : Relation
+    layer, evidence : splitmerge_cli.data.relations.Relation
         What is drawn, and what its parameters are drawn given: the edges of the first n nodes.
     labels : numpy.ndarray
         int64 ``[N]``, each number from 0 to K - 1 at least once.
@@ -57,9 +56,9 @@ class _Layer:
     def __init__(
         self,
         rng: Rng,
-        relations: Relations,
-        layer: Relation,
-        evidence: Relation,
+        relations: Any,
+        layer: Any,
+        evidence: Any,
         labels: NDArray[np.int64],
         n: int,
         options: Mapping[str, Any],
@@ -80,9 +79,9 @@ class _Layer:
         rates = options.get("rate")
         self.rate = rates[r] if isinstance(rates, list) else rates
 
-    def draw(self) -> Relation:
+    def draw(self) -> Any:
         """The relation with other edges and values."""
-        if self.is_corrected or self.layer.form == COUNT:
+        if self.is_corrected or self.layer.form_number == COUNT:
             ends, counts = self._draw_counts()
         else:
             ends, counts = self._draw_edges(), None
@@ -90,7 +89,7 @@ class _Layer:
         if unknown:
             keep = np.array([pair not in unknown for pair in map(tuple, ends.tolist())], dtype=bool)
             ends, counts = ends[keep], None if counts is None else counts[keep]
-        form = self.layer.form
+        form = self.layer.form_number
         value: Array | None = None
         if form == COUNT:
             value = counts

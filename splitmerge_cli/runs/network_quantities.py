@@ -125,12 +125,12 @@ def _measure(layer: Relation, sides: NDArray[np.int8] | None, labels: Labels) ->
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
         yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", CLOSED, _closed(layer, N)
+        yield "edges", CLOSED, _transitivity(layer, N)
     yield from _measure_values(layer, sides, labels)
 
 
-def _closed(layer: Relation, N: int) -> float:
-    """Share of paths of two edges that a third closes."""
+def _transitivity(layer: Relation, N: int) -> float:
+    """Transitivity: the share of open or closed triples that are triangles."""
     ends = layer.ends[layer.ends[:, 0] != layer.ends[:, 1]]
     places = np.concatenate([ends, ends[:, ::-1]]).T
     edges: Any = csr_array((np.ones(len(places[0])), (places[0], places[1])), shape=(N, N))

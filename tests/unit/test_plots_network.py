@@ -15,7 +15,7 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
 
 PURE = np.array([0, 0, 2, 1, 1, 2])
-"""Blocks of nodes of one kind each."""
+"""Blocks that hold one kind of nodes each."""
 
 
 def cells_of(relations: Relations, labels: Any) -> Any:

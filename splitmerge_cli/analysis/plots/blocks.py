@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.links import relations_of
 from splitmerge_cli.analysis.plots.points import by_size, numbers_by_size, style_of
 from splitmerge_cli.analysis.plots.relation_matrix import NEGATIVE, POSITIVE, has_signs, sort_nodes
 from splitmerge_cli.analysis.plots.runs import data_name, option
@@ -233,7 +232,7 @@ def title_panels(axes: NDArray[Any], title: str, names: list[str]) -> None:
 def block_graph(run: Run) -> Figure:
     """Draw the blocks of a run's point estimate as a graph, a panel for each layer."""
     dataset = dataset_of(run)
-    relations = relations_of(dataset)
+    relations = dataset.network
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"], dtype=np.int64)
     layers = relations.layers[:MOST_LAYERS]

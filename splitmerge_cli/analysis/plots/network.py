@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.links import relations_of
 from splitmerge_cli.analysis.plots.blocks import MOST_LAYERS, draw_facing, title_panels
 from splitmerge_cli.analysis.plots.labels import write_apart
 from splitmerge_cli.analysis.plots.points import ALONE, by_size, numbers_by_size, style_of
@@ -97,7 +96,7 @@ def clusters(run: Run) -> Figure:
     """Draw the network of a run in the colours of its point estimate: a matrix of each layer, and of one layer (up to
     `MOST_NODES`) the nodes, two kinds in two columns."""
     dataset = dataset_of(run)
-    relations = relations_of(dataset)
+    relations = dataset.network
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     layers = relations.layers[:MOST_LAYERS]

@@ -169,7 +169,7 @@ def draw_matrix(ax: Axes, relations: Relations, layer: int, labels: ArrayLike) -
 
 
 def _look(relation: Relation) -> tuple[Normalize, Colormap, list[Artist]]:
-    """Scale and colours of the values of a relation, and entries of a legend."""
+    """Scale and colours for values, and entries of a legend."""
     value = np.ones(1) if relation.value is None or not len(relation.value) else relation.value
     low, high = float(value.min()), float(value.max())
     if relation.form == BINARY:

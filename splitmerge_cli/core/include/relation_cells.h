@@ -6,6 +6,7 @@
 #ifndef SMCMC_RELATIONS_H
 #define SMCMC_RELATIONS_H
 #include "block_sums.h"
+#include "simd_math.h"
 
 #define MOST_SLOTS 128
 
@@ -19,6 +20,7 @@ typedef struct {
     int n_levels;
     int first;         /* the only direction, or the one that counts what is within a block */
     int directed, loops, corrected;
+    int log_row;       /* of counts whose pairs are all known: which row of kept logarithms has theirs; else -1 */
     tables_t tables;   /* Bernoulli */
     rise_t rise;       /* Poisson: of the shape */
     double shape, rate, offset, exposure; /* shape log rate; what one of m counts as: half a pair where degrees
@@ -29,6 +31,13 @@ typedef struct {
     double kappa0, a0, b0, step, square; /* a sum counts steps, a sum of squares their squares */
     rise_t level, all_levels;
 } part_t;
+
+/* One logarithm, the same bits as among others. */
+static inline double log_one(double x)
+{
+    const lanes all = x - (lanes){0};
+    return lanes_log(all)[0];
+}
 
 static inline int64_t entry(const rise_t *t, int64_t m)
 {
@@ -41,8 +50,8 @@ static inline int64_t value_lik(const part_t *p, int64_t n, const int64_t *s)
     if (p->values == REAL_VALUES) {
         const double sum = s[0] * p->step, weight = p->kappa0 + n;
         const double scatter = s[1] * p->square - sum * sum / weight;
-        return llrint(p->per * (p->half[n] - (p->a0 + 0.5 * n) * log(p->b0 + 0.5 * (scatter > 0 ? scatter : 0))
-                                - 0.5 * log(weight / p->kappa0)));
+        return llrint(p->per * (p->half[n] - (p->a0 + 0.5 * n) * log_one(p->b0 + 0.5 * (scatter > 0 ? scatter : 0))
+                                - 0.5 * log_one(weight / p->kappa0)));
     }
     int64_t total = -entry(&p->all_levels, n);
     for (int v = 0; v < p->n_levels; v++)
@@ -56,10 +65,22 @@ static inline int64_t exact_lik(const part_t *p, int64_t e, int64_t m)
     return entry(&p->tables.edge, e) + entry(&p->tables.gap, m - e) - entry(&p->tables.pair, m);
 }
 
-/* of a sum s of Poisson counts of m pairs */
-static inline int64_t rate_lik(const part_t *p, int64_t s, int64_t m)
+/* of a sum s of Poisson counts, log_rate: log(rate + m) of m pairs */
+static inline int64_t rate_lik(const part_t *p, int64_t s, double log_rate)
 {
-    return entry(&p->rise, s) - llrint(p->per * ((p->shape + s) * log(p->rate + p->exposure * m) - p->offset));
+    return entry(&p->rise, s) - llrint(p->per * ((p->shape + s) * log_rate - p->offset));
+}
+
+/* of the sums s and t of both directions, rounded once */
+static inline int64_t rates_lik(const part_t *p, int64_t s, int64_t t, double log_rate)
+{
+    return entry(&p->rise, s) + entry(&p->rise, t)
+           - llrint(p->per * ((2 * p->shape + (s + t)) * log_rate - 2 * p->offset));
+}
+
+static inline double rate_of(const part_t *p, int64_t m)
+{
+    return p->rate + p->exposure * m;
 }
 
 /* of a part whose edges are among m pairs */
@@ -68,7 +89,7 @@ static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m)
     const int64_t *s = cell + p->slot;
     int64_t total;
     if (p->unknown >= 0) m -= cell[p->unknown];
-    total = p->edges == EXACT_EDGES ? exact_lik(p, s[0], m) : rate_lik(p, s[0], m);
+    total = p->edges == EXACT_EDGES ? exact_lik(p, s[0], m) : rate_lik(p, s[0], log_one(rate_of(p, m)));
     if (p->values != NO_VALUES && s[0]) total += value_lik(p, s[0], s + 1);
     return total;
 }
@@ -79,21 +100,35 @@ static inline int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t 
     return sided ? a0 * b1 + a1 * b0 : a0 * b0;
 }
 
+/* Whether a part and the next are both directions of counts, all of whose pairs are known. */
+static inline int is_pair(const part_t *part)
+{
+    return part->log_row >= 0 && part->first && part->directed;
+}
+
 /* of a cell of two blocks with m pairs */
 static inline int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, int64_t m)
 {
     int64_t total = 0;
-    for (int p = 0; p < n; p++)
-        total += part_lik(parts + p, cell, m << parts[p].corrected);
+    for (int p = 0; p < n; p++) {
+        const part_t *part = parts + p;
+        if (is_pair(part)) {
+            const double log_rate = log_one(rate_of(part, m << part->corrected));
+            total += rates_lik(part, cell[part->slot], cell[part[1].slot], log_rate);
+            p++;
+        } else
+            total += part_lik(part, cell, m << part->corrected);
+    }
     return total;
 }
 
 /* out[k] += of block k and a block that sees it as row[k], with `add` in addition, less zero[k] (NULL: 0), for k = from ..
-   to - 1; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. */
+   to - 1; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. `logs`: rows of `cap` kept
+   logarithms, NULL for none. */
 static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict row, const int64_t *restrict add,
                       const int32_t *restrict n0, const int32_t *restrict n1, ptrdiff_t from, ptrdiff_t to, int64_t d0,
                       int64_t d1, int64_t b0, int64_t b1, int sided, const int64_t *restrict zero,
-                      int64_t *restrict out)
+                      const double *restrict logs, ptrdiff_t cap, int64_t *restrict out)
 {
 #define PAIRS (pairs_between(n0[k] + d0, n1[k] + d1, b0, b1, sided) << part->corrected)
     for (int p = 0; p < n; p++) {
@@ -111,8 +146,27 @@ static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict
             for (ptrdiff_t k = from; k < to; k++)
                 out[k] += exact_lik(part, s[k * V] + more, PAIRS);
         } else {
-            for (ptrdiff_t k = from; k < to; k++)
-                out[k] += rate_lik(part, s[k * V] + more, PAIRS);
+            const int both = is_pair(part);
+            const int64_t back = both ? add[part[1].slot] : 0, *t = row + part[both].slot;
+            for (ptrdiff_t first = from; first < to; first += 8) {
+                double x[8] __attribute__((aligned(64)));
+                const int width = to - first < 8 ? (int)(to - first) : 8;
+                const double *log_rates = logs + part->log_row * cap + first;
+                if (!logs) {
+                    for (int h = 0; h < 8; h++) {
+                        const ptrdiff_t k = first + (h < width ? h : 0);
+                        x[h] = rate_of(part, PAIRS);
+                    }
+                    EACH_LANE(h) LANES_TO(x + h) = lanes_log(LANES_AT(x + h));
+                    log_rates = x;
+                }
+                for (int h = 0; h < width; h++) {
+                    const ptrdiff_t k = first + h;
+                    out[k] += both ? rates_lik(part, s[k * V] + more, t[k * V] + back, log_rates[h])
+                                   : rate_lik(part, s[k * V] + more, log_rates[h]);
+                }
+            }
+            p += both;
         }
     }
     if (zero)
@@ -126,7 +180,7 @@ static inline double log_gamma(double x)
 {
     if (x < 16) return lgamma(x);
     const double y = 1 / (x * x);
-    return (x - 0.5) * log(x) - x + 0.91893853320467274178
+    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178
            + (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
 }
 
