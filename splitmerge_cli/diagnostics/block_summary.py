@@ -18,8 +18,8 @@ def describe_blocks(
     """Describe every cluster, in the order of labels: entries of its layers, with a semicolon between them.
 
     An entry has the share of pairs with an edge (of counts the mean count of a pair) within the cluster, and with the
-    other cluster where it is largest, if it is larger than among all pairs; directed edges in both directions. Of real
-    values the mean follows, of levels the commonest with its share. With `names` of nodes the other cluster has the
+    other cluster where it is largest, if it is larger than among all pairs; directed edges in both directions. The mean
+    of real values follows, or the commonest level with its share. With `names` of nodes the other cluster has the
     name of its node of most edges.
 
     Examples
@@ -71,7 +71,7 @@ def _describe(
 
 
 def _name_values(layer: Relation, labels: NDArray[Any], K: int, both: bool, edges: Array) -> list[list[str]]:
-    """The values of the edges between two blocks in words, empty where there are none."""
+    """Values of edges between two blocks in words, an empty word without values."""
     names = [[""] * K for _ in range(K)]
     if layer.value is None or layer.form == COUNT:
         return names
