@@ -382,6 +382,30 @@ class OfIRM(Baseline):
         }
 
 
+class OfRelations(Baseline):
+    """Plain C for directed counts of ``IRM``."""
+
+    source = "relations"
+
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
+        assert data.relations is not None
+        (layer,), N = data.relations.layers, model.N
+        assert layer.value is not None
+        node = np.concatenate([layer.ends[:, 0], layer.ends[:, 1]])
+        order = np.argsort(node, kind="stable")
+        s = np.arange(int(layer.value.sum()) + 2)
+        return {
+            **{"N": N, "K": model.K, "cap": 256, "concentration": float(model.prior.concentration)},
+            **{"shape": 1.0, "rate": N * (N - 1) / float(layer.value.sum())},
+            "start": np.concatenate([[0], np.cumsum(np.bincount(node, minlength=N))]).astype(np.int64),
+            "neighbour": np.concatenate([layer.ends[:, 1], layer.ends[:, 0]])[order],
+            "into": np.repeat([0, 1], len(layer.ends)).astype(np.int32)[order],
+            "count": np.tile(layer.value.astype(np.int64), 2)[order],
+            "gammas": gammaln(s + 1.0),
+            "z": model.labels,
+        }
+
+
 class OfTopics(Baseline):
     """Plain C for ``HDP``, whose topics and weights stay as they are."""
 

@@ -7,6 +7,8 @@ import numpy as np
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.generated import gaussian
+from splitmerge_cli.data.graphs.adjacency import simple_graph
+from splitmerge_cli.data.relations import COUNT, Relation, Relations
 
 N, K = 10_000, 10
 
@@ -46,3 +48,15 @@ def bundles(rows: int, weight: int) -> Dataset:
     # an item has the true cluster of its first row
     truth = whole.truth[order][items * rows]
     return replace(whole, values=whole.values[order], truth=truth, bundles=in_bundles)
+
+
+def directed_counts(nodes: int, blocks: int) -> Dataset:
+    """A directed network of counts, some 4,300 edges: Poisson, the more within a block, a rate for each other pair."""
+    rng = np.random.default_rng(1)
+    z = (np.arange(nodes) % blocks).astype(np.int32)
+    rate = rng.gamma(1.0, 0.03, (blocks, blocks)) + np.diag(rng.gamma(2.0, 0.1, blocks))
+    count = rng.poisson(rate[np.ix_(z, z)])
+    np.fill_diagonal(count, 0)
+    ends = np.argwhere(count).astype(np.int32)
+    relations = Relations(nodes, (Relation("", ends, COUNT, count[tuple(ends.T)].astype(float), directed=True),))
+    return Dataset("directed counts", "graph", simple_graph(relations), z, relations=relations)

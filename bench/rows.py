@@ -25,6 +25,7 @@ from bench.baseline import (
     OfIRM,
     OfLines,
     OfMixed,
+    OfRelations,
 )
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -231,8 +232,8 @@ def variational_us(data: Dataset, model: Any) -> dict[str, float]:
 
 
 def network_rows() -> list[Row]:
-    """The rows d: 332 nodes and 2,146 edges, planted in 8 blocks or in 16, and USAir97 itself where its file is.
-    The peer: graph-tool's sweeps over the same edges from the same blocks."""
+    """The rows d: 332 nodes and 2,146 edges, planted in 8 blocks or in 16, and USAir97 itself where its file is; and
+    directed counts. The peer: graph-tool's sweeps over the same edges from the same blocks."""
     cases: list[tuple[str, Callable[[], Dataset]]] = [
         ("8 blocks", lambda: network.generate(332, blocks=8, p_in=0.2, p_out=0.0168, seed=13)),
         ("16 blocks", lambda: network.generate(332, blocks=16, p_in=0.34, p_out=0.0197, seed=131)),
@@ -242,7 +243,11 @@ def network_rows() -> list[Row]:
         cases.append(("usair97", published_graphs.usair97))
     except DataError:
         pass
-    return [
+    directed = [
+        Row("d", f"IRM, Gibbs, directed counts, {K} blocks", "sweep", "irm", gibbs, "gibbs", (), 50, data=data)
+        for K, data in ((K, partial(generated.directed_counts, 332, K)) for K in (8, 16))
+    ]
+    return directed + [
         Row(*(name, f"IRM, Gibbs, {title}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
         for title, data in cases
         for name, how, c, peers in (
@@ -405,7 +410,7 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     elif row.data is not None:
         data = row.data()
         model = IRM.from_data(data)
-        kind = OfIRM
+        kind = OfIRM if data.relations is None else OfRelations
         settle(model, data.truth)
         return data, model, rng, kind(data, model, rng)
     else:

@@ -294,7 +294,8 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 class SplitMergeBlocks(ClusterMixin, _Clustered):
     """Blocks of nodes in a network, their number unknown: the infinite relational model by split-merge MCMC.
 
-    Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``.
+    Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``, and `directed`, `values`, `loops`,
+    `layer` and `bipartite`, as of `splitmerge_cli.sample`: what is read of a network beyond the simple undirected one.
 
     Attributes
     ----------
@@ -308,7 +309,40 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
-    __init__ = _constructor("irm")
+    @answer_misspelt
+    def __init__(
+        self,
+        model: str | Mapping[str, Any] = "irm",
+        *,
+        directed: bool = False,
+        values: str | None = None,
+        loops: bool = False,
+        layer: str | None = None,
+        bipartite: bool | str = False,
+        sampler: str | Mapping[str, Any] | None = None,
+        chains: int = 4,
+        iterations: int | None = None,
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        progress: str = "none",
+    ) -> None:
+        _constructor("irm")(
+            self,
+            model,
+            sampler=sampler,
+            chains=chains,
+            iterations=iterations,
+            random_state=random_state,
+            options=options,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self.directed = directed
+        self.values = values
+        self.loops = loops
+        self.layer = layer
+        self.bipartite = bipartite
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -316,17 +350,23 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, unknown: Any = None, nodes: Any = None) -> Self:
         """Run the chains.
 
         Parameters
         ----------
-        X : networkx.Graph, or array or sparse matrix ``[N, N]``
-            A matrix: symmetric, not 0 where two nodes are tied.
+        X : graph of networkx or igraph, data frame of edges, or array or sparse matrix ``[N, N]``
+            A matrix: not 0 where two nodes are tied; ``[N, M]`` of two kinds of nodes.
         y : None
             Not used.
+        unknown : sequence of pairs, optional
+            Pairs of nodes of which it is not known whether they are edges.
+        nodes : data frame, optional
+            A row for each node, whose columns share the clusters with the edges.
         """
-        self._sample(X)
+        use = {key: getattr(self, key) for key in ("directed", "values", "loops", "layer", "bipartite")}
+        use = {key: value for key, value in use.items() if value not in (None, False)}
+        self._sample(X, row_options(**use, unknown=unknown, nodes=nodes))
         self._set_labels()
         return self
 

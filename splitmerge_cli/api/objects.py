@@ -52,6 +52,8 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     summary = run.summary if run.is_done else {}
     scales = {"scale": summary["scales"]} if "scales" in summary else {}
     scales |= {"reduce": summary["reduced"]["components"]} if "reduced" in summary else {}
+    if run.is_done and kind.is_network:
+        words = run.summary["graph"].get("use", {})
     if kind.has_topics:
         words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
 

@@ -32,7 +32,7 @@ from splitmerge_cli.api.selection import (
 from splitmerge_cli.api.short_fits import short_fits
 from splitmerge_cli.config import ConfigError, specify_keys
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
+from splitmerge_cli.data.objects import OF_NETWORKS, as_pandas, from_object, take_columns
 from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.data.tables.reduced import reduce_keys
 
@@ -56,6 +56,13 @@ def sample(
     must_link: ArrayLike | str | Path | None = None,
     cannot_link: ArrayLike | str | Path | None = None,
     prior_counts: str | None = None,
+    directed: bool | None = None,
+    values: str | None = None,
+    loops: bool | None = None,
+    layer: str | int | None = None,
+    bipartite: bool | str | None = None,
+    unknown: Any = None,
+    nodes: Any = None,
     store: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -73,7 +80,8 @@ def sample(
         `splitmerge_cli.api.selection`; what was chosen is printed. Without `data` the data stand in its place, and the
         model is "auto": ``sample(frame)``.
     data : object
-        An array, data frame (pandas, polars), sparse matrix, networkx graph, or texts, as the model reads them; see
+        An array, data frame (pandas, polars), sparse matrix, graph (networkx, igraph), or texts, as the model reads
+        them; see
         `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
         ``data=corpus``, graphs ``data=edges``), or the name of a data set (``smcmc list data``).
     sampler : str or mapping, optional
@@ -112,6 +120,19 @@ def sample(
         Pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a file of pairs.
     prior_counts : {"rows", "items"}, optional
         What the prior of the partition counts.
+    directed, loops : bool, optional
+        Whether the edges of a network have directions, and whether edges of a node to itself are read. This and the
+        next four are ``data.directed``, ``data.values`` and so on of the command line (``data=edges``).
+    values : {"binary", "count", "real", "levels"}, optional
+        What the weights of edges are: counts, numbers, or a few signs, ranks or words. By default weights are left out.
+    layer : str, optional
+        Attribute or column of the edges that names the relation of each, where there are several between the nodes.
+    bipartite : bool or str, optional
+        Whether sources and targets (rows and columns) are nodes of two kinds, or the attribute that tells them apart.
+    unknown : sequence of pairs, str or Path, optional
+        Pairs of nodes of which it is not known whether they are edges, or a file of these.
+    nodes : data frame, str or int, optional
+        A row for each node, whose columns share the clusters with the edges. For a file, ``data.nodes``.
     store : str or Path, optional
         Folder that receives the run, as ``out`` of the command line: a run that is there is not made again. By default
         a temporary folder, removed with the object.
@@ -150,7 +171,8 @@ def sample(
     if data is None:
         model, data = AUTO, model
     of_rows = {"weights": weights, "group": groups, "labels": labels, "must_link": must_link}
-    of_rows |= {"cannot_link": cannot_link, "prior_counts": prior_counts}
+    of_rows |= {"cannot_link": cannot_link, "prior_counts": prior_counts, "directed": directed, "values": values}
+    of_rows |= {"loops": loops, "layer": layer, "bipartite": bipartite, "unknown": unknown, "nodes": nodes}
     options = dict(options or {}) | row_options(**of_rows)
     keys: dict[str, Any] = {"chains": chains, "seed": read_seed(seed, rng), "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": choose_progress(progress)}
@@ -179,7 +201,7 @@ def sample_silently(
 
 
 def row_options(**of_rows: Any) -> dict[str, Any]:
-    """The options of data for what is known of rows: those that are given."""
+    """The options of data for what is known of rows, or read of a network: those that are given."""
     return {f"data.{name}": value for name, value in of_rows.items() if value is not None}
 
 
@@ -207,6 +229,8 @@ def specify_sample(
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
         data, of_table = take_columns(data, of_table, OF_ROWS[:3])
+        if keys["model"] == AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
+            keys["model"] = MODELS[NETWORK]
     # as of a file: model=auto asks for scales unless they are named
     asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
@@ -243,5 +267,5 @@ MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
 OF_ROWS = ("weights", "group", "labels", "must_link", "cannot_link")
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")
-OF_OBJECTS = (*OF_TABLES, *OF_ROWS, "stop_words", "min_documents", "max_share", "min_length")
+OF_OBJECTS = (*OF_TABLES, *OF_ROWS, *OF_NETWORKS, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that also apply to an object."""

@@ -10,6 +10,8 @@
     within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
     chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
     allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+``model.degrees=auto``
+    Plain or corrected degrees of a network, by the log score of held-out edges: `splitmerge_cli.api.degrees`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -51,6 +53,7 @@ from splitmerge_cli.api.candidates import (
     of_given_totals,
     scales_for,
 )
+from splitmerge_cli.api.degrees import compare_degrees, format_degrees
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
@@ -76,6 +79,7 @@ AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
 OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power", "model.tails", "data.scale"
+OF_DEGREES = "model.degrees"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
@@ -268,7 +272,7 @@ def _settle_readings(
         found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
-    for key in sorted({OF_COVARIANCE, OF_TAILS} & spec.to_choose):
+    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_DEGREES} & spec.to_choose):
         if (name := key.removeprefix("model.")) not in spec.model.options:
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
@@ -282,6 +286,11 @@ def _settle_readings(
         say(format_tails(table))
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
+    if OF_DEGREES in spec.to_choose:
+        table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
+        say(format_degrees(table))
+        found[OF_DEGREES] = as_records(table)
+        spec = spec.with_({OF_DEGREES: table["degrees"][0]})
     return spec, found
 
 

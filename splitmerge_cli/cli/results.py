@@ -22,6 +22,9 @@ from splitmerge_cli.runs.stored import specification_of
 
 _LEARNT = "These chains learn from each other, so their agreement is weaker evidence. Compare runs with other seeds."
 
+KEYS: dict[str, float] = {"clusters": 5, "answers": 5, "core": 0.95, "outcome": 0.2, "links": 20, "held_out": 0.1}
+"""Keys of ``smcmc summary``, each with an example of its value."""
+
 
 @app.command()
 @explain_errors
@@ -90,14 +93,16 @@ def summary(
     clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
     partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
     once, with that probability. outcome=0.2 holds out a fifth of the rows, and compares how well clusters predict
-    model.outcome there if it helps to form them, and if it does not.
+    model.outcome there if it helps to form them, and if it does not. links=20 lists the pairs of nodes without an edge
+    that most probably have one, and writes them to links.csv. held_out=0.1 removes a tenth of the edges of a network,
+    and shows how well the others predict them.
 
     The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """
     width = terminal.width()
     runs, shown = _read_words(words)
     if columns and (levels or shown):
-        raise ConfigError("--columns: expected alone, without --levels, clusters=, answers=, core= or outcome=")
+        raise ConfigError(f"--columns: expected alone, without --levels or {'=, '.join(KEYS)}=")
     status = 0
     for path in runs if levels or columns or shown else show_certificates(runs):
         runs_below = runs_in(path)
@@ -118,6 +123,8 @@ def summary(
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
                 answers += [_describe_gain(one, value) for value in shown.get("outcome", ())]
+                answers += [_list_links(one, int(value)) for value in shown.get("links", ())]
+                answers += [_score_links(one, value) for value in shown.get("held_out", ())]
                 for lines in answers:
                     for line in lines:
                         print_line(line)
@@ -129,7 +136,6 @@ def summary(
 
 def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     """Separate folders of runs from keys such as ``clusters=5``; raise `ConfigError` for another key or value."""
-    keys = {"clusters": int, "answers": int, "core": float, "outcome": float}
     runs: list[Path] = []
     shown: dict[str, list[float]] = {}
     for word in words:
@@ -137,13 +143,13 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
         if not equals or Path(word).exists():
             runs.append(Path(word))
             continue
-        if key not in keys:
-            raise ConfigError(f"{word}: expected the folder of a run, or one of {', '.join(f'{k}=' for k in keys)}")
+        if key not in KEYS:
+            raise ConfigError(f"{word}: expected the folder of a run, or one of {', '.join(f'{k}=' for k in KEYS)}")
+        read, such_as = type(KEYS[key]), KEYS[key]
         try:
-            shown.setdefault(key, []).append(keys[key](value))
+            shown.setdefault(key, []).append(read(value))
         except ValueError:
-            kind = "a number from 0 to 1" if keys[key] is float else "a whole number"
-            such_as = {"core": "0.95", "outcome": "0.2"}.get(key, "5")
+            kind = "a number from 0 to 1" if read is float else "a whole number"
             raise ConfigError(f"{word}: expected {kind}, such as {key}={such_as}") from None
     if not runs:
         raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
@@ -157,6 +163,23 @@ def _describe_gain(run: Run, share: float) -> Iterator[str]:
     if not 0.0 < share < 1.0:
         raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
     yield str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
+
+
+def _list_links(run: Run, most: int) -> Iterator[str]:
+    """The pairs without an edge that most probably have one; they are written to ``links.csv``."""
+    from splitmerge_cli.analysis import links  # takes longer than all else that this command imports
+
+    if most < 1:
+        raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
+    return links.list_links(run, most)
+
+
+def _score_links(run: Run, share: float) -> Iterator[str]:
+    """How well a network without a share of its edges predicts these."""
+    from splitmerge_cli.analysis import links
+    from splitmerge_cli.api.links import LinkAnswers
+
+    return links.score_lines(LinkAnswers(run).link_scores(share, seed=run.config["seed"]), share)
 
 
 def _topics_of(run: Run) -> RunTopics:

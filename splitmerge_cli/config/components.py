@@ -414,7 +414,7 @@ def _check_type(key: str, value: Any, default: Any, declared: Any = None) -> Any
             raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(WORDS[t] for t in types))}")
         return value
     if isinstance(default, bool):
-        good, expected = isinstance(value, bool), "true or false"
+        good, expected = isinstance(value, bool) or type(value) in get_args(declared), "true or false"
     elif isinstance(default, float):
         number = type(value) in (int, float) and abs(value) <= sys.float_info.max
         good, expected = number or type(value) in get_args(declared), "a number"

@@ -25,7 +25,7 @@ NOT_TYPED = ("name", "_target_")
 TAKE_K0 = (None, "random", "sequential")
 """Starts that take a number of clusters, or of topics."""
 
-LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "data.scale")
+LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
 
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
@@ -41,9 +41,23 @@ LATER |= dict.fromkeys(_BUNDLES)
 """Options of tables that runs were stored without, and their defaults, at which they do not tell runs apart."""
 
 
+_OF_NETWORKS: dict[str, Any] = dict.fromkeys(("directed", "loops", "bipartite"), False)
+_OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types")) | {"matrix": "auto"}
+LATER_BY_READER = {
+    ".tables.files.csv": LATER,
+    ".graphs.edges.edges": _OF_NETWORKS,
+    ".graphs.bundled.network": {"values": None, "bipartite": False, "layer": None},
+    ".generated.network.generate": {
+        **{"directed": False, "values": None, "degrees": 0.0, "bipartite": False, "layers": 1, "columns": False},
+        **{"loops": False, "unknown": 0.0},
+    },
+}
+"""Options that runs were stored without, by the function that reads the data."""
+
+
 def later_options(data: Mapping[str, Any]) -> dict[str, Any]:
-    """`LATER` of a data set that is a table, by the values of its choice; else nothing."""
-    return LATER if str(data.get("_target_")).endswith(".tables.files.csv") else {}
+    """Options that runs were stored without, by the choice of data, and their defaults."""
+    return next((later for end, later in LATER_BY_READER.items() if str(data.get("_target_")).endswith(end)), {})
 
 
 NO_GAP = 0.0

@@ -12,6 +12,7 @@ cdef enum:
 # ---------------------------------------------------------------------------------- what a model is: its base class
 cdef class Coupled(Model):
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef void weigh_scores(self, Py_ssize_t own, int64_t *score, int64_t new_block, double one) noexcept nogil
 
 
 cdef class Uncollapsed(Model):

@@ -14,6 +14,19 @@ the density of an item at a cluster's estimated parameters.
 *vectors*, an attribute of every model: the items as vectors, which can be hashed. Why so: docs/decisions/0028.
 """
 from libc.math cimport NAN
+from libc.stdint cimport int64_t
+
+cdef extern from *:
+    """
+    #include "simd_math.h"
+    /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
+    static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
+    {
+        for (Py_ssize_t k = 0; k < m; k += LANES)
+            LANES_TO(w + k) = lanes_exp(LANES_AT(w + k)) * LANES_AT(W + k);
+    }
+    """
+    void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil
 
 
 cdef class Coupled(Model):
@@ -26,6 +39,33 @@ cdef class Coupled(Model):
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Log marginal likelihood of clusters a and b as one, alone: as ``lik`` counts it."""
         return NAN
+
+    cdef void weigh_scores(self, Py_ssize_t own, int64_t *score, int64_t new_block, double one) noexcept nogil:
+        """Fill w as a scan does, from log likelihoods that an item of cluster `own` (-1 none) adds to each cluster,
+        `score` of [cap], and to a new one, in units of `one`."""
+        cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, K = self.K
+        cdef int64_t n, top
+        cdef double *w = self.w
+        for k in range(K, m):
+            score[k] = new_block
+        # not of a new block that the prior rules out: it may outweigh all others
+        top = new_block if self.new_cluster_weight > 0.0 else score[0]
+        for k in range(K):
+            if score[k] > top:
+                top = score[k]
+        for k in range(m):
+            w[k] = (min(score[k], top) - top) * one
+        for k in range(m, end):
+            w[k] = -1e6
+        if own < 0:
+            weigh_lanes(w, self.W, end)
+            return
+        n = self.size[own] - 1
+        self.W[own] = self.scan_weight(n)
+        weigh_lanes(w, self.W, end)
+        self.W[own] = self.scan_table[n + 1]
+        if n == 0:
+            w[m - 1] = 0.0
 
     def log_predictive(self, Py_ssize_t first):
         raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")

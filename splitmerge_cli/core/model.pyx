@@ -620,6 +620,9 @@ cdef class Model(Partition):
             raise ValueError(f"model {type(self).__name__} offers no draw from its prior")
         return self.prior.draw(generator)
 
+    def separate(self):
+        """Move items that may not share a cluster apart: nothing, where any may."""
+
     def log_lik_total(self):
         """float: log likelihood of all items given the partition."""
         return self.log_lik_all()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
@@ -49,6 +50,8 @@ FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""
+AS_NETWORK = "read as a network of "
+"""Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
@@ -116,6 +119,8 @@ class Kind:
     are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
+    is_network: ClassVar[bool] = False
+    """Whether items are nodes; `from_object` then takes what of a network is read."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
@@ -307,6 +312,9 @@ class Dataset:
     bundles : Bundles or None
         Which rows are one item of the model, how often each counts, and which may not share a cluster; None: every row
         is an item that counts once.
+    relations : Relations or None
+        ``graph``: what the network has beyond the simple undirected one: directions, weights, layers, two kinds of
+        nodes, columns of nodes. The model reads these in place of the `values`.
 
     Raises
     ------
@@ -331,6 +339,7 @@ class Dataset:
     reduction: Any = None
     exposure: NDArray[np.float64] | None = None
     bundles: Bundles | None = None
+    relations: Relations | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -342,6 +351,8 @@ class Dataset:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
         if self.bundles is not None and len(self.bundles.items) != self.N:
             raise DataError(f"{self.name}: bundles of {len(self.bundles.items)} rows; expected {self.N}")
+        if self.relations is not None and self.relations.N != self.N:
+            raise DataError(f"{self.name}: relations of {self.relations.N} nodes; expected {self.N}")
 
     @property
     def column_names(self) -> list[str]:
@@ -454,6 +465,11 @@ class Dataset:
     def values_in_units(self) -> Any:
         """The values in the units of the data."""
         return self.values if self.scales is None else in_units(self.values, self.scales)
+
+    @cached_property
+    def network(self) -> Relations:
+        """``graph``: its relations; of a simple network its one."""
+        return self.relations or Relations.of_graph(self.values)
 
     @property
     def original(self) -> Dataset:

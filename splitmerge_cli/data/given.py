@@ -64,6 +64,13 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
     if (bundles := dataset.bundles) is not None:
         yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
         yield bundles.names
+    if (relations := dataset.relations) is not None:
+        for layer in relations.layers:
+            yield from (layer.name, layer.ends, layer.form, layer.value, layer.levels, layer.directed, layer.loops)
+            yield layer.unknown
+        yield from (relations.sides, relations.side_names)
+        if relations.columns is not None:
+            yield from _parts(relations.columns)
     x = dataset.values
     if isinstance(x, csr_array):
         yield from (x.shape, x.indptr, x.indices, x.data)

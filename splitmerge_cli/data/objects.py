@@ -27,6 +27,9 @@ from splitmerge_cli.data.tables.wanted import TOTAL, as_list
 from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
 
+OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
+"""Options of `from_object` for networks."""
+
 
 def from_object(
     data: Any,
@@ -57,10 +60,11 @@ def from_object(
     data : object
         ``points``: an array, a data frame (pandas, polars, pyarrow, or what else has Arrow's interface) or a sparse
         matrix ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames
-        may be missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or numbers. ``graph``: a networkx
-        graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an edge; directions, weights and
-        self-loops are left out. ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or
-        a data frame of one column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
+        may be missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or numbers. ``graph``: a graph of
+        networkx or igraph, a data frame with columns source and target, or a matrix ``[N, N]`` of which an entry
+        that is not 0 is an edge; directions, weights and self-loops are left out unless options ask for them.
+        ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or a data frame of one
+        column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
         or an array, whose columns are
         read as in a file (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
     kind : Kind or str
@@ -70,9 +74,10 @@ def from_object(
     name : str
         For titles.
     columns : sequence of str or int, optional
-        Columns of a table that are read, as data.columns of a file: none of them is left out.
+        Columns of a table that are read, as data.columns of a file: none of them is left out. ``graph``: attributes of
+        the nodes, or columns of the data frame `nodes`.
     types : mapping, optional
-        ``mixed``: types of some columns, as data.types of a file.
+        ``mixed``: types of some columns, as data.types of a file; ``graph``: of columns of the nodes.
     repeated : {"keep", "once"}
         Of tables, as data.repeated of a file: whether rows that repeat others are items of their own. With ``once`` the
         items of all rows are ``copies.items``.
@@ -91,8 +96,10 @@ def from_object(
     weights_scale, apart, prior_counts
         As the options of a file.
     **words : object
-        ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
-        file, but that no stop word is left out where nothing is given.
+        ``graph``: `directed`, `values`, `loops`, `layer`, `bipartite` and `unknown` (pairs of nodes, or a file), as
+        data.directed and so on of a file (`splitmerge_cli.data.graphs.edges`); `nodes`, a data frame with a row for
+        each node. ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and
+        so on of a file, but that no stop word is left out where nothing is given.
 
     Raises
     ------
@@ -104,12 +111,18 @@ def from_object(
             raise DataError("truth: expected None with a Dataset, which has its own true labels")
         return data
     of_kind, true_labels = get_kind(kind), None if truth is None else numbered_labels(truth)
-    require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
-    require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
+    any_columns, has_columns = of_kind.any_columns or of_kind.is_network, of_kind.has_columns or of_kind.is_network
+    require(types is None or any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
+    require(columns is None or has_columns, "data.columns", columns, f"null: {kind} has no columns")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
     for key, value in words.items():
-        require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
+        is_of_network = key in OF_NETWORKS
+        fits = of_kind.is_network if is_of_network else of_kind.has_topics
+        require(fits, f"data.{key}", value, f"null: {kind} {'is no network' if is_of_network else 'has no words'}")
+    if of_kind.is_network:
+        words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
+        columns = types = None
     of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}
     data, of_rows = take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
     bundled = {key: value for key, value in of_rows.items() if key != "exposure"}

@@ -1,7 +1,8 @@
 """A file of the user's own is recognised: a table, a network, or documents.
 
 A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
-as the ends of edges, or a list of pairs below comments is a network. All else is a table.
+as the ends of edges, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names
+is a network; the matrix if a pair has no tie, as distances and correlations all differ from 0. All else is a table.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from typing import NamedTuple
 from splitmerge_cli.data.corpora.files import HEAD, TABLES, format_of_lines
 from splitmerge_cli.data.corpora.formats import names_tokens, open_table, text_column
 from splitmerge_cli.data.graphs.edge_rows import WHOLE, names_ends
-from splitmerge_cli.data.graphs.edges import GRAPHS
+from splitmerge_cli.data.graphs.graph_files import GRAPHS
+from splitmerge_cli.data.graphs.tie_matrices import is_named_matrix
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.free_text import is_numeric
@@ -21,7 +23,7 @@ from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
-EDGE_LISTS = (".edges", ".edgelist")
+EDGE_LISTS = (".edges", ".edgelist", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
 UTF_8 = "utf-8"
@@ -105,6 +107,8 @@ def _of_cells(file: Path) -> Recognised:
     """By the names and the cells of a table."""
     table = open_table(file, UTF_8)
     head = _first_row(table)
+    if isinstance(table, Text) and is_named_matrix(table):
+        return Recognised(NETWORK, "its first row and column hold the same names")
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if names_tokens(head):

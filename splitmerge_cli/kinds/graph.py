@@ -23,6 +23,7 @@ class Graph(Kind):
     generator = "splitmerge_cli.data.generated.network:generate"
     reading = "splitmerge_cli.data.graphs.objects:GraphReading"
     has_rows = False
+    is_network = True
     quantities = "splitmerge_cli.runs.quantities:Network"
     pictures = (*Kind.pictures, "network")
 
@@ -52,7 +53,9 @@ class Graph(Kind):
         return Dataset("simulated", self, csr_array((N, N), dtype=np.uint8))
 
     def recognises(self, data: Any) -> bool:
-        return hasattr(data, "nodes") and hasattr(data, "edges")
+        """Graphs of networkx, and of igraph by its interface."""
+        of_networkx = hasattr(data, "nodes") and hasattr(data, "edges")
+        return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)

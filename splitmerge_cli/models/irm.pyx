@@ -16,6 +16,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from pkgutil import resolve_name
+
 import numpy as np
 import scipy.sparse
 
@@ -23,15 +25,13 @@ from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport doubles, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 
-from splitmerge_cli import priors
-from splitmerge_cli.core.options import Number, read_options
+from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.models.simulation import simulate_ties
+from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN, Sizes, rises
+from splitmerge_cli.models.simulated_relations import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
-    long double logl(long double x)
-    int64_t llrintl(long double x)
 
 cdef extern from "block_sums.h":
     enum:
@@ -68,18 +68,6 @@ cdef extern from "block_sums.h":
     Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int32_t *count,
                                 int32_t *touched) noexcept nogil
 
-cdef extern from *:
-    """
-    #include "simd_math.h"
-    /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
-    static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
-    {
-        for (Py_ssize_t k = 0; k < m; k += LANES)
-            LANES_TO(w + k) = lanes_exp(LANES_AT(w + k)) * LANES_AT(W + k);
-    }
-    """
-    void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil
-
 cdef enum:
     # entries of a table at the most: 32 MiB; of more than MANY nodes 4 MiB, as most of what they need is past its end
     LONGEST = 1 << 22
@@ -89,6 +77,10 @@ cdef enum:
     MOST_BLOCKS = 1 << 13
     # columns behind the live ones that a sampler may use
     SCRATCH = 6
+
+
+OF_RELATIONS = "splitmerge_cli.models.relations:Relations"
+"""The model of networks as they are."""
 
 
 cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
@@ -131,17 +123,6 @@ def _prepare(adjacency):
             "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1))}
 
 
-def _rises(double b, double one, int64_t length):
-    """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
-    cdef int64_t m
-    cdef long double total = 0.0, per = 1.0 / one
-    cdef int64_t[::1] at = np.empty(length, dtype=np.int64)
-    for m in range(length):
-        at[m] = llrintl(total * per)
-        total += logl(b + m)
-    return {"at": np.asarray(at)}
-
-
 cdef class IRM(Coupled):
     """Infinite relational model.
 
@@ -169,13 +150,9 @@ cdef class IRM(Coupled):
     """
 
     kind = "graph"
-    simulate = staticmethod(simulate_ties)
+    simulate = staticmethod(simulate_network)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
-    OPTIONS = (
-        *priors.OPTIONS,
-        Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
-        Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
-    )
+    OPTIONS = OPTIONS
 
     cdef readonly double beta1, beta0
     cdef const int32_t *start           # [N + 1]
@@ -208,6 +185,8 @@ cdef class IRM(Coupled):
 
     def __init__(self, adjacency, **options):
         given = read_options("model", self.OPTIONS, options)
+        if given["degrees"] != PLAIN:
+            raise ValueError(f"model.degrees={given['degrees']}: expected IRM.from_data, which returns such a model")
         if not scipy.sparse.issparse(adjacency):
             adjacency = as_array(adjacency)
         elif adjacency.format != "csr":
@@ -227,6 +206,26 @@ cdef class IRM(Coupled):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(np.zeros(N, dtype=np.int32))
 
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset; ``Relations`` if it has relations, or with corrected degrees."""
+        if cls.is_simple(data, params):
+            return super().from_data(data, **params)
+        cls._require(data)
+        return resolve_name(OF_RELATIONS)(data.network, data.values, **params)
+
+    @staticmethod
+    def is_simple(data, params):
+        """Whether the model reads the simple network of a Dataset."""
+        return data.relations is None and params.get("degrees", PLAIN) == PLAIN
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        if cls.is_simple(data, params):
+            return params
+        given = read_options("model", cls.OPTIONS, params)
+        return {**params, "rate": Sizes(data.network, given).rates}
+
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
@@ -245,7 +244,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
-        held = share(_rises, b, self.one, length)
+        held = share(rises, b, self.one, length)
         self._hold(held)
         table.at = longs_of(held.at)
         table.length = length
@@ -575,30 +574,7 @@ cdef class IRM(Coupled):
         self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else new_block * self.one + log(self.weight_new)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n, new_block = self.score_all(i), top
-        cdef int64_t *score = self.score
-        cdef double *w = self.w
-        for k in range(K, m):
-            score[k] = new_block
-        # not of a new block that the prior rules out: it may outweigh all others
-        top = new_block if self.new_cluster_weight > 0.0 else score[0]
-        for k in range(K):
-            if score[k] > top:
-                top = score[k]
-        for k in range(m):
-            w[k] = (min(score[k], top) - top) * self.one
-        for k in range(m, end):
-            w[k] = -1e6
-        if own < 0:
-            weigh_lanes(w, self.W, end)
-            return
-        n = self.size[own] - 1
-        self.W[own] = self.scan_weight(n)
-        weigh_lanes(w, self.W, end)
-        self.W[own] = self.scan_table[n + 1]
-        if n == 0:
-            w[m - 1] = 0.0
+        self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k])) * self.one

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DATA_FILES = {
     "data": "data.path",
     "nodes": "data.nodes",
+    "unknown": "data.unknown",
     "vocabulary": "data.vocabulary",
     "stop_words": "data.stop_words",
     "must_link": "data.must_link",

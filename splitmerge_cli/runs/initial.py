@@ -12,7 +12,6 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
-from splitmerge_cli.models.bundles import Bundles
 from splitmerge_cli.received import DataError, sha256_of
 
 if TYPE_CHECKING:
@@ -108,8 +107,7 @@ def initial_labels(
 def set_labels(model: "Model", labels: NDArray[np.int32], K: int) -> None:
     """Put a model in an initial state of `initial_labels`; items that are apart get clusters of their own."""
     model.set_labels(labels, K if model.allows_empty else None)
-    if isinstance(model, Bundles):
-        model.separate()
+    model.separate()
 
 
 def _check_bound(model: "Model", key: str, value: object, K: int) -> None:

@@ -53,7 +53,12 @@ def test_networks_and_corpora_say_it_too(smcmc) -> None:
     result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
     assert result.exit_code == 0 and "smcmc: note: e.csv: column 1 ('') has no name" in result.stderr
     summary = summary_of(result.stdout)
-    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 2
+    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 3
+    # a command reads what is left out
+    command = "smcmc run data=edges data.path=e.csv data.directed=true"
+    assert f"e.csv: left out: directions; this uses them: {command}" in summary["notes"]
+    again = smcmc(*command.split()[1:], *RUN)
+    assert "read as a network of 3 nodes and 2 edges, directed" in again.stderr and again.exit_code == 0
     Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
     result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
     assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")

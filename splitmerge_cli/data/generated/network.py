@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency
+from splitmerge_cli.data.generated.relations import Planted, plant
+from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, simple_graph
 from splitmerge_cli.data.labels import equal_sizes
 from splitmerge_cli.data.values import require, require_number, require_seed, require_size
 
@@ -32,8 +33,16 @@ def generate(
     dimensions: int = 2,
     sides: Sequence[int] | None = None,
     seed: int = 0,
+    directed: bool = False,
+    values: str | None = None,
+    loops: bool = False,
+    degrees: float = 0.0,
+    layers: int = 1,
+    bipartite: bool = False,
+    unknown: float = 0.0,
+    columns: bool = False,
 ) -> Dataset:
-    """A simple undirected graph.
+    """A network: simple and undirected, unless planted blocks have more.
 
     Parameters
     ----------
@@ -55,6 +64,23 @@ def generate(
         Sides of the grid, at least 3 each, whose product is N. None: the sides nearest to each other.
     seed : int
         Seed of the data, independent of the seed of the chains.
+    directed : bool
+        Blocks: whether edges have directions; a block has many edges to itself and to the next one.
+    values : {"binary", "count", "real", "levels"}, optional
+        Blocks: values of edges. ``count``: of mean 4 times the probability; ``real``: of mean 2 where edges are many,
+        else 0, and standard deviation 1; ``levels``: +, with probability 0.9 where edges are many, else 0.2, and -.
+    loops : bool
+        Blocks: whether a node may have an edge to itself.
+    degrees : float
+        Blocks: coefficient of variation of the numbers of edges that nodes are expected to have.
+    layers : int
+        Blocks: number of relations; in each, a block has many edges to a block one place further on.
+    bipartite : bool
+        Blocks: whether nodes are of two kinds, half each, with so many `blocks` each.
+    unknown : float
+        Blocks: share of pairs of which it is not known whether they are edges.
+    columns : bool
+        Blocks: whether nodes have a column of numbers and one of two answers.
 
     Returns
     -------
@@ -70,15 +96,24 @@ def generate(
     require_seed(seed)
     require(structure in STRUCTURES, "data.structure", structure, f"one of {', '.join(STRUCTURES)}")
     rng = np.random.default_rng(seed)
-    truth = None
+    planted = Planted(directed, values, loops, degrees, layers, bipartite, unknown, columns)
+    is_simple = planted == Planted()
+    if structure != "blocks":
+        require(is_simple, "data.structure", structure, "blocks with directions, values or what else blocks may have")
+    truth = relations = None
     meta: dict[str, Any] = {"structure": structure}
     if structure == "blocks":
         require_size("data.blocks", blocks, N)
         for key, value in (("p_in", p_in), ("p_out", p_out)):
             require_number(f"data.{key}", value, 0, 1)
-        truth = equal_sizes(rng, N, blocks)
-        i, j = _planted_edges(rng, truth, p_in, p_out)
         meta |= {"blocks": blocks, "p_in": p_in, "p_out": p_out, "seed": seed}
+        if is_simple:
+            truth = equal_sizes(rng, N, blocks)
+            i, j = _planted_edges(rng, truth, p_in, p_out)
+        else:
+            for key, value in (("p_in", p_in), ("p_out", p_out), ("unknown", unknown)):
+                require(value * N * N <= MOST_EDGES, f"data.{key}", value, f"at most {MOST_EDGES:g} pairs")
+            relations, truth = plant(rng, N, blocks, p_in, p_out, planted, _successes)
     elif structure == "random":
         require_number("data.p", p, 0, 1)
         i, j = _edges_within(rng, np.array([N]), p, "data.p")
@@ -87,7 +122,8 @@ def generate(
         sides = _sides(N, dimensions) if sides is None else _check_sides(N, sides)
         i, j = _grid(sides)
         meta |= {"sides": list(sides)}
-    return Dataset("network", "graph", adjacency(N, i, j), truth, meta=meta)
+    matrix = adjacency(N, i, j) if relations is None else simple_graph(relations)
+    return Dataset("network", "graph", matrix, truth, meta=meta, relations=relations)
 
 
 def _planted_edges(

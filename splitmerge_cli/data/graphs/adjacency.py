@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.values import MAGNITUDE, require
 
 Nodes = NDArray[np.int64]
@@ -26,6 +27,13 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
     matrix = csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
     matrix.sort_indices()
     return matrix
+
+
+def simple_graph(relations: Relations) -> csr_array:
+    """The simple undirected network of the pairs that any layer joins, uint8 ``[N, N]`` as `Dataset` has it."""
+    ends = np.concatenate([layer.ends for layer in relations.layers])
+    ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    return adjacency(relations.N, ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,9 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
         parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[nodes]])
     if graph.names is not None:
         parts["names"] = [graph.names[node] for node in nodes]
+    if graph.relations is not None:
+        parts["relations"] = graph.relations.take(nodes)
+        parts["meta"]["edges"] = sum(len(layer.ends) for layer in parts["relations"].layers)
     return replace(graph, **parts)
 
 
@@ -126,20 +137,3 @@ def _number(value: Any) -> float:
         return np.nan if isinstance(value, str | bytes | complex | np.complexfloating) else float(value)
     except (TypeError, ValueError):
         return np.nan
-
-
-NO_DIRECTIONS = "edges have no direction"
-NO_WEIGHTS = "the model reads no weights"
-
-
-def losses(directed: bool, weighted: bool, self_loops: int, further: int) -> list[str]:
-    """Notes on what a graph has and a simple undirected one has not: directions, weights that differ, edges of a node
-    to itself, `further` edges that repeat a pair and direction.
-    """
-    messages = {
-        f"its directions are lost: {NO_DIRECTIONS}, and a pair is one edge": directed,
-        f"its weights are lost: {NO_WEIGHTS}": weighted,
-        f"edges of a node to itself: {self_loops}; they are left out": self_loops,
-        f"further edges of a pair: {further}; a pair is one edge": further,
-    }
-    return [note for note, holds in messages.items() if holds]

@@ -11,7 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.tables.columns import index, position, words
+from splitmerge_cli.data.graphs.edge_values import EXPECTED, LAYER_WORDS, VALUE_WORDS, read_values
+from splitmerge_cli.data.graphs.listed import Use
+from splitmerge_cli.data.relations import BINARY, COUNT
+from splitmerge_cli.data.tables.columns import index, labels_in, position, words
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text, list_names, quote
@@ -28,7 +31,7 @@ HEADER_WORDS = {
 """Names of columns that hold the ends of edges."""
 MISSING = ("", "nan", "NaN")
 A_NODE = "the name of a node"
-NO_WEIGHT = "data.weights=null reads no weights"
+NO_WEIGHT = "data.weights=null reads none, data.values=real or levels other ones"
 WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 """A whole number as a name; it fits an int64."""
 
@@ -46,11 +49,13 @@ class Columns:
     source: str | int | None
     target: str | int | None
     weights: str | int | None
+    layer: str | int | None = None
 
     @property
     def mentioned_columns(self) -> list[str]:
         """Columns that are named."""
-        return [c for c in (self.source, self.target, self.weights) if isinstance(c, str) and c != "auto"]
+        named = (self.source, self.target, self.weights, self.layer)
+        return [c for c in named if isinstance(c, str) and c != "auto"]
 
     def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
         """Positions of the two ends as far as they are known before the columns have names."""
@@ -62,8 +67,8 @@ class Columns:
             return lower.index(ENDS[0]), lower.index(ENDS[1])
         return 0, 1
 
-    def resolve(self, table: Table) -> tuple[int, int, int | None]:
-        """Positions of the two ends and the weight."""
+    def resolve(self, table: Table, use: Use) -> tuple[int, int, int | None, int | None]:
+        """Positions of the two ends, the value and the layer."""
         if self.source is None or self.target is None:
             s, t = self.ends(table.names, table.width)
             if (s, t) == (0, 1) and (unnamed := table.unnamed_columns()):
@@ -71,20 +76,38 @@ class Columns:
         else:
             s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
         require(s != t, "data.target", self.target, "another column than data.source")
-        w = self._weight(table, s, t)
+        layer = None if self.layer is None else index(table, "data.layer", self.layer)
+        require(layer not in (s, t), "data.layer", self.layer, "another column than data.source and data.target")
+        w = self._weight(table, (s, t, layer), use)
         require(w not in (s, t), "data.weights", self.weights, "another column than data.source and data.target")
-        return s, t, w
+        require(w is None or w != layer, "data.layer", self.layer, "another column than data.weights")
+        return s, t, w, layer
 
-    def _weight(self, table: Table, s: int, t: int) -> int | None:
-        if self.weights is None:
-            return None
-        if self.weights != "auto":
+    def _weight(self, table: Table, taken: tuple[int | None, ...], use: Use) -> int | None:
+        """Position of the values: the column that is named, or has the name weight; where the user says of what form
+        they are, also one of another such name, or the only further column."""
+        if self.weights not in (None, "auto"):
             return index(table, "data.weights", self.weights)
-        if table.names is None:
-            third = table.width > 2 and 2 not in (s, t) and len(table.columns[2])
-            return 2 if third and is_numeric(table.columns[2][0].as_py()) else None
-        named = [j for j, name in enumerate(table.names) if name.lower() == "weight" and j not in (s, t)]
-        return named[0] if len(named) == 1 else None
+        others = [j for j in range(table.width) if j not in (*taken, *table.unnamed_columns())]
+        asked, chosen = use.values not in (None, BINARY), list[int]()
+        if self.weights is None:
+            others = []
+        elif table.names is None:
+            third = 2 in others and len(table.columns[2])
+            chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
+        else:
+            chosen = [j for j in others if table.names[j].lower() == "weight"]
+            if asked and not chosen:
+                only = others if len(others) == 1 and use.values != COUNT else []
+                chosen = value_columns(table, others) or only
+        if len(chosen) != 1 and asked and use.values != COUNT:
+            raise DataError(f"data.values={use.values}: {table.path}: no weights; expected data.weights=COLUMN")
+        return chosen[0] if len(chosen) == 1 else None
+
+
+def value_columns(table: Table, others: Sequence[int]) -> list[int]:
+    """Columns whose names say that they hold values of edges."""
+    return [j for j in others if table.names and table.names[j].strip().lower() in VALUE_WORDS]
 
 
 DIRECTED = {("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed")}
@@ -102,8 +125,14 @@ class Rows:
         int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
     table : tuple or None
         Table that the rows come from, and the positions of the ends in it.
-    directed : bool
-        Whether the file says that edges have a direction.
+    directed : bool or None
+        Whether the file says that edges have a direction; None: it does not say.
+    levels, layer, layers, other_values, other_layers
+        As of `Listed`.
+    kinds : int or None
+        Number of names that are of the first of two kinds; the others are of the second.
+    side_names : tuple of str
+        Names of the two kinds, from the columns.
     """
 
     path: Path
@@ -112,7 +141,14 @@ class Rows:
     codes: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     table: tuple[Table, int, int] | None
-    directed: bool = False
+    directed: bool | None = None
+    levels: tuple[str, ...] = ()
+    layer: NDArray[np.int64] | None = None
+    layers: tuple[str, ...] = ("",)
+    other_values: pa.ChunkedArray | None = None
+    other_layers: str = ""
+    kinds: int | None = None
+    side_names: tuple[str, str] = ENDS
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -123,8 +159,11 @@ class Rows:
         return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
 
     @classmethod
-    def from_table(cls, table: Table, columns: Columns, header: str | bool) -> "Rows":
-        """The rows of a table."""
+    def from_table(
+        cls, table: Table, columns: Columns, header: str | bool, use: Use | None = None, two_kinds: bool = False
+    ) -> "Rows":
+        """The rows of a table; `two_kinds`: a name in both columns names two nodes."""
+        use = use or Use()
         if table.width < 2:
             raise DataError(
                 f"{table.path}: row {table.row(0)}: cells: {table.width}; expected at least 2, the ends of an edge "
@@ -133,31 +172,61 @@ class Rows:
         if isinstance(table, Text) and (_has_header(table, columns) if header == "auto" else header):
             table.take_header()
             table.columns = [column.slice(1) for column in table.columns]
-        s, t, w = columns.resolve(table)
+        s, t, w, layer_column = columns.resolve(table, use)
         if not len(table.columns[s]):
             return cls.empty(table.path)
         check_names(table)
-        if others := [table.column(j) for j in range(table.width) if j not in (s, t, w, *table.unnamed_columns())]:
-            verb = "are" if len(others) > 1 else "is"
-            table.notes.append(
-                f"{table.path}: {list_names(others)} {verb} not read (data.weights names one of weights)"
-            )
+        others = [j for j in range(table.width) if j not in (s, t, w, layer_column, *table.unnamed_columns())]
+        directed, others = _gephi_type(table, others)
         ends = [names_of(table, j) for j in (s, t)]
-        encoded = pc.dictionary_encode(pa.chunked_array([*ends[0].chunks, *ends[1].chunks])).combine_chunks()
-        appeared = encoded.indices.to_numpy().astype(np.int64).reshape(2, -1).T.ravel()
-        code, first = np.unique(appeared, return_index=True)
-        order = np.argsort(first)
-        rank = np.empty(len(code), dtype=np.int64)
-        rank[code[order]] = np.arange(len(code))
-        names = encoded.dictionary.take(pa.array(code[order])).to_pylist()
+        kinds = None
+        if two_kinds:
+            first, names, codes = zip(*(_code_names([column], 2, end) for end, column in enumerate(ends)), strict=True)
+            kinds = len(names[0])
+            first_of, all_names = np.concatenate(first), [*names[0], *names[1]]
+            all_codes = np.concatenate([codes[0], codes[1] + kinds], axis=1)
+        else:
+            first_of, all_names, all_codes = _code_names(ends)
+        weight, levels = None, tuple[str, ...]()
+        if w is not None:
+            weight, levels = (_weights(table, w), ()) if use.is_simple else _values(table, w, use.form)
+        layer: NDArray[np.int64] | None = None
+        layers: tuple[str, ...] = ("",)
+        if layer_column is not None:
+            codes_of_layers, words_of_layers = labels_in(table, layer_column, "the name of a layer", "names of layers")
+            if (codes_of_layers < 0).any():
+                raise table.error(int(np.argmin(codes_of_layers)), layer_column, "the name of a layer")
+            layer, layers = codes_of_layers.astype(np.int64), tuple(words_of_layers)
+        values_left = (
+            value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
+        )
+        third = 2 if table.names is None and w is None and others[:1] == [2] else None
+        other = values_left[0] if len(values_left) == 1 else third
+        layers_left = [j for j in others if table.names and table.names[j].strip().lower() in LAYER_WORDS]
+        if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
+            verb = "are" if len(not_read) > 1 else "is"
+            table.notes.append(
+                f"{table.path}: {list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer "
+                "one of layers)"
+            )
+        named_ends = None if table.names is None else (table.names[s], table.names[t])
+        if named_ends is not None and tuple(map(str.lower, named_ends)) in DIRECTED:
+            directed = True
         rows = cls(
             table.path,
-            first[order],
-            names,
-            rank[appeared].reshape(-1, 2),
-            None if w is None else _weights(table, w),
+            first_of,
+            all_names,
+            all_codes,
+            weight,
             (table, s, t),
-            table.names is not None and (table.names[s].lower(), table.names[t].lower()) in DIRECTED,
+            directed,
+            levels,
+            layer,
+            layers,
+            None if other is None else table.cells(other),
+            table.names[layers_left[0]] if layers_left and table.names else "",
+            kinds,
+            named_ends or ENDS,
         )
         rows._check()
         return rows
@@ -203,6 +272,42 @@ def names_of(table: Table, j: int) -> pa.ChunkedArray:
     """Column `j` as names of nodes, without spaces around them."""
     column = pc.cast(words(table, j, A_NODE), pa.large_string())
     return pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+
+
+def _code_names(
+    ends: Sequence[pa.ChunkedArray], step: int = 1, offset: int = 0
+) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+    """Names in columns: where each appears first, the names in that order, and codes ``[rows, columns]``."""
+    encoded = pc.dictionary_encode(pa.chunked_array([chunk for column in ends for chunk in column.chunks]))
+    encoded = encoded.combine_chunks()
+    appeared = encoded.indices.to_numpy().astype(np.int64).reshape(len(ends), -1).T.ravel()
+    code, first = np.unique(appeared, return_index=True)
+    order = np.argsort(first)
+    rank = np.empty(len(code), dtype=np.int64)
+    rank[code[order]] = np.arange(len(code))
+    names = encoded.dictionary.take(pa.array(code[order])).to_pylist()
+    return step * first[order] + offset, names, rank[appeared].reshape(-1, len(ends))
+
+
+def _gephi_type(table: Table, others: list[int]) -> tuple[bool | None, list[int]]:
+    """Whether a column Type, as Gephi writes it, says that all edges are directed; and the columns that are left."""
+    for j in others if table.names else ():
+        if table.names and table.names[j].strip().lower() == "type":
+            types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
+            if types in ({"directed"}, {"undirected"}):
+                return types == {"directed"}, [k for k in others if k != j]
+    return None, others
+
+
+def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Column `j` as values of a form, and the levels of these."""
+    column = table.cells(j)
+    if not (is_text(column) or is_of_numbers(column)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected {EXPECTED[form]}")
+    numbers, levels, bad = read_values(column, form)
+    if bad is not None:
+        raise table.error(bad, j, f"{EXPECTED[form]} (data.values={form})")
+    return numbers, levels
 
 
 def _weights(table: Table, j: int) -> NDArray[np.float64]:

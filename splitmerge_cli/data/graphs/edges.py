@@ -1,61 +1,38 @@
-"""The user's own network: a list of edges in a text file or .parquet, or a graph in .graphml or .gml.
+"""The user's own network: a list of edges, a matrix of ties, or a graph with attributes, in a file.
 
-The network is made a simple undirected graph: directions are dropped, rows of one pair merged, their weights added up,
-pairs that are not above the threshold and self-loops left out. What was merged or left out is counted in
-``Dataset.meta``; nothing else is skipped or filled in.
+By default the network is made a simple undirected graph: directions are dropped, rows of one pair merged, their weights
+added up, pairs that are not above the threshold and self-loops left out. A note says what else the file holds, and the
+command that reads it; what was merged or left out is counted in ``Dataset.meta``.
 """
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from io import BytesIO
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+from typing import Any
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs import edge_rows
-from splitmerge_cli.data.graphs.adjacency import (
-    A_WEIGHT,
-    NO_DIRECTIONS,
-    NO_WEIGHTS,
-    adjacency,
-    check_kept,
-    keep,
-    losses,
-    merge,
-    read_weights,
-    sizes,
-)
-from splitmerge_cli.data.graphs.edge_rows import NO_WEIGHT, WHOLE, Columns, Rows, are_whole
-from splitmerge_cli.data.labels import numbered_labels
-from splitmerge_cli.data.opening import check_rows, content, require_file
-from splitmerge_cli.data.tables.columns import header_key, index, true_labels
+from splitmerge_cli.data.graphs.adjacency import check_kept, keep
+from splitmerge_cli.data.graphs.edge_rows import Columns, Rows
+from splitmerge_cli.data.graphs.graph_files import FOREIGN, FORMATS, GRAPHS, MATRICES, read_graph
+from splitmerge_cli.data.graphs.listed import Listed, Use, simple
+from splitmerge_cli.data.graphs.nodes import chosen_nodes, listed_rows, read_table, unknown_pairs
+from splitmerge_cli.data.graphs.relational import relational
+from splitmerge_cli.data.graphs.tie_matrices import matrix_of_text, read_matrix
+from splitmerge_cli.data.opening import check_rows, require_file
+from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import suffix_of
-from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
-from splitmerge_cli.data.tables.parquet import read_parquet
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
+from splitmerge_cli.data.tables.free_text import SEPARATORS
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import MAGNITUDE, notes_entry, require, require_number, require_size
-from splitmerge_cli.received import DataError, reject_machine_error
+from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
+from splitmerge_cli.overrides import path_word, shell_word, write
+from splitmerge_cli.received import DataError
 
-if TYPE_CHECKING:
-    import networkx
-
-FORMATS = "text (.csv, .tsv, .txt and others, also .gz), .parquet, .graphml, .gml"
-GRAPHS = (".graphml", ".gml")
-FOREIGN = {".npy", ".npz", ".mat", ".xlsx", ".xls", ".gexf", ".net", ".mtx", ".json", ".pkl", ".zip", ".tar", ".bz2"}
-"""Other formats of networks and tables, by the endings of their names."""
 MOST_NODES = 10_000_000
 NODE_BYTES = 150
 """Memory that a node without an edge takes while a network is read."""
-GRAPH_TIMES = 16
-"""How many times its size a .graphml or .gml file takes: every node and edge is an object of its own."""
-NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names", "label", "vertex", "vertices"}
-"""Names of columns that hold nodes."""
+OF_LISTS = ("source", "target", "header", "separator", "nodes", "base", "matrix")
+"""Options of texts and .parquet."""
 
 
 def edges(
@@ -72,19 +49,33 @@ def edges(
     truth: str | int | None = None,
     scale: float = 1.0,
     N: int | None = None,
+    directed: bool = False,
+    values: str | None = None,
+    loops: bool = False,
+    layer: str | int | None = None,
+    bipartite: bool | str | int = False,
+    unknown: str | Path | None = None,
+    columns: list[str | int] | None = None,
+    types: Mapping[str | int, str] | None = None,
+    matrix: str | bool = "auto",
 ) -> Dataset:
-    """Read a network: a row per edge, its two ends and perhaps a weight.
+    """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.
+
+    It is simple and undirected unless an option from `directed` to `unknown` asks for more.
 
     Parameters
     ----------
     path : str or Path
-        A text file (optionally .gz), .parquet, .graphml or .gml. Lines at the top that begin with # or % are comments.
+        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .net (Pajek), .dot or .gv (Graphviz); a
+        matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin with # or %
+        are comments.
     source, target : str or int, optional
         Columns of the two ends, by name or by number (1 the first, -1 the last); by default those named source and
         target where there are both, else the first two.
     weights : str or int, optional
-        Column (.graphml, .gml: attribute of the edges) of the weights. ``auto``: the one named weight; in a file
-        without names of columns the third, if it holds numbers. None: there are no weights, every row weighs 1.
+        Column (of a graph: attribute of the edges) of the weights. ``auto``: the one named weight; in a file
+        without names of columns the third, if it holds numbers. None: there are no weights, every row weighs 1. With
+        `values`, ``auto`` is also a column with another common name (value, sign, rating, ...), or the only one left.
     threshold : float
         Two nodes are tied if the weights of their rows, in both directions, add up to more.
     header : {"auto", True, False}
@@ -106,17 +97,42 @@ def edges(
         The number of the first node, where the names of the nodes are whole numbers: with a number n of `nodes`, the
         nodes are `base` to `base` + n - 1; without, they are still those that end an edge, none of a lower number.
     truth : str or int, optional
-        Column of the true clusters in the file `nodes` (.graphml, .gml: attribute of the nodes).
+        Column of the true clusters in the file `nodes` (of a graph: attribute of the nodes).
     scale : float
         Share of the nodes that are kept: the nodes of highest degree, as in Herlau et al. 2014.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
+    directed : bool
+        Whether edges have a direction, from source to target.
+    values : {"binary", "count", "real", "levels"}, optional
+        What weights are: ``count``, whole numbers, of which 0 is no edge (without a column of weights: rows of a pair);
+        ``real``, numbers of any sign that edges have; ``levels``, a few signs, ranks or words that edges have;
+        ``binary``, a pair is an edge or not (`threshold`). A missing weight makes its pair unknown. Rows of a pair:
+        counts add up, numbers are averaged, the first level holds.
+    loops : bool
+        Whether edges of a node to itself are read.
+    layer : str or int, optional
+        Column (of a graph: attribute of the edges) that names the relation of each edge, where there are several
+        between the same nodes.
+    bipartite : bool, str or int
+        True: sources and targets, rows and columns, are nodes of two kinds, of which names may coincide. A column of
+        the file `nodes`, or an attribute of the nodes: it has the two kinds.
+    unknown : str, optional
+        A file of pairs of nodes of which it is not known whether they are edges: two columns, a third for the layer.
+    columns : list of str or int, optional
+        Columns of the file `nodes` (of a graph: attributes of the nodes) that share the clusters with the edges.
+    types : mapping, optional
+        Types of some of these columns, as for a mixed table: binary, categorical, ordinal, count or real.
+    matrix : {"auto", True, False}
+        Whether a text is a matrix of ties, in which 0 is no edge and an empty cell an unknown pair. ``auto``: it is if
+        its first row and first column hold the same names, or it has as many rows as columns, 5 at least, of numbers.
 
     Returns
     -------
     Dataset
-        Kind ``graph``. Its notes say which columns were left out. ``meta``: rows; ``self_loops``, ``repeated`` and
-        ``reversed`` rows; pairs ``below_threshold``; nodes, edges, ``isolated`` nodes.
+        Kind ``graph``; its `relations` hold what was asked for. Its notes say what was left out. ``meta`` of a simple
+        network: rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``; nodes, edges,
+        ``isolated`` nodes.
 
     Raises
     ------
@@ -126,6 +142,7 @@ def edges(
         0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column that is
         asked for is unknown.
     """
+    options = {key: value for key, value in locals().items() if key != "path"}
     header = header_key("data.header", header)
     known = ("auto", *SEPARATORS)
     require(separator in known, "data.separator", separator, f"one of {', '.join(known)}")
@@ -140,226 +157,67 @@ def edges(
     require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
     named = base is None or not isinstance(nodes, str)
     require(named, "data.base", base, "null with data.nodes=FILE, which names all nodes")
+    matrix = header_key("data.matrix", matrix)
+    use = Use(directed, values, loops, layer, bipartite, unknown, columns, types)
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
+    if suffix in (*GRAPHS, *MATRICES):
+        for key in OF_LISTS:
+            usual = signature(edges).parameters[key].default
+            require(options[key] == usual, f"data.{key}", options[key], f"its default: a {suffix} file contains this")
     if suffix in GRAPHS:
-        options_given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
-        options_given |= {
-            key: value for key, value in (("header", header), ("separator", separator)) if value != "auto"
-        }
-        for key, value in options_given.items():
-            require(value is None, f"data.{key}", value, f"its default: a {suffix} file contains this")
-        rows, chosen = _graph_file(path, suffix, weights, truth)
+        listed, is_whole = read_graph(path, suffix, use, weights, truth), True
+    elif suffix in MATRICES:
+        _check_matrix(use, truth)
+        listed, is_whole = read_matrix(path, suffix, use), True
     else:
-        table = _read_table(path, separator, comments, nodes is not None)
-        rows = Rows.empty(path) if table is None else Rows.from_table(table, Columns(source, target, weights), header)
-        chosen = _chosen_nodes(rows, nodes, base, truth)
-    ends = chosen.number[rows.codes]
-    merged = merge(len(chosen.names), ends[:, 0], ends[:, 1], rows.weight, threshold)
-    if not len(merged.i) and not chosen.given:
-        counts = merged.counts
+        listed, is_whole = _of_table(path, use, options | {"nodes": nodes, "header": header, "matrix": matrix})
+
+    def command(further: Mapping[str, Any]) -> str:
+        """The command that reads the file with these options, too."""
+        usual = {key: parameter.default for key, parameter in signature(edges).parameters.items()}
+        given = {key: value for key, value in options.items() if value != usual[key]} | dict(further)
+        words = [shell_word(f"data.{key}={write(value)}") for key, value in given.items() if key != "N"]
+        words += [f"N={N}"] * (N is not None)
+        return " ".join(["smcmc run data=edges", path_word(str(path)), *words])
+
+    n_rows, left_out = len(listed.ends), ""
+    if use.is_simple and listed.N:
+        graph, counts = simple(listed, threshold, command)
         left_out = f"; self-loops: {counts['self_loops']}, pairs not above the threshold: {counts['below_threshold']}"
+    elif listed.N:
+        unsure = None if unknown is None else unknown_pairs(unknown, listed)
+        graph = relational(listed, use, command, threshold, unsure)
+    if not is_whole and not (n_rows and graph.meta["edges"]):
         raise DataError(
-            f"{path}: no edge (rows: {len(rows)}{left_out if len(rows) else ''}); expected at least one, or "
+            f"{path}: no edge (rows: {n_rows}{left_out if n_rows else ''}); expected at least one, or "
             "data.nodes, which lists the nodes"
         )
-    matrix = adjacency(len(chosen.names), merged.i, merged.j)
-    notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes, *_merging(rows, merged.counts, threshold)]
-    meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | notes_entry(notes)
-    graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
-    return keep(graph, scale, N)
+    return keep(replace(graph, meta={"path": str(path), "rows": n_rows} | graph.meta), scale, N)
 
 
-def _read_table(path: Path, separator: str, comments: bool, empty: bool = False) -> Table | None:
-    if suffix_of(path) == ".parquet":
-        return read_parquet(path, MOST_COLUMNS)
-    return read_list(path, separator, comments, empty)
+def _check_matrix(use: Use, truth: str | int | None) -> None:
+    """Reject options of columns, which a matrix has not."""
+    for key, value in (("layer", use.layer), ("columns", use.columns), ("truth", truth)):
+        require(value is None, f"data.{key}", value, "null: a matrix of ties has no such column")
+    require(use.bipartite in (True, False), "data.bipartite", use.bipartite, "true or false for a matrix of ties")
 
 
-def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterator[str]:
-    """Yield notes on rows that a graph without directions and weights does not tell apart."""
-    if counts["self_loops"]:
-        yield f"{rows.path}: rows that tie a node to itself: {counts['self_loops']}; they are left out"
-    if counts["repeated"] or counts["reversed"]:
-        yield (
-            f"{rows.path}: further rows of a pair: {counts['repeated']} in the direction of its first row, "
-            f"{counts['reversed']} in the other; {NO_DIRECTIONS}, and a pair is one edge"
-        )
-    elif rows.directed:
-        yield f"{rows.path}: {losses(True, False, 0, 0)[0]}"
-    if rows.weight is not None:
-        yield (
-            f"{rows.path}: a pair is an edge if the weights of its rows add up to more than {threshold:g} "
-            f"(data.threshold); {NO_WEIGHTS}"
-        )
-
-
-@dataclass(frozen=True)
-class _Nodes:
-    """The nodes of a network: their names, empty if one is known by its number alone; the node of every name that
-    the rows hold; true labels; whether the user says which nodes there are; notes on how they were read.
-    """
-
-    names: list[str]
-    number: NDArray[np.int64]
-    truth: NDArray[np.int32] | None = None
-    given: bool = True
-    notes: list[str] = field(default_factory=list)
-
-
-def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: str | int | None) -> _Nodes:
-    """The nodes of a list of edges, as the options say."""
-    if isinstance(nodes, str):
-        return _listed_nodes(
-            rows, require_file(nodes, "a file with the names of the nodes (data.nodes), or their number"), truth
-        )
-    require(truth is None, "data.truth", truth, "null, or a column of data.nodes=FILE")
-    value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
-    whole = len(value) == len(rows.names)
-    if base is not None:
-        _check_numbers(rows, base, nodes)
-    if nodes is not None and whole:
-        low, high = min(value, default=0), max(value, default=0)
-        fits = [first for first in (0, 1) if first <= low and high < nodes + first] if base is None else [base]
-        if len(fits) > 1:
-            raise DataError(
-                f"data.nodes={nodes}: the nodes that {rows.path} names, {low} to {high}, may be of 0 to {nodes - 1} or "
-                f"of 1 to {nodes}; expected data.base=0 or data.base=1 as well"
-            )
-        if fits:
-            number = np.array(value, dtype=np.int64) - fits[0]
-            return _Nodes([str(n) for n in range(fits[0], nodes + fits[0])], number)
-    order = sorted(range(len(rows.names)), key=value.__getitem__) if whole else range(len(rows.names))
-    names = [rows.names[k] for k in order]
-    number = np.empty(len(names), dtype=np.int64)
-    number[list(order)] = np.arange(len(names))
-    if nodes is None:
-        return _Nodes(names, number, given=False)
-    require(nodes >= len(names), "data.nodes", nodes, f"at least {len(names)}, the nodes that {rows.path} names")
-    return _Nodes(names + [""] * (nodes - len(names)), number)
-
-
-def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
-    """Reject names of nodes that are no whole numbers from `base` on, or not among the first so many."""
-    for k, name in enumerate(rows.names):
-        good = WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
-        if not good:
-            upto = (
-                f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else f"on (data.base={base})"
-            )
-            raise rows.error(k, f"a whole number from {base} {upto}")
-
-
-def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
-    """The nodes that a file names, and their true clusters."""
-    suffix = suffix_of(path)
-    if suffix in FOREIGN or suffix in GRAPHS:
-        raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = _read_table(path, "auto", comments=True)
-    assert table is not None
-    if isinstance(table, Text) and _names_columns(table, truth, set(rows.names)):
-        table.take_header()
-        table.columns = [column.slice(1) for column in table.columns]
-    if not table.columns or not len(table.columns[0]):
-        raise DataError(f"{path}: no row of data; expected at least one node")
-    unnamed = [j for j in table.unnamed_columns() if truth is None or j != index(table, "data.truth", truth)]
-    first = next(j for j in range(table.width) if j not in unnamed)
-    table.leave_out(
-        [j for j in unnamed if j < first],
-        "the names are in the next column",
-        "the names of the nodes in the first column",
-    )
-    names = edge_rows.names_of(table, first).to_pylist()
-    number = {name: k for k, name in reversed(list(enumerate(names)))}
-    for k, name in enumerate(names):
-        if name in edge_rows.MISSING:
-            raise table.error(k, first, edge_rows.A_NODE)
-        if number[name] != k:
-            raise table.error(k, first, f"every node once: it is also in row {table.row(number[name])}")
-    for k, name in enumerate(rows.names):
-        if name not in number:
-            raise rows.error(k, f"a node of {path}")
-    labels = None if truth is None else true_labels(table, index(table, "data.truth", truth))
-    numbers = np.array([number[name] for name in rows.names], dtype=np.int64)
-    return _Nodes(names, numbers, labels, notes=table.notes)
-
-
-def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool:
-    """Whether the first row of a node list names the columns."""
-    head = [cell.strip() for cell in table.top[0]]
-    if (
-        (isinstance(truth, str) and truth in head)
-        or table.heads_index()
-        or (head[0].lower() in NODE_WORDS and head[0] not in ends)
-    ):
-        return True
-    below = pc.utf8_trim_whitespace(table.columns[0].slice(1))
-    # a number above words that counts the columns is no node like the others
-    like = WHOLE.fullmatch(head[0]) and (not table.counts_columns() or are_whole(below))
-    if head[0] in ends or head[0] in edge_rows.MISSING or like:
-        return False
-    if len(table.top) > 1 and are_whole(below):
-        return True
-    raise DataError(
-        f"{table.path}: row {table.row(0)}: {quote(head[0])} ends no edge; expected names of columns "
-        "that begin with id, or a node that ends an edge (those without an edge may follow)"
-    )
-
-
-def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str | int | None) -> tuple[Rows, _Nodes]:
-    """The edges and nodes of a .graphml or .gml file."""
-    graph = _load_graph(path, suffix)
-    names = [str(node) for node in graph]
-    if not names:
-        raise DataError(f"{path}: no node; expected at least one")
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise DataError(f"{path}: two nodes are called {quote(twice)}; expected another name for each")
-    number = {node: k for k, node in enumerate(graph)}
-    ties = list(graph.edges(data=True))
-    ends = np.array([(number[a], number[b]) for a, b, _ in ties], dtype=np.int64).reshape(-1, 2)
-    key = "weight" if weights == "auto" and any("weight" in attributes for *_, attributes in ties) else weights
-    weight = None
-    if key not in (None, "auto"):
-        values = [attributes.get(key) for *_, attributes in ties]
-        weight, bad = read_weights(values)
-        if bad is not None:
-            (a, b, _), value = ties[bad], values[bad]
-            shown = "no such attribute" if value is None else quote(str(value))
-            place = f"{path}: edge {bad + 1} ({quote(str(a))}, {quote(str(b))}), '{key}'"
-            raise DataError(f"{place}: {shown}; expected {A_WEIGHT} ({NO_WEIGHT})")
-    labels, notes = None, []
-    if truth is not None:
-        true = [attributes.get(truth) for _, attributes in graph.nodes(data=True)]
-        labels = numbered_labels([None if label in (None, "") else str(label) for label in true])
-        if (missing := int((labels < 0).sum())) == len(labels):
-            raise DataError(f"{path}: no node has the attribute '{truth}'; expected data.truth on one at least")
-        if missing:
-            notes.append(
-                f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are over the others"
-            )
-    rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None, graph.is_directed())
-    return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)
-
-
-def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
-    """Load a graph file with networkx."""
-    import networkx
-
-    data = content(path, GRAPH_TIMES)
-    try:
-        if suffix == ".graphml":
-            return networkx.read_graphml(BytesIO(data))
-        try:
-            return networkx.read_gml(BytesIO(data))
-        except networkx.NetworkXError as error:
-            if "has no 'label'" not in str(error):
-                raise
-            # nodes without labels are known by their ids
-            return networkx.read_gml(BytesIO(data), label="id")
-    except Exception as error:  # the readers raise all kinds on a damaged file
-        reject_machine_error(error, path)
-        raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
+def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed, bool]:
+    """The rows of a text or .parquet, and whether all of its nodes are known."""
+    nodes, matrix = options["nodes"], options["matrix"]
+    table = read_table(path, options["separator"], options["comments"], nodes is not None)
+    may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
+    ties = matrix_of_text(table, use, options["header"], matrix) if isinstance(table, Text) and may_be_matrix else None
+    if ties is not None:
+        _check_matrix(use, options["truth"])
+        return ties, True
+    require(matrix is not True, "data.matrix", "true", f"false: {path} is no text of three columns or more")
+    columns = Columns(options["source"], options["target"], options["weights"], use.layer)
+    two_kinds = use.bipartite is True and not isinstance(nodes, str)
+    rows = Rows.empty(path) if table is None else Rows.from_table(table, columns, options["header"], use, two_kinds)
+    chosen = chosen_nodes(rows, nodes, options["base"], options["truth"], use)
+    return listed_rows(rows, chosen, str(path), path.name.split(".")[0]), chosen.given

@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.dataset import READ_AS, Kind
+from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
 from splitmerge_cli.received import DataError
 
-ROUTINE = (READ_AS, "missing cells: ")
-"""Parts of the notes that every table has."""
+ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
+"""Parts of the notes that every table or network has."""
 NAMES_OF_ITEMS = "every value differs: they are the names of the items"
 LONG_DIGITS = "it holds whole numbers of more digits than a number keeps, as codes do"
 """Why a column is no data to a model of numbers."""

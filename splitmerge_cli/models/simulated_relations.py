@@ -1,0 +1,227 @@
+"""Networks drawn from the model of relations: parameters of blocks given a partition and edges, then edges and values.
+
+Parameters come from their posterior given the edges of the known nodes, or from their prior if there are none
+(docs/derivations.md, "Links"). Unknown pairs stay unknown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.models.relation_layout import CORRECTED, COUNT, LEVELS, PLAIN, REAL
+from splitmerge_cli.models.simulation import Given, simulate_ties
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+Rng = np.random.Generator
+
+
+def simulate_network(rng: Rng, given: Given) -> Any:
+    """A network as the model reads it: the matrix of a simple one, else relations."""
+    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
+
+
+def simulate_relations(rng: Rng, given: Given) -> Any:
+    """Edges and their values, of every layer; columns of nodes stay as they are."""
+    data, known = given.data, given.known
+    relations = data.network
+    n = relations.N if known is None else known
+    number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
+    layers = tuple(
+        _Layer(rng, relations, layer, layer.take(number), given.labels, n, given.options, r).draw()
+        for r, layer in enumerate(relations.layers)
+    )
+    return replace(relations, layers=layers)
+
+
+class _Layer:
+    """One relation that is drawn.
+
+    Parameters
+    ----------
+    layer, evidence : splitmerge_cli.data.relations.Relation
+        What is drawn, and what its parameters are drawn given: the edges of the first n nodes.
+    labels : numpy.ndarray
+        int64 ``[N]``, each number from 0 to K - 1 at least once.
+    options : mapping
+        Of the model.
+    r : int
+        Number of the layer.
+    """
+
+    def __init__(
+        self,
+        rng: Rng,
+        relations: Any,
+        layer: Any,
+        evidence: Any,
+        labels: NDArray[np.int64],
+        n: int,
+        options: Mapping[str, Any],
+        r: int,
+    ) -> None:
+        self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
+        self.K = int(labels.max()) + 1
+        self.is_corrected = options.get("degrees") == CORRECTED
+        # an undirected relation has one cell for two blocks
+        self.both = not layer.directed and self.sides is None
+        sides = None if self.sides is None else self.sides[:n]
+        self.known = evidence.block_table(labels[:n], sides, self.K)
+        self.evidence, self.known_labels = evidence, labels[:n]
+        first, second = (None, None) if self.sides is None else (self.sides == 0, self.sides == 1)
+        rows, columns = (np.arange(len(labels)) if here is None else np.flatnonzero(here) for here in (first, second))
+        self.rows = [rows[labels[rows] == k] for k in range(self.K)]
+        self.columns = self.rows if first is None else [columns[labels[columns] == k] for k in range(self.K)]
+        rates = options.get("rate")
+        self.rate = rates[r] if isinstance(rates, list) else rates
+
+    def draw(self) -> Any:
+        """The relation with other edges and values."""
+        if self.is_corrected or self.layer.form_number == COUNT:
+            ends, counts = self._draw_counts()
+        else:
+            ends, counts = self._draw_edges(), None
+        unknown = {*map(tuple, self.layer.unknown.tolist())}
+        if unknown:
+            keep = np.array([pair not in unknown for pair in map(tuple, ends.tolist())], dtype=bool)
+            ends, counts = ends[keep], None if counts is None else counts[keep]
+        form = self.layer.form_number
+        value: Array | None = None
+        if form == COUNT:
+            value = counts
+        elif form == REAL:
+            value = self._draw_reals(ends)
+        elif form == LEVELS:
+            value = self._draw_levels(ends)
+        return replace(self.layer, ends=ends.astype(np.int32), value=value)
+
+    # -- edges
+    def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Blocks between which edges are drawn."""
+        a, b = np.triu_indices(self.K) if self.both else np.indices((self.K, self.K)).reshape(2, -1)
+        return a, b
+
+    def _draw_edges(self) -> Pairs:
+        """Edges with a probability for each two blocks; the number is binomial, and all sets of so many pairs alike."""
+        k, m = self._cells()
+        edges, gaps = self.known.edges[k, m], (self.known.pairs - self.known.edges)[k, m]
+        p = self.rng.beta(self.options["beta1"] + edges, self.options["beta0"] + gaps)
+        own = (k == m) & (self.sides is None)
+        height, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
+        # no loops: a node's row has one pair less
+        fewer = 0 if self.layer.loops else 1
+        size = height[k] * np.where(own, width[m] - fewer, width[m])
+        if self.both:
+            size = np.where(own, height[k] * (height[k] + 1 - 2 * fewer) // 2, size)
+        drawn = [np.zeros((0, 2), dtype=np.int64)]
+        for cell in np.flatnonzero(number := self.rng.binomial(size, p)):
+            place = self.rng.choice(int(size[cell]), int(number[cell]), replace=False, shuffle=False)
+            i, j = self._pairs_at(place, len(self.columns[m[cell]]), bool(own[cell]), fewer)
+            drawn.append(np.stack([self.rows[k[cell]][i], self.columns[m[cell]][j]], axis=1))
+        return self._in_order(np.concatenate(drawn))
+
+    def _pairs_at(
+        self, place: NDArray[np.int64], width: int, own: bool, fewer: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column of the pairs with these numbers."""
+        if own and self.both:
+            # row j of a triangle holds j + 1 pairs, without loops j
+            j = ((np.sqrt(8.0 * place + 1.0) - 1.0) / 2.0).astype(np.int64)
+            j += ((j + 1) * (j + 2) // 2 <= place).astype(np.int64) - (j * (j + 1) // 2 > place)
+            return place - j * (j + 1) // 2, j + fewer
+        i, j = np.divmod(place, width - fewer if own else width)
+        return i, j + (own and fewer) * (j >= i)
+
+    def _in_order(self, ends: Pairs) -> Pairs:
+        return np.sort(ends, axis=1) if self.both else ends
+
+    # -- numbers of edges
+    def _draw_counts(self) -> tuple[Pairs, Array]:
+        """Pairs with their numbers of edges, Poisson: edges between two blocks first, then the ends of each, in
+        proportion to propensities."""
+        k, m = self._cells()
+        n, w = self.known.rows, self.known.columns
+        exposure = self.known.pairs[k, m]
+        if self.is_corrected:
+            exposure = n[k] * w[m] / np.where(self.both & (k == m), 2.0, 1.0)
+        rates = self.rng.gamma(self.options["shape"] + self.known.total[k, m]) / (self._prior_rate() + exposure)
+        out = self._propensities(self.known.sources, self.rows)
+        into = out if not self.layer.directed and self.sides is None else None
+        into = self._propensities(self.known.targets, self.columns) if into is None else into
+        size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
+        number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
+        drawn = [np.zeros((0, 2), dtype=np.int64)]
+        for cell in np.flatnonzero(number):
+            ends = [
+                nodes[block][self._choose(weights[block], int(number[cell]))]
+                for nodes, weights, block in ((self.rows, out, k[cell]), (self.columns, into, m[cell]))
+            ]
+            drawn.append(np.stack(ends, axis=1))
+        if self.both and self.layer.loops and not self.is_corrected:
+            # drawn with half the rate of other pairs
+            half = self.rng.poisson(rates[k == m][self.labels] / 2.0)
+            drawn.append(np.repeat(np.arange(len(self.labels)), half)[:, None].repeat(2, axis=1))
+        ends = self._in_order(np.concatenate(drawn))
+        if not self.layer.loops:
+            ends = ends[ends[:, 0] != ends[:, 1]]
+        pairs, counts = np.unique(ends, axis=0, return_counts=True)
+        return pairs.reshape(-1, 2), counts.astype(np.float64)
+
+    def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
+        """Draw n places in proportion to weights."""
+        through = np.cumsum(weights)
+        return np.minimum(np.searchsorted(through, self.rng.random(n) * through[-1], side="right"), len(through) - 1)
+
+    def _propensities(self, degree: Array, nodes: list[NDArray[np.int64]]) -> list[Array]:
+        """Weights of nodes by block: Dirichlet, or all alike."""
+        if not self.is_corrected:
+            return [np.ones(len(here)) for here in nodes]
+        whole = np.zeros(len(self.labels))
+        whole[: len(degree)] = degree
+        # from the smallest shape on some are 0, all of them never
+        return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
+
+    def _prior_rate(self) -> float:
+        """Rate of the gamma prior; not given: shape over the mean count of a pair."""
+        if self.rate is not None:
+            return float(self.rate)
+        layer, N = self.layer, len(self.labels)
+        if self.sides is not None:
+            pairs = float((self.sides == 0).sum() * (self.sides == 1).sum())
+        else:
+            pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or self.is_corrected)
+        return float(self.options["shape"] * max(pairs, 1.0) / max(layer.weights.sum(), 1.0))
+
+    # -- values
+    def _sums(self, weights: Array) -> Array:
+        """Sums of weights, one for each known edge, by block."""
+        return self.evidence.sum_blocks(self.known_labels, self.K, self.evidence.ends, weights, self.both)
+
+    def _mirror(self, drawn: Array) -> Array:
+        """A number for each two blocks; undirected: the same in both directions."""
+        return np.triu(drawn) + np.triu(drawn, 1).T if self.both else drawn
+
+    def _draw_reals(self, ends: Pairs) -> Array:
+        """Values with a mean and a variance for each two blocks; standardised by all values of the data."""
+        values = np.zeros(1) if self.layer.value is None or not len(self.layer.value) else self.layer.value
+        middle, scale = float(values.mean()), float(values.std()) or 1.0
+        x = (np.zeros(0) if self.evidence.value is None else self.evidence.value - middle) / scale
+        n, kappa0 = self.known.edges, self.options["kappa0"]
+        mean = self._sums(x) / (kappa0 + n)
+        b = self.options["b0"] + 0.5 * np.maximum(self._sums(x * x) - (kappa0 + n) * mean**2, 0.0)
+        variance = self._mirror(b / self.rng.gamma(self.options["a0"] + n / 2.0))
+        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
+        cell = self.labels[ends[:, 0]], self.labels[ends[:, 1]]
+        return middle + scale * (drawn[cell] + np.sqrt(variance[cell]) * self.rng.normal(size=len(ends)))
+
+    def _draw_levels(self, ends: Pairs) -> Array:
+        """Levels with shares for each two blocks."""
+        codes, L = self.evidence.value, len(self.layer.levels)
+        counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
+        shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
+        through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
+        return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)

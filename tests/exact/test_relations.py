@@ -1,0 +1,284 @@
+"""Networks as they are: log likelihoods by another route, every sampler alone on every form, scans on larger networks,
+statistics, starts, refusals.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from enumerations import enumeration
+from every_sampler import SAMPLERS, check_terms, is_adaptive
+from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
+from scipy.stats import chisquare
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relations
+from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.simulated_relations import simulate_relations
+from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify import pieces
+from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
+from splitmerge_cli.verify.transitions import (
+    adaptive_matrices,
+    balance_defect,
+    example_histories,
+    stationarity_defect,
+)
+
+
+@cache
+def case_of(name: str) -> Case:
+    """The posterior of a small network."""
+    relations, changed = FORMS[name]
+    options = DEFAULTS | {"concentration": 1.3} | changed
+    columns = None if relations.columns is None else Mixed.from_data(relations.columns)
+
+    def build():
+        return IRM.from_data(dataset_of(relations), **options)
+
+    states, log_p = [], []
+    for labels, K in mixture_states(relations.N):
+        z = np.array(labels)
+        log_weight = log_lik(relations, z, options) + log_prior(1.3, options.get("prior", "crp"), z)
+        if np.isinf(log_weight):
+            continue
+        if columns is not None:
+            columns.set_labels(z)
+            log_weight += columns.log_lik_total()
+        states.append((labels, K))
+        log_p.append(log_weight)
+    return Case(build(), build, states, normalise(log_p), name)
+
+
+def pairs(learning: bool = False) -> list[tuple[str, str]]:
+    """Every form of network with every form of every sampler that has a matrix there."""
+    return [
+        (c, s)
+        for c in FORMS
+        for s, form in SAMPLERS.items()
+        if is_adaptive(s) == learning
+        and form.sampler.supports(case_of(c).model)[0]
+        and not form.sampler.DRAWS_FROM_CONTINUUM
+        and s != "refresh"
+        and not (form.options.get("relabel") and (learning or c != "directed"))
+        and not (form.options.get("pairs") == "hashed" and c != "directed")
+    ]
+
+
+def test_samplers():
+    """Every sampler of simple networks reads all others."""
+    simple = IRM.from_data(get_kind("graph").example(6))
+    of_networks = {s.split("-")[0] for s, form in SAMPLERS.items() if form.sampler.supports(simple)[0]} - {"refresh"}
+    assert {s.split("-")[0] for learning in (False, True) for _, s in pairs(learning)} == of_networks
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_log_likelihood(name):
+    """Its value, constants included."""
+    relations, changed = FORMS[name]
+    options = DEFAULTS | changed
+    case = case_of(name)
+    for labels, _ in case.states:
+        case.model.set_labels(np.array(labels))
+        expected = log_lik(relations, np.array(labels), options)
+        if relations.columns is not None:
+            columns = Mixed.from_data(relations.columns)
+            columns.set_labels(np.array(labels))
+            expected += columns.log_lik_total()
+        assert case.model.log_lik_total() == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_kernel_is_exact(name):
+    """Stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
+    case = case_of(name)
+    for sampler in [s for c, s in pairs() if c == name]:
+        form = SAMPLERS[sampler]
+        found = enumeration(case, form.sampler, **form.options)
+        np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=sampler)
+        assert stationarity_defect(found.matrix, case.pi) < 1e-12, sampler
+        if found.sampler.TERMS:
+            assert balance_defect(found.matrix, case.pi) < 1e-12, sampler
+            if form.options.get("moves", 1) == 1 and FORMS[name][0].sides is None:
+                check_terms(found)
+
+
+@pytest.mark.parametrize("name", ["counts-directed-unknown", "sides"])
+def test_kernels_of_samplers_that_learn_are_exact(name):
+    case = case_of(name)
+    for sampler in [s for c, s in pairs(learning=True) if c == name]:
+        form = SAMPLERS[sampler]
+        one = form.sampler(case.model, Rng(0), **form.options)
+        for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
+            for matrix in (P, *for_pairs):
+                assert stationarity_defect(matrix, case.pi) < 1e-12, sampler
+
+
+N = 60
+"""Nodes of larger networks."""
+
+
+def large(form: str, **fields):
+    """A larger network of a form, with planted blocks of its own; `corrected` and `columns` are no fields of it."""
+    options = DEFAULTS | {"degrees": "corrected" if fields.pop("corrected", False) else "plain"}
+    columns = table_of_nodes(N) if fields.pop("columns", False) else None
+    sides = (np.arange(N) % 3 > 0).astype(np.int8) if fields.pop("sides", False) else None
+    layer = relation(5, N, form, sides=sides, **fields)
+    kept = np.random.default_rng(1).random(len(layer.ends)) < 0.15
+    value = None if layer.value is None else layer.value[kept]
+    layers = (type(layer)(layer.name, layer.ends[kept], form, value, layer.levels, **fields_of(layer)),)
+    return IRM.from_data(dataset_of(Relations(N, layers, sides, columns=columns)), **options)
+
+
+def fields_of(layer):
+    return {"directed": layer.directed, "loops": layer.loops, "unknown": layer.unknown}
+
+
+LARGE = {
+    "directed-loops-unknown": ("binary", {"directed": True, "loops": True, "unknown": 40}),
+    "counts-columns": (COUNT, {"loops": True, "columns": True}),
+    "levels-directed": (LEVELS, {"directed": True}),
+    "sides-reals": (REAL, {"sides": True, "unknown": 9}),
+    "corrected-directed": (COUNT, {"directed": True, "corrected": True}),
+    "corrected-sides": ("binary", {"sides": True, "corrected": True, "columns": True}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_scan_weighs_as_the_joint_density(name):
+    """Against more than eight blocks, some of one node."""
+    form, fields = LARGE[name]
+    model = large(form, **fields)
+    labels = model.keep_apart(np.append(np.random.default_rng(2).integers(0, 9, N - 3), [9, 10, 11]).astype(np.int32))
+    for i in (0, 1, 2, 17, N - 2, N - 1):
+        model.set_labels(labels)
+        w = pieces.scan(model, i)
+        K, log_joint = model.n_clusters, []
+        for k in range(K + 1):
+            moved = labels.copy()
+            moved[i] = k
+            model.set_labels(moved)
+            log_joint.append(model.log_joint())
+        if (labels == labels[i]).sum() == 1:
+            # alone, its own block stands for the new one
+            log_joint[-1] = -np.inf
+        np.testing.assert_allclose(w / w.sum(), normalise(log_joint), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_statistics_are_exactly_back(name):
+    """After many moves, and in a model that is set to the state: labels are the whole state."""
+    form, fields = LARGE[name]
+    model, other, rng = large(form, **fields), large(form, **fields), Rng(3)
+    for _ in range(3):
+        Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)]).advance(20)
+        other.set_labels(model.labels)
+        for key, values in model.statistics().items():
+            np.testing.assert_array_equal(values, other.statistics()[key], err_msg=key)
+        assert model.log_joint() == other.log_joint()
+        np.testing.assert_array_equal(pieces.scan(model, 7), pieces.scan(other, 7))
+
+
+def test_a_simple_network_has_the_likelihood_of_irm():
+    graph = get_kind("graph").example(40)
+    simple = IRM.from_data(graph)
+    general = IRM.from_data(dataset_of(Relations.of_graph(graph.values)))
+    for seed in range(3):
+        labels = np.random.default_rng(seed).integers(0, 5, 40)
+        for model in (simple, general):
+            model.set_labels(labels)
+        assert simple.log_joint() == pytest.approx(general.log_joint(), abs=1e-9)
+
+
+def test_tables_end():
+    """Numbers past the tables, which large networks need, are computed."""
+    layer = relation(1, 4, COUNT, directed=True)
+    huge = Relations(4, (type(layer)("", layer.ends, COUNT, layer.value * 3_000_000.0, directed=True),))
+    model = IRM.from_data(dataset_of(huge), **DEFAULTS)
+    for labels, _ in mixture_states(4):
+        model.set_labels(np.array(labels))
+        assert model.log_lik_total() == pytest.approx(log_lik(huge, np.array(labels), DEFAULTS), rel=1e-9)
+
+
+def test_starts_keep_kinds_of_nodes_apart():
+    relations, options = FORMS["sides"]
+    model = IRM.from_data(dataset_of(relations), **options)
+    assert model.labels.tolist() == [0, 1, 0, 1, 1]
+    model.set_labels(np.zeros(5, dtype=np.int32))
+    model.separate()
+    assert model.labels.tolist() == [0, 1, 0, 1, 1]
+    labels, K = model.prior_labels(np.random.default_rng(1))
+    assert not set(labels[[0, 2]]) & set(labels[[1, 3, 4]])
+    assert max(labels) == K - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("directed-loops-unknown", {"degrees": "corrected"}, r"model\.degrees=corrected: expected no unknown pairs"),
+        ("layers", {"rate": [1.0, 2.0]}, r"model\.rate: 2 numbers; expected one for each layer, 3"),
+    ],
+)
+def test_refusals(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        IRM.from_data(dataset_of(FORMS[name][0]), **options)
+
+
+CALIBRATED = {
+    "directed-loops": (relation(1, 12, directed=True, loops=True, unknown=6), {}),
+    "counts": (relation(1, 12, COUNT), {}),
+    "levels": (relation(1, 12, LEVELS, directed=True), {}),
+    "sides": (relation(1, 12, sides=[0, 1, 1] * 4), {}),
+    "corrected": (relation(1, 12, COUNT, loops=True), {"degrees": "corrected"}),
+    "corrected-directed": (relation(1, 12, COUNT, directed=True, loops=True), {"degrees": "corrected"}),
+    "corrected-sides": (relation(1, 12, COUNT, sides=[0, 1, 1] * 4), {"degrees": "corrected", "propensity": 2.0}),
+}
+"""Real values are standardised by the data, so that their prior is none that data can be drawn from."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_calibration_by_simulated_networks(name):
+    """The state that made a network is one more draw of its posterior: ranks are uniform."""
+    layer, changed = CALIBRATED[name]
+    sides = np.array([0, 1, 1] * 4, dtype=np.int8) if "sides" in name else None
+    options = DEFAULTS | {"concentration": 1.3, "rate": 0.7, "shape": 0.8} | changed
+    outline = dataset_of(Relations(12, (layer,), sides))
+    rng, draws, sets = np.random.default_rng(8), 49, 400
+    ranks = {"log joint": [], "blocks": [], "together": []}
+    for _ in range(sets):
+        z = np.zeros(12, dtype=np.int64)
+        for here in [np.arange(12)] if sides is None else [np.flatnonzero(sides == side) for side in (0, 1)]:
+            # of the process that the prior is
+            for t, i in enumerate(here):
+                n = np.bincount(z[here[:t]], minlength=1 + z.max()) if t else np.zeros(0)
+                n = np.where(np.isin(np.arange(len(n)), z[here[:t]]), n, 0.0)
+                p = np.append(n, 1.3)
+                k = rng.choice(len(p), p=p / p.sum())
+                z[i] = z.max() + 1 if k == len(n) and (t or i) else k
+        z = np.unique(z, return_inverse=True)[1]
+        made = simulate_relations(rng, Given(outline, z, options, known=0))
+        model = IRM.from_data(dataset_of(made), **options)
+        model.set_labels(z)
+        truth = [model.log_joint(), model.n_clusters, float(z[1] == z[2])]
+        model.set_labels(model.prior_labels(rng)[0])
+        steps = Rng(int(rng.integers(1 << 30)))
+        moves = [Dyadic(model, steps), Gibbs(model, steps)]
+        found = []
+        for _ in range(draws + 5):
+            for _ in range(4):
+                for move in moves:
+                    move.step()
+            found.append([model.log_joint(), model.n_clusters, float(model.labels[1] == model.labels[2])])
+        for key, value, drawn in zip(ranks, truth, np.array(found[5:]).T, strict=True):
+            below, same = (drawn < value - 1e-9).sum(), (np.abs(drawn - value) <= 1e-9).sum()
+            ranks[key].append(below + rng.integers(same + 1))
+    for key, of_key in ranks.items():
+        counts = np.bincount(np.array(of_key) // 5, minlength=10)
+        assert chisquare(counts).pvalue > 1e-4, (key, counts)

@@ -1,0 +1,246 @@
+"""Networks with directions, weights, layers, unknown pairs, two kinds of nodes and columns of nodes: what is read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+import scipy.sparse
+
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.generated.network import generate
+from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.graphs import bundled
+from splitmerge_cli.data.graphs.adjacency import keep
+from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.recognition import recognise
+from splitmerge_cli.received import DataError
+
+Read = Callable[..., Dataset]
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """``read(text, name, **options)``: a file of that content, read."""
+    monkeypatch.chdir(tmp_path)
+
+    def from_text(text: str, name: str = "e.csv", **options: Any) -> Dataset:
+        Path(name).write_text(text)
+        return edges(name, **options)
+
+    return from_text
+
+
+def ties(dataset: Dataset, layer: int = 0) -> dict[str, Any]:
+    """Edges of a layer by the names of their ends, with their values: ``{"ab": 2.0}``; unknown pairs: None."""
+    assert dataset.relations is not None and dataset.names is not None
+    relation, names = dataset.relations.layers[layer], dataset.names
+    values = [1.0] * len(relation.ends) if relation.value is None else relation.value.tolist()
+    found = {names[i] + names[j]: value for (i, j), value in zip(relation.ends.tolist(), values, strict=True)}
+    shown = {pair: relation.levels[int(value)] for pair, value in found.items()} if relation.levels else found
+    return shown | {names[i] + names[j]: None for i, j in relation.unknown.tolist()}
+
+
+LIST = "source,target,weight\na,b,1\na,b,2\nb,a,3\nb,c,0\na,c,\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"directed": True, "values": "count"}, {"ab": 3, "ba": 3, "ac": None}),
+        ({"values": "count"}, {"ab": 6, "ac": None}),
+        ({"values": "real"}, {"ab": 2, "bc": 0, "ac": None}),
+        ({"directed": True, "values": "real"}, {"ab": 1.5, "ba": 3, "bc": 0, "ac": None}),
+        ({"values": "levels"}, {"ab": "1", "bc": "0", "ac": None}),
+        ({"values": "binary"}, {"ab": 1, "ac": None}),
+        ({"directed": True, "weights": None}, {"ab": 1, "ba": 1, "bc": 1, "ac": 1}),
+        ({"values": "count", "weights": None}, {"ab": 3, "bc": 1, "ac": 1}),
+    ],
+)
+def test_rows_of_a_pair_are_merged_by_the_form_of_their_values(read: Read, options: Any, expected: Any) -> None:
+    assert ties(read(LIST, **options)) == expected
+
+
+def test_an_edge_in_both_directions_with_one_value_is_one_edge(read: Read) -> None:
+    rows = "source,target,weight\na,b,2\nb,a,2\nb,c,5\nc,b,5\n"
+    assert ties(read(rows, values="count")) == {"ab": 2, "bc": 5}
+    assert ties(read(rows, values="real")) == {"ab": 2, "bc": 5}
+    assert "directions" not in "".join(read(rows).notes)
+    matrix = pd.DataFrame([[0, 2, np.nan], [2, 0, 5], [np.nan, 5, 1]], index=list("abc"), columns=list("abc"))
+    assert ties(from_object(matrix, "graph", values="count", loops=True)) == {"ab": 2, "bc": 5, "cc": 1, "ac": None}
+
+
+def test_layers_unknown_pairs_and_signs(read: Read) -> None:
+    Path("u.csv").write_text("from,to,kind\nb,c,works\n")
+    text = "from,to,kind,sign\na,b,likes,+\nb,c,likes,-\na,c,works,+\n"
+    found = read(text, layer="kind", values="levels", unknown="u.csv", directed=True)
+    assert ties(found) == {"ab": "+", "bc": "-"} and ties(found, 1) == {"ac": "+", "bc": None}
+    assert "layers: likes (2), works (1), unknown pairs: 1" in found.notes[0]
+    Path("u.csv").write_text("a,z\n")
+    with pytest.raises(DataError, match=r"u.csv: row 1, column 2: 'z'; expected a node of e.csv"):
+        read(text, unknown="u.csv", header=True)
+
+
+def test_names_of_two_kinds_may_coincide(read: Read) -> None:
+    found = read("user,book,n\n2,1,3\n1,1,1\n1,x,2\n", bipartite=True, values="count")
+    assert found.names == ["1 (user)", "2", "1 (book)", "x"] and found.relations is not None
+    assert found.relations.sides is not None and found.relations.sides.tolist() == [0, 0, 1, 1]
+    assert found.relations.side_names == ("user", "book")
+    assert ties(found) == {"1 (user)1 (book)": 1, "1 (user)x": 2, "21 (book)": 3}
+    Path("n.csv").write_text("id,side\na,l\nb,r\nc,l\nd,r\n")
+    found = read("b,a\na,d\n", nodes="n.csv", bipartite="side")
+    assert ties(found) == {"ab": 1, "ad": 1} and found.N == 4
+    with pytest.raises(DataError, match=r"an edge between 'a' and 'c', both of kind 'l'"):
+        read("a,c\n", nodes="n.csv", bipartite="side")
+
+
+def test_columns_of_nodes_and_the_nodes_that_are_kept(read: Read) -> None:
+    Path("n.csv").write_text("id,age,sex\na,30,m\nb,31,f\nc,,m\nd,40,f\n")
+    options: dict[str, Any] = {"nodes": "n.csv", "columns": ["age", "sex"], "types": {"age": "count"}}
+    found = read("a,b\nb,c\nc,a\n", **options)
+    assert found.relations is not None and (table := found.relations.columns) is not None
+    assert [column.type for column in table.types or ()] == ["count", "binary"] and table.missing == 1
+    kept = keep(found, 1.0, 3)
+    assert kept.relations is not None and kept.relations.N == 3 and kept.relations.columns.N == 3
+    graph = nx.Graph([("a", "b"), ("b", "c")])
+    nx.set_node_attributes(graph, {"a": 3.5, "b": 4.0, "c": 7.25}, "age")
+    by_attribute = from_object(graph, "graph", columns=["age"])
+    frame = pd.DataFrame({"age": [7.25, 3.5, 4.0]}, index=list("cab"))
+    assert digest_of(by_attribute) == digest_of(from_object(graph, "graph", nodes=frame)) != digest_of(found)
+
+
+PAJEK = '*Vertices 3\n1 "Ann B"\n2 Bob\n*Arcs\n1 2 2\n*Edges\n2 3 1\n'
+DOT = 'digraph "x" {\n node [shape=box]; // looks\n "Ann B" -> Bob [weight=2, label="y"];\n Bob -> 3 -> Bob; }\n'
+
+
+@pytest.mark.parametrize(("name", "text"), [("p.net", PAJEK), ("g.gv", DOT), ("g.dot", DOT)])
+def test_graphs_of_pajek_and_graphviz(read: Read, name: str, text: str) -> None:
+    found = read(text, name, directed=True, values="count")
+    assert ties(found) == {"Ann BBob": 2, "Bob3": 1, "3Bob": 1}
+    notes = read(text, name).notes
+    assert any("left out: directions, weights (2 values, 1 to 2); this uses them: smcmc run" in note for note in notes)
+    assert recognise(name).data == "edges"
+
+
+def test_a_network_of_two_modes(read: Read) -> None:
+    found = read("*Vertices 5 2\n1 u\n3 x\n*Edges\n1 3\n1 4\n2 3\n2 5\n", "p.net", bipartite=True)
+    assert found.names == ["u", "2", "x", "4", "5"] and ties(found) == {"ux": 1, "u4": 1, "2x": 1, "25": 1}
+    graph = nx.Graph([("a", "x"), ("b", "x")])
+    nx.set_node_attributes(graph, {"a": 1, "b": 1, "x": 0}, "bipartite")
+    assert ties(from_object(graph, "graph", bipartite=True)) == {"xa": 1, "xb": 1}
+
+
+def test_matrices_in_files(read: Read) -> None:
+    ties_of = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [0, 0, 3, 0], [1, 0, 1, 0]])
+    np.save("a.npy", ties_of)
+    scipy.sparse.save_npz("a.npz", scipy.sparse.csr_array(ties_of))
+    scipy.io.mmwrite("a.mtx", scipy.sparse.coo_array(ties_of))
+    expected = from_object(ties_of, "graph", directed=True, values="count", loops=True)
+    for name in ("a.npy", "a.npz", "a.mtx"):
+        assert digest_of(edges(name, directed=True, values="count", loops=True)) == digest_of(expected)
+    named = ",a,b,c\na,0,1,2\nb,0,0,NA\nc,3,1,0\n"
+    assert ties(read(named, directed=True, values="count")) == {"ab": 1, "ac": 2, "ca": 3, "cb": 1, "bc": None}
+    assert recognise("e.csv") == ("edges", "its first row and column hold the same names")
+    found = read(",x,y\na,1,0\nb,,2\n", bipartite=True, matrix=True)
+    assert ties(found) == {"ax": 1, "by": 1, "bx": None}
+    for text, message in (
+        (named, r"row 3, column 4: nan; expected a number.* data.values=binary a missing one as an unknown pair"),
+        (",x,y\na,1,0\nb,1,2\n", "names of rows and of columns differ"),
+        (",a,b\na,1,q\nb,1,2\n", r"row 2, column 3: 'q'; expected a number"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read(text, matrix=True)
+    square = "\n".join(" ".join("01"[abs(i - j) == 1] for j in range(5)) for i in range(5))
+    assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
+
+
+def test_objects_of_other_libraries() -> None:
+    class Edge(dict):  # as igraph's, of which only this much is used
+        def attributes(self) -> dict[str, Any]:
+            return dict(self)
+
+    class Graph:
+        vs, es = [Edge(name=name) for name in "abc"], [Edge(weight=2.0), Edge(weight=1.0)]
+        vcount = len
+
+        def is_directed(self) -> bool:
+            return True
+
+        def get_edgelist(self) -> list[tuple[int, int]]:
+            return [(0, 1), (2, 1)]
+
+    found = from_object(Graph(), "graph", directed=True, values="count")
+    assert ties(found) == {"ab": 2, "cb": 1}
+    frame = pd.DataFrame({"source": ["a", "c"], "target": ["b", "b"], "weight": [2, 1]})
+    assert ties(from_object(frame, "graph", directed=True, values="count")) == {"ab": 2, "cb": 1}
+    note = "data: left out: directions, weights (2 values, 1 to 2); this uses them: smcmc.sample(data, directed=True, "
+    assert from_object(Graph(), "graph").notes[1] == f"{note}values='count')"
+    unknown = from_object(Graph(), "graph", unknown=[("c", "a"), ("c", "b")])
+    assert ties(unknown) == {"ab": 1, "ac": None, "bc": None}
+    assert "data: edges that data.unknown lists: 1; their pairs are unknown" in unknown.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options", "message"),
+    [
+        (LIST, "e.csv", {"values": "odd"}, "data.values=odd: expected null, binary, count, real or levels"),
+        (
+            LIST,
+            "e.csv",
+            {"directed": True, "bipartite": True},
+            "data.directed=true: expected false with data.bipartite",
+        ),
+        (LIST, "e.csv", {"columns": ["x"]}, r"data.columns=\['x'\]: expected null, or columns of data.nodes=FILE"),
+        (LIST, "e.csv", {"layer": "kind"}, "data.layer=kind: e.csv has no such column"),
+        ("a b 1.5\nb c 1\n", "e.txt", {"values": "count"}, "e.txt: row 1, column 3: '1.5'; expected a whole number"),
+        (
+            "a b\nb c\n",
+            "e.txt",
+            {"values": "real"},
+            "data.values=real: e.txt: no weights; expected data.weights=COLUMN",
+        ),
+        ("a b\nb a\n", "e.txt", {"matrix": True}, "data.matrix=true: expected false: e.txt is no text of three"),
+        ("*Vertices 2\n1 a\n*Arcs\n1 3\n", "p.net", {}, "p.net: row 4: '3'; expected a node from 1 to 2"),
+        ("*Arcs\n", "p.net", {}, r"p.net: no node; expected \*Vertices"),
+        ("graph { a -- { b c } }", "g.gv", {}, r"g.gv: row 1: '\{'; expected a node: edges of groups"),
+        ("graph { a -- b", "g.gv", {}, "g.gv: row 1: an empty cell; expected a node, or }"),
+        ("graph { a -- b }", "g.gv", {"directed": True}, "data.directed=true: g.gv: its edges have no direction"),
+        ("%%MatrixMarket x\n", "a.mtx", {}, "a.mtx: not a readable .mtx file"),
+    ],
+)
+def test_what_is_no_such_network(read: Read, text: str, name: str, options: Any, message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        read(text, name, **options)
+
+
+def test_small_networks_of_networkx_have_their_forms() -> None:
+    counted = bundled.network("les_miserables", values="count").relations
+    assert counted is not None and counted.layers[0].value is not None and counted.layers[0].value.sum() == 820
+    women = bundled.network("davis", bipartite=True).relations
+    assert women is not None and women.sides is not None and np.bincount(women.sides).tolist() == [18, 14]
+    families = bundled.network("florentine", layer="relation").relations
+    assert families is not None and [len(layer.ends) for layer in families.layers] == [20, 15]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"directed": True, "values": "count", "degrees": 1.0},
+        {"bipartite": True, "values": "levels", "unknown": 0.1},
+        {"values": "real", "layers": 2, "loops": True, "columns": True},
+        {"directed": True, "values": "binary"},
+    ],
+)
+def test_planted_blocks_of_all_forms(options: dict[str, Any]) -> None:
+    found = generate(60, blocks=3, seed=1, **options)
+    assert found.relations is not None and found.truth is not None
+    assert len(np.bincount(found.truth)) == (6 if "bipartite" in options else 3)
+    assert {layer.form for layer in found.relations.layers} == {options.get("values", "binary")}
+    assert digest_of(found) == digest_of(generate(60, blocks=3, seed=1, **options))
+    # blocks differ from each other, layer by layer
+    assert all(np.ptp(np.bincount(found.truth[layer.ends].sum(axis=1))) > 5 for layer in found.relations.layers)
