@@ -84,7 +84,8 @@ def network(
     use, name = Use(values=values, bipartite=bipartite, layer=layer), f"data.graph={graph}"
     listed = rows_of_graph(of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side)
     if graph == "davis":
-        listed = replace(listed, side_names=("woman", "event"))
+        # two kinds share no cluster: they are no truth
+        listed = replace(listed, side_names=("woman", "event"), truth=None if bipartite else listed.truth)
 
     def command(further: Mapping[str, Any]) -> str:
         """The command that reads the network with these options, too."""

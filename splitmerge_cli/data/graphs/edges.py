@@ -209,7 +209,7 @@ def _check_matrix(use: Use, truth: str | int | None) -> None:
 def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed, bool]:
     """The rows of a text or .parquet, and whether all of its nodes are known."""
     nodes, matrix = options["nodes"], options["matrix"]
-    table = read_table(path, options["separator"], options["comments"], nodes is not None)
+    table = read_table(path, options["separator"], options["comments"], nodes is not None, use.bipartite is True)
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
     ties = matrix_of_text(table, use, options["header"], matrix) if isinstance(table, Text) and may_be_matrix else None
     if ties is not None:
