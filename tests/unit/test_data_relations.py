@@ -157,6 +157,8 @@ def test_matrices_in_files(read: Read) -> None:
     ):
         with pytest.raises(DataError, match=message):
             read(text, matrix=True)
+    counted = "\n".join([",".join(["", *"vwxyz"]), *(f"{i},0,1,0,0,2" for i in range(1, 6))])
+    assert read(counted).names == list("vwxyz")
     square = "\n".join(" ".join("01"[abs(i - j) == 1] for j in range(5)) for i in range(5))
     assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
 

@@ -66,7 +66,7 @@ def edges(
     Parameters
     ----------
     path : str or Path
-        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .net (Pajek), .dot or .gv (Graphviz); a
+        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz); a
         matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin with # or %
         are comments.
     source, target : str or int, optional

@@ -23,9 +23,9 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
 
     The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
-    With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in both
-    columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot
-    be read, is empty or ragged, holds a comment below the first row, or has another format.
+    With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in
+    both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
+    comment below the first row, or has another format.
     """
     data = read_text(path)
     if (null := data.find(b"\0")) >= 0:
