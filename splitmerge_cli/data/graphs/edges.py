@@ -66,9 +66,9 @@ def edges(
     Parameters
     ----------
     path : str or Path
-        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz); a
-        matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin with # or %
-        are comments.
+        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv
+        (Graphviz); a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin
+        with # or % are comments.
     source, target : str or int, optional
         Columns of the two ends, by name or by number (1 the first, -1 the last); by default those named source and
         target where there are both, else the first two.
