@@ -1,7 +1,8 @@
 """Make the runs of edition 3 and keep its verdicts: docs/reproduction/edition-3.
 
 docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and the runs, from other seeds, that judge
-them again. Runs that are stored are not made again; none of them counts seconds.
+them again. Runs that are stored are not made again. Seconds count for lshsm-fig1, sdds-fig5 and sdds-fig6: make their
+runs one at a time (`--workers 1`, the default) on a processor that nothing else uses, such as `taskset -c 1`.
 
     python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
 """
@@ -22,15 +23,21 @@ import yaml
 from measure_sensitivity import judge_sdds, replace_names
 from scipy import stats
 
+from splitmerge_cli.analysis.plots.runs import data_sets, pick
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
+from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts
-from splitmerge_cli.papers.arm import acceptance, networks, tables
+from splitmerge_cli.papers.arm import acceptance, mixtures, networks, tables
 from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
 from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
+from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
 from splitmerge_cli.papers.experiments import out_override
-from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, climb_of, data_of, lead
+from splitmerge_cli.papers.lshsm import curves
+from splitmerge_cli.papers.lshsm import table as lshsm_table
+from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
+from splitmerge_cli.papers.sdds import acceptance as sdds_acceptance
+from splitmerge_cli.papers.sdds import climbs as sdds_climbs
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.smag.confusion import States
@@ -39,6 +46,7 @@ from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
     UNDECIDED,
     Verdict,
+    by_factor,
     by_majority,
     by_sign,
     holds,
@@ -85,13 +93,52 @@ def judge_table5(runs: Sequence[Run]) -> list[Verdict]:
     return acceptance._table5_verdicts(runs, rates, claims)
 
 
+def judge_table2(runs: Sequence[Run]) -> list[Verdict]:
+    """Verdicts on Table 2, of the examples and samplers that were run, on numbers of each data set alone."""
+    numbers = mixtures.times(runs)
+    ran = set(numbers[["example", "sampler"]].itertuples(index=False, name=None))
+    claims = [c for c in published_claims("arm-table2") if (c.data, c.sampler) in ran and c.metric in mixtures.METRICS]
+    return mixtures._table2_verdicts(numbers, runs, claims)
+
+
+def judge_sdds_times(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Time of an iteration with one Gibbs site: at the largest N over that at the smallest, or of two samplers."""
+    samplers = claim.sampler.split("/")
+    large, *others = (pick(runs, sampler=name, N=500) for name in samplers)
+    (divisor,) = others or [pick(runs, sampler=samplers[0], N=100)]
+    ratios = sdds_acceptance._milliseconds(large, True) / sdds_acceptance._milliseconds(divisor, True)
+    if others:
+        return by_factor(claim, ratios, claim.reading, summary=median_interval, units=data_sets(large))
+    return sdds_acceptance._judge_growth(claim, ratios, claim.reading, data_sets(large))
+
+
+def judge_times(runs: Sequence[Run]) -> list[Verdict]:
+    """Verdicts on how the time of an iteration grows in Figure 5 of Wang & Russell, of the samplers that were run."""
+    ran = {run.config["sampler"]["name"] for run in runs}
+    claims = [c for c in published_claims("sdds-fig5") if c.metric == "time_growth" and c.sampler in ran]
+    return [judge_sdds_times(claim, runs) for claim in claims]
+
+
+def judge_acceptance(runs: Sequence[Run]) -> list[Verdict]:
+    """Verdicts on the moves of SDDS and RGSM in Figure 6 of Wang & Russell, at N = 100."""
+    claims = {(claim.data, claim.metric): claim for claim in published_claims("sdds-fig6")}
+    by_sampler = {name: pick(runs, sampler=name, N=100) for name in ("rgsm", "sdds")}
+    return sdds_climbs._judge_moves(claims, "bernoulli N=100", by_sampler)
+
+
 JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
+    "arm-table2": judge_table2,
     "arm-table3": judge_table3,
     "arm-table4": judge_table4,
     "arm-table5": judge_table5,
     "arm-fig6a": lambda runs: networks.fig6a(runs).verdicts,
+    "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
+    "lshsm-fig2": lambda runs: curves._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
+    "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
     "sdds-fig3": lambda runs: judge_sdds("sdds-fig3", runs),
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
+    "sdds-fig5": judge_times,
+    "sdds-fig6": judge_acceptance,
     "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
 }
 
@@ -100,9 +147,17 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 
 
 def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
-    """Return the overrides for the runs of the grids, each once."""
-    jobs = []
+    """Return the overrides for the runs of the grids, each once.
+
+    A grid with `design` has the runs of that figure at paper scale under its own seeds, one seed after the other.
+    """
+    jobs: list[tuple[str, ...]] = []
     for grid in grids:
+        if "design" in grid:
+            design = jobs_of_figure(grid["design"], "paper", out)
+            settings = [[word for word in job if not word.startswith("seed=")] for job in design]
+            jobs += [(*words, *seed) for seed in expand([f"seed={grid['seed']}"]) for words in settings]
+            continue
         named = [f"{key}={value}" for key, value in grid.items() if key != "of"]
         jobs += [(f"experiment={grid['of']}", *job, out_override(out)) for job in expand(named)]
     return list(dict.fromkeys(jobs))
@@ -322,6 +377,8 @@ ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
     "gains_up_to_eight_chains": judge_gains,
     "fewer_iterations_than_random": judge_random,
     "estimate_varies_less": judge_variance,
+    "time_ratio": judge_sdds_times,
+    "time_growth": judge_sdds_times,
     "splits_first": judge_phases,
     "merges_later": judge_phases,
     "more_merges_than_splits_by_pair": judge_merges,

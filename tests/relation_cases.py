@@ -2,8 +2,9 @@
 given the pairs before it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from scipy.special import gammaln
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.graphs.adjacency import simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.verify.cases import Case, mixture_case
+from splitmerge_cli.verify.enumerate import State, mixture_log_weight, mixture_states
 
 Labels = NDArray[np.int64]
 DEFAULTS: dict[str, Any] = {
@@ -101,6 +106,31 @@ def dataset_of(relations: Relations) -> Dataset:
     return Dataset("small", "graph", simple_graph(relations), relations=relations)
 
 
+def relations_case(size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """The posterior of a small network with options of the model and of `relation`; further: `sides` and `columns`,
+    whether there are two kinds of nodes, and columns of nodes; `layers`, how many; a simple network without any."""
+    options: dict[str, Any] = {**DEFAULTS, "concentration": 1.3, "prior": "crp"} | dict(params)
+    of_data = {key: options.pop(key) for key in ("form", "directed", "loops", "unknown", "sides", "columns", "layers")}
+    form, columns, layers, is_sided = (of_data.pop(key) for key in ("form", "columns", "layers", "sides"))
+    sides = np.arange(size, dtype=np.int8) % 2 if is_sided else None
+    whole = tuple(relation(seed + r, size, form, sides=sides, **of_data) for r in range(layers))
+    relations = Relations(size, whole, sides, columns=table_of_nodes(size) if columns else None)
+    of_columns = None if not columns else Mixed.from_data(relations.columns)
+
+    def log_lik_of(z: Labels) -> float:
+        total = log_lik(relations, z, options)
+        if of_columns is not None:
+            of_columns.set_labels(z)
+            total += of_columns.log_lik_total()
+        return total
+
+    def weight(concentration: Any) -> Callable[[State], float]:
+        return mixture_log_weight(log_lik_of, concentration, options["prior"])
+
+    another = partial(IRM.from_data, dataset_of(relations), **options)
+    return mixture_case(another, mixture_states(size), weight, options, f"relations {seed}")
+
+
 def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) -> float:
     """Log likelihood of the edges and of the columns given a partition; -inf where nodes of two kinds share a block."""
     of = DEFAULTS | dict(options)
@@ -109,11 +139,24 @@ def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) ->
         len(set(relations.sides[z == k].tolist())) > 1 for k in range(int(z.max()) + 1)
     ):
         return -np.inf
+    if of["rate"] is None:
+        of["rate"] = [_mean_rate(relations, layer, of) for layer in relations.layers]
     rates = of["rate"] if isinstance(of["rate"], list) else [of["rate"]] * len(relations.layers)
     total = 0.0
     for layer, rate in zip(relations.layers, rates, strict=True):
         total += _layer_log_lik(relations, layer, z, of | {"rate": rate})
     return total
+
+
+def _mean_rate(relations: Relations, layer: Relation, of: Mapping[str, Any]) -> float:
+    """The rate of the prior that makes its mean the mean count of a pair."""
+    N, corrected = relations.N, of["degrees"] == "corrected"
+    if relations.sides is not None:
+        pairs = float((relations.sides == 0).sum() * (relations.sides == 1).sum())
+    else:
+        pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or corrected)
+    total = layer.value.sum() if layer.form == COUNT and layer.value is not None else len(layer.ends)
+    return float(of["shape"] * pairs / total)
 
 
 def _layer_log_lik(relations: Relations, layer: Relation, z: Labels, of: Mapping[str, Any]) -> float:
@@ -169,8 +212,10 @@ def _pairs_log_lik(layer: Relation, values: list[float | None], of: Mapping[str,
 def _reals_log_lik(layer: Relation, values: list[float], of: Mapping[str, Any]) -> float:
     """Real values one after the other: Student's t, on the scale of all values of the layer."""
     mean, spread = layer.value.mean(), layer.value.std()
+    # values are whole numbers of steps
+    step = 2.0 ** (np.ceil(np.log2(max(np.square((layer.value - mean) / spread).sum(), 1.0)) / 2) - 29)
     n, m, a, b, total = of["kappa0"], 0.0, of["a0"], of["b0"], 0.0
-    for x in (np.array(values) - mean) / spread:
+    for x in np.rint((np.array(values) - mean) / spread / step) * step:
         total += float(stats.t.logpdf(x, 2 * a, m, np.sqrt(b * (n + 1) / (a * n)))) - np.log(spread)
         b += 0.5 * n / (n + 1) * (x - m) ** 2
         m, n, a = (n * m + x) / (n + 1), n + 1, a + 0.5

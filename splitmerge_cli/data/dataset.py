@@ -466,6 +466,11 @@ class Dataset:
         """The values in the units of the data."""
         return self.values if self.scales is None else in_units(self.values, self.scales)
 
+    @cached_property
+    def network(self) -> Relations:
+        """``graph``: its relations; of a simple network its one."""
+        return self.relations or Relations.of_graph(self.values)
+
     @property
     def original(self) -> Dataset:
         """The table whose columns describe clusters: that before its columns were reduced."""

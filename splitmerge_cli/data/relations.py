@@ -160,6 +160,11 @@ class Relation:
             columns,
         )
 
+    @property
+    def form_number(self) -> int:
+        """Place of the form in `FORMS`."""
+        return FORMS.index(self.form)
+
     def take(self, number: NDArray[np.int64]) -> Relation:
         """The edges between nodes that are kept; `number`: the new number of each node, -1 of one that is left out."""
         kept = (number[self.ends] >= 0).all(axis=1)

@@ -27,14 +27,11 @@ from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.data.relations import Relations
-from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN
-from splitmerge_cli.models.simulation import simulate_ties
+from splitmerge_cli.models.relation_layout import OPTIONS, PLAIN, Sizes, rises
+from splitmerge_cli.models.simulated_relations import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
-    long double logl(long double x)
-    int64_t llrintl(long double x)
 
 cdef extern from "block_sums.h":
     enum:
@@ -126,17 +123,6 @@ def _prepare(adjacency):
             "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1))}
 
 
-def rises(double b, double one, int64_t length):
-    """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
-    cdef int64_t m
-    cdef long double total = 0.0, per = 1.0 / one
-    cdef int64_t[::1] at = np.empty(length, dtype=np.int64)
-    for m in range(length):
-        at[m] = llrintl(total * per)
-        total += logl(b + m)
-    return {"at": np.asarray(at)}
-
-
 cdef class IRM(Coupled):
     """Infinite relational model.
 
@@ -164,7 +150,7 @@ cdef class IRM(Coupled):
     """
 
     kind = "graph"
-    simulate = staticmethod(simulate_ties)
+    simulate = staticmethod(simulate_network)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
     OPTIONS = OPTIONS
 
@@ -223,11 +209,22 @@ cdef class IRM(Coupled):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset; of one with relations, or with corrected degrees, that of ``relations.pyx``."""
-        if data.relations is None and params.get("degrees", PLAIN) == PLAIN:
+        if cls.is_simple(data, params):
             return super().from_data(data, **params)
         cls._require(data)
-        relations = data.relations or Relations.of_graph(data.values)
-        return resolve_name(OF_RELATIONS)(relations, data.values, **params)
+        return resolve_name(OF_RELATIONS)(data.network, data.values, **params)
+
+    @staticmethod
+    def is_simple(data, params):
+        """Whether the model reads the simple network of a Dataset."""
+        return data.relations is None and params.get("degrees", PLAIN) == PLAIN
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        if cls.is_simple(data, params):
+            return params
+        given = read_options("model", cls.OPTIONS, params)
+        return {**params, "rate": Sizes(data.network, given).rates}
 
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""

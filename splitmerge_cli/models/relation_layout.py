@@ -9,7 +9,6 @@ from scipy.special import gammaln
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Choice, Number, Numbers, Positive
-from splitmerge_cli.data.relations import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
 OPTIONS = (
@@ -44,8 +43,21 @@ TERMS, RANGE = 60, 54
 reach at most, in units."""
 MOST_SUMS = 1 << 26
 """Pairs of blocks that count when the range of a log likelihood is estimated."""
-COUNTED = {BINARY: 0, COUNT: 1, REAL: 2, LEVELS: 3}
-"""How the value of an edge is counted, by its form."""
+BINARY, COUNT, REAL, LEVELS = range(4)
+"""Forms of the values of edges, as a relation numbers them (`splitmerge_cli.data.relations.FORMS`)."""
+CHUNK = 1 << 16
+"""Entries of a table that are computed at a time."""
+
+
+def rises(b: float, one: float, length: int) -> Mapping[str, Any]:
+    """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
+    table, total, per = np.empty(length, dtype=np.int64), np.longdouble(0), np.longdouble(1.0 / one)
+    for first in range(0, length, CHUNK):
+        terms = np.log((b + np.arange(first, min(first + CHUNK, length))).astype(np.longdouble))
+        sums = np.cumsum(np.append(total, terms))
+        table[first : first + CHUNK] = np.rint(sums[:-1] * per).astype(np.int64)
+        total = sums[-1]
+    return {"at": table}
 
 
 def half_gammas(a0: float, b0: float, length: int) -> Mapping[str, Any]:
@@ -72,7 +84,7 @@ def _standardised(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float
 class _Layout:
     """Slots of a cell, and entries of nodes, as they are laid out relation after relation."""
 
-    def __init__(self, relations: Relations) -> None:
+    def __init__(self, relations: Any) -> None:
         self.N = relations.N
         self.mirror: list[int] = []
         self.forms: list[int] = []
@@ -83,20 +95,20 @@ class _Layout:
         for r, layer in enumerate(relations.layers):
             self._place(r, layer)
 
-    def _place(self, r: int, layer: Relation) -> None:
-        width = 1 + {REAL: 2, LEVELS: len(layer.levels)}.get(layer.form, 0)
+    def _place(self, r: int, layer: Any) -> None:
+        width = 1 + {REAL: 2, LEVELS: len(layer.levels)}.get(layer.form_number, 0)
         slots = width + (len(layer.unknown) > 0)
         firsts = [len(self.mirror) + d * slots for d in range(1 + layer.directed)]
         step = spread = 1.0
         if layer.value is None:
             values = np.ones(len(layer.ends), dtype=np.int64)
-        elif layer.form == REAL and len(layer.ends):
+        elif layer.form_number == REAL and len(layer.ends):
             values, step, spread = _standardised(layer.value)
         else:
             values = layer.value.astype(np.int64)
         for d, first in enumerate(firsts):
             self.mirror += range(firsts[-1 - d], firsts[-1 - d] + slots)
-            self.forms += [COUNTED[layer.form]] + [0] * (slots - 1)
+            self.forms += [layer.form_number] + [0] * (slots - 1)
             unknown = first + width if slots > width else -1
             part = {"slot": first, "unknown": unknown, "first": d == 0, "relation": r, "step": step, "spread": spread}
             self.parts.append(part)
@@ -107,7 +119,7 @@ class _Layout:
             for node, other, first in ((source, target, firsts[0]), (target, source, firsts[-1])):
                 self.entries.append((node[~loop], other[~loop], first + offset, value[~loop]))
             self.loops.append((source[loop], source[loop], firsts[0] + offset, value[loop]))
-        weight = values if layer.form == COUNT else np.ones(len(values), dtype=np.int64)
+        weight = values if layer.form_number == COUNT else np.ones(len(values), dtype=np.int64)
         out, into = (np.bincount(layer.ends[:, end], weight, self.N) for end in (0, 1))
         self.degrees += [out, into] if layer.directed else [out + into]
 
@@ -123,7 +135,7 @@ class _Layout:
         return start.astype(np.int64), *(np.append(column[order], 0).astype(dtype) for column, dtype in columns)
 
 
-def prepare(relations: Relations) -> Mapping[str, Any]:
+def prepare(relations: Any) -> Mapping[str, Any]:
     """Entries of the nodes of a network; degrees int64 ``[N, groups]``, where a directed relation has out and in."""
     layout, N = _Layout(relations), relations.N
     start, neighbour, slot, value = layout.by_node(layout.entries)
@@ -144,7 +156,7 @@ class Sizes:
 
     Parameters
     ----------
-    relations : Relations
+    relations : splitmerge_cli.data.relations.Relations
     given : mapping
         Options, all with values.
 
@@ -154,7 +166,7 @@ class Sizes:
         Corrected degrees with unknown pairs; rates for another number of layers.
     """
 
-    def __init__(self, relations: Relations, given: Mapping[str, Any]) -> None:
+    def __init__(self, relations: Any, given: Mapping[str, Any]) -> None:
         layers, N = relations.layers, relations.N
         self.corrected = given["degrees"] == CORRECTED
         if self.corrected and any(len(layer.unknown) for layer in layers):
@@ -172,7 +184,7 @@ class Sizes:
         else:
             whole = [N * (N - 1) // (1 if layer.directed else 2) for layer in layers]
             self.pairs = [m + N * (layer.loops or self.corrected) for m, layer in zip(whole, layers, strict=True)]
-        self.sums = [int(layer.value.sum()) if layer.form == COUNT else len(layer.ends) for layer in layers]  # type: ignore[union-attr]
+        self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
         # without pairs or edges the rate matters little, but it is a number
         self.rates = [
             given["shape"] * max(m, 1) / max(s, 1) if rate is None else rate
@@ -180,7 +192,7 @@ class Sizes:
         ]
         self.unit = self._unit(relations, given)
 
-    def _unit(self, relations: Relations, given: Mapping[str, Any]) -> float:
+    def _unit(self, relations: Any, given: Mapping[str, Any]) -> float:
         """The unit of log likelihoods: all terms and their sums stay whole numbers of 64 bits."""
         spans = [given[name] for name in ("beta1", "beta0", "shape", "alpha", "kappa0", "b0", "a0")] + self.rates
         logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()
@@ -193,16 +205,16 @@ class Sizes:
         digits = min(TERMS - int(np.frexp(terms)[1]), reach - int(np.frexp(span)[1]), 48)
         return float(2.0 ** -max(digits, 0))
 
-    def log_constant(self, relations: Relations, degree: NDArray[np.int64], given: Mapping[str, Any]) -> float:
+    def log_constant(self, relations: Any, degree: NDArray[np.int64], given: Mapping[str, Any]) -> float:
         """The part of the log likelihood that no partition changes; the standard deviations of real values, whose
         steps the compiled model knows, left out."""
         total = 0.0
         for layer in relations.layers:
-            if layer.form == COUNT and layer.value is not None:
+            if layer.form_number == COUNT and layer.value is not None:
                 total -= float(gammaln(layer.value + 1).sum())
             if self.corrected and not layer.directed and relations.sides is None:
                 loops = layer.ends[:, 0] == layer.ends[:, 1]
-                total -= np.log(2) * float(loops.sum() if layer.form != COUNT else layer.value[loops].sum())  # type: ignore[index]
+                total -= np.log(2) * float(loops.sum() if layer.form_number != COUNT else layer.value[loops].sum())
         if self.corrected:
             total += float((gammaln(given["propensity"] + degree) - gammaln(given["propensity"])).sum())
         return total

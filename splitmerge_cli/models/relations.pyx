@@ -38,9 +38,8 @@ from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL
-from splitmerge_cli.models.irm import rises
-from splitmerge_cli.models.relation_layout import OPTIONS, Sizes, degree_tables, half_gammas, prepare
+from splitmerge_cli.models.relation_layout import COUNT, LEVELS, OPTIONS, REAL, Sizes, degree_tables, half_gammas
+from splitmerge_cli.models.relation_layout import prepare, rises
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -246,8 +245,8 @@ cdef class Relations(Coupled):
             part.slot, part.unknown, part.first = placed["slot"], placed["unknown"], placed["first"]
             part.directed, part.loops, part.corrected = layer.directed, layer.loops, sizes.corrected
             part.n_levels, part.per, part.log_row = len(layer.levels), 1.0 / self.one, -1
-            part.values = {REAL: REAL_VALUES, LEVELS: LEVEL_VALUES}.get(layer.form, NO_VALUES)
-            if sizes.corrected or layer.form == COUNT:
+            part.values = {REAL: REAL_VALUES, LEVELS: LEVEL_VALUES}.get(layer.form_number, NO_VALUES)
+            if sizes.corrected or layer.form_number == COUNT:
                 part.edges, part.shape, part.rate = RATES, given["shape"], sizes.rates[r]
                 part.offset, part.exposure = part.shape * log(part.rate), 0.5 if sizes.corrected else 1.0
                 self._fill(&part.rise, part.shape, sizes.sums[r] + 2)

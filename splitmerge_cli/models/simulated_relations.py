@@ -6,25 +6,29 @@ Parameters come from their posterior given the edges of the known nodes, or from
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
-
-if TYPE_CHECKING:
-    from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.models.relation_layout import CORRECTED, COUNT, LEVELS, PLAIN, REAL
+from splitmerge_cli.models.simulation import Given, simulate_ties
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rng = np.random.Generator
 
 
-def simulate_relations(rng: Rng, given: "Given") -> Relations:
+def simulate_network(rng: Rng, given: Given) -> Any:
+    """A network as the model reads it: the matrix of a simple one, else relations."""
+    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
+
+
+def simulate_relations(rng: Rng, given: Given) -> Any:
     """Edges and their values, of every layer; columns of nodes stay as they are."""
     data, known = given.data, given.known
-    relations: Relations = data.relations or Relations.of_graph(data.values)
+    relations = data.network
     n = relations.N if known is None else known
     number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
     layers = tuple(
@@ -39,7 +43,7 @@ class _Layer:
 
     Parameters
     ----------
-    layer, evidence : Relation
+    layer, evidence : splitmerge_cli.data.relations.Relation
         What is drawn, and what its parameters are drawn given: the edges of the first n nodes.
     labels : numpy.ndarray
         int64 ``[N]``, each number from 0 to K - 1 at least once.
@@ -52,9 +56,9 @@ class _Layer:
     def __init__(
         self,
         rng: Rng,
-        relations: Relations,
-        layer: Relation,
-        evidence: Relation,
+        relations: Any,
+        layer: Any,
+        evidence: Any,
         labels: NDArray[np.int64],
         n: int,
         options: Mapping[str, Any],
@@ -62,7 +66,7 @@ class _Layer:
     ) -> None:
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
         self.K = int(labels.max()) + 1
-        self.is_corrected = options.get("degrees") == "corrected"
+        self.is_corrected = options.get("degrees") == CORRECTED
         # an undirected relation has one cell for two blocks
         self.both = not layer.directed and self.sides is None
         sides = None if self.sides is None else self.sides[:n]
@@ -75,9 +79,9 @@ class _Layer:
         rates = options.get("rate")
         self.rate = rates[r] if isinstance(rates, list) else rates
 
-    def draw(self) -> Relation:
+    def draw(self) -> Any:
         """The relation with other edges and values."""
-        if self.is_corrected or self.layer.form == COUNT:
+        if self.is_corrected or self.layer.form_number == COUNT:
             ends, counts = self._draw_counts()
         else:
             ends, counts = self._draw_edges(), None
@@ -85,7 +89,7 @@ class _Layer:
         if unknown:
             keep = np.array([pair not in unknown for pair in map(tuple, ends.tolist())], dtype=bool)
             ends, counts = ends[keep], None if counts is None else counts[keep]
-        form = self.layer.form
+        form = self.layer.form_number
         value: Array | None = None
         if form == COUNT:
             value = counts
@@ -173,7 +177,7 @@ class _Layer:
         return np.minimum(np.searchsorted(through, self.rng.random(n) * through[-1], side="right"), len(through) - 1)
 
     def _propensities(self, degree: Array, nodes: list[NDArray[np.int64]]) -> list[Array]:
-        """Weights of the nodes of each block: Dirichlet, or all alike."""
+        """Weights of nodes by block: Dirichlet, or all alike."""
         if not self.is_corrected:
             return [np.ones(len(here)) for here in nodes]
         whole = np.zeros(len(self.labels))
@@ -182,7 +186,7 @@ class _Layer:
         return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
 
     def _prior_rate(self) -> float:
-        """Rate of the prior of rates; not given: shape over the mean count of a pair of all nodes."""
+        """Rate of the gamma prior; not given: shape over the mean count of a pair."""
         if self.rate is not None:
             return float(self.rate)
         layer, N = self.layer, len(self.labels)
@@ -197,7 +201,7 @@ class _Layer:
         """Sums of weights, one for each known edge, by block."""
         return self.evidence.sum_blocks(self.known_labels, self.K, self.evidence.ends, weights, self.both)
 
-    def _mirrored(self, drawn: Array) -> Array:
+    def _mirror(self, drawn: Array) -> Array:
         """A number for each two blocks; undirected: the same in both directions."""
         return np.triu(drawn) + np.triu(drawn, 1).T if self.both else drawn
 
@@ -209,8 +213,8 @@ class _Layer:
         n, kappa0 = self.known.edges, self.options["kappa0"]
         mean = self._sums(x) / (kappa0 + n)
         b = self.options["b0"] + 0.5 * np.maximum(self._sums(x * x) - (kappa0 + n) * mean**2, 0.0)
-        variance = self._mirrored(b / self.rng.gamma(self.options["a0"] + n / 2.0))
-        drawn = mean + self._mirrored(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
+        variance = self._mirror(b / self.rng.gamma(self.options["a0"] + n / 2.0))
+        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
         cell = self.labels[ends[:, 0]], self.labels[ends[:, 1]]
         return middle + scale * (drawn[cell] + np.sqrt(variance[cell]) * self.rng.normal(size=len(ends)))
 
@@ -218,6 +222,6 @@ class _Layer:
         """Levels with shares for each two blocks."""
         codes, L = self.evidence.value, len(self.layer.levels)
         counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
-        shares = np.stack([self._mirrored(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
+        shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
         through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
         return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)

@@ -32,6 +32,7 @@ from splitmerge_cli.runs.quantities import (
     ZEROS,
     Quantities,
 )
+from splitmerge_cli.runs.relation_quantities import RECIPROCITY
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.draws import State
@@ -56,6 +57,7 @@ EFFECTS = {
     CLOSED: 0.05,
     REPEATS: 0.05,
     BURSTS: 0.05,
+    RECIPROCITY: 0.05,
 }
 """By quantity, the least difference from the replications that a run names: smaller ones matter to nobody."""
 RELATIVE = (DISPERSION, SPREAD, REPEATS)

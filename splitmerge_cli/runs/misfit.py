@@ -13,7 +13,7 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, row_sizes
-from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.quantities import SPREAD, TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CELLS = 50_000
 """Cells that are drawn in a replication, about."""
+CORRECTED = "corrected"
 WORK = 10_000_000
 """Cells that are read for all replications together: larger tables have fewer."""
 FEWEST = 20
@@ -158,6 +159,8 @@ def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
+    if _do_degrees_differ(summary, spec):
+        return "let nodes of a block differ in degree:", {"model.degrees": CORRECTED}
     farthest = next(iter(find_unlike(summary)), {})
     tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
     of_model = spec.values["model"]
@@ -177,3 +180,15 @@ def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[
         why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
         return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
     return None
+
+
+def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:
+    """Whether degrees within clusters differ more than a model of plain degrees makes them, and others are possible."""
+    if spec.values["model"].get("degrees") != "plain" or "model.degrees" in (summary.get("chosen") or {}):
+        return False
+    if spec.data.values.get("unknown") is not None:
+        return False
+    return any(
+        "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
+        for one in find_unlike(summary)
+    )

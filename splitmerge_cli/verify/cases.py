@@ -114,7 +114,7 @@ def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Ma
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"], power)
 
-    return _mixture_case(another, mixture_states(size), weight, options, f"rows {rows}")
+    return mixture_case(another, mixture_states(size), weight, options, f"rows {rows}")
 
 
 def _with_missing(x: NDArray[Any]) -> NDArray[np.float64]:
@@ -142,7 +142,7 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         noise = options["noise"], options["a0"]
         return lines_log_weight(points, concentration, options["sigma0"], sigma1, *noise, prior)
 
-    return _mixture_case(partial(build, points, **options), states, weight, options, _format_points(points))
+    return mixture_case(partial(build, points, **options), states, weight, options, _format_points(points))
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -235,7 +235,7 @@ def _case_with_tails(
     held, integrable = _hold_scales(reals, options)
     at_start, integrated = partial(weigh_scales, held, WEIGHTS[: len(reals)]), partial(weigh_scales, integrable, None)
     states = mixture_states(len(reals))
-    return _mixture_case(partial(_with_weights, build), states, at_start, options, title, integrated)
+    return mixture_case(partial(_with_weights, build), states, at_start, options, title, integrated)
 
 
 def _case_of_reals(
@@ -254,7 +254,7 @@ def _case_of_reals(
     held, integrable = _hold_scales(x[:, columns], options)
     filled = _fill_reals(x, columns, build()) if joint else x
     integrated = partial(summed or weigh, x, *integrable) if held is not integrable or joint or summed else None
-    case = _mixture_case(build, mixture_states(len(x)), partial(weigh, filled, *held), options, title, integrated)
+    case = mixture_case(build, mixture_states(len(x)), partial(weigh, filled, *held), options, title, integrated)
     if not joint:
         return case
 
@@ -410,7 +410,7 @@ def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
         return irm_log_weight(adjacency, concentration, options["beta1"], options["beta0"], options["prior"])
 
     another = partial(build, csr_array(adjacency), **options)
-    return _mixture_case(another, mixture_states(size), weight, options, f"edges {edges}")
+    return mixture_case(another, mixture_states(size), weight, options, f"edges {edges}")
 
 
 def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -433,7 +433,7 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     return Case(model, another, states, probabilities(), f"documents {text}, {_format_options(options)}", held=held)
 
 
-def _mixture_case(
+def mixture_case(
     build: Callable[[], Model],
     states: list[State],
     weight: Callable[[Concentration], Callable[[State], float]],
@@ -476,7 +476,7 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
     def weigh_all(concentration: Concentration) -> Callable[[State], float]:
         return scattered_counts_log_weight(x, concentration, options["prior"], **of_model)
 
-    return _mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
+    return mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
 
 
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -493,7 +493,7 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
 
         return mixture_log_weight(log_lik, concentration, options["prior"])
 
-    return _mixture_case(build, mixture_states(size), weight, options, f"{data.name}, {size} items")
+    return mixture_case(build, mixture_states(size), weight, options, f"{data.name}, {size} items")
 
 
 def has_small_case(model: type[Model]) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from relation_cases import relations_case
 from scipy import stats
 from scipy.sparse import csr_array
 
@@ -57,9 +58,10 @@ MAGNITUDES = {
     "steps",
     "cuts",
     "slope_weight",
+    "propensity",
 }
 """Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
-MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}}
+MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}, "IRM": {"kappa0", "b0"}}
 LEVELS: dict[str, list[Any]] = {
     "concentration": [1.3, "gamma(2,1)"],
     "kappa0": [0.4, "gamma(2,4)"],
@@ -90,6 +92,12 @@ OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
     "Mixed": {"complete": [True, False]},
+    "IRM": {
+        "form": ["count", "binary", "real", "levels"],
+        **{name: [False, True] for name in ("directed", "loops", "sides", "columns")},
+        "unknown": [0, 2],
+        "layers": [1, 2],
+    },
 }
 """Features of the data, as options of the small cases."""
 _SPARSE = "of sparse points"
@@ -143,6 +151,11 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
             ({"outcome": 5, "effects": [], key: value}, "expected a number with model.outcome")
             for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
         ),
+    ],
+    "IRM": [
+        ({"degrees": "corrected", "unknown": 2}, "expected no unknown pairs"),
+        ({"sides": True, "directed": True}, "directed edges, or edges of a node to itself, between two kinds"),
+        ({"sides": True, "loops": True}, "directed edges, or edges of a node to itself, between two kinds"),
     ],
     "Lines": [
         ({"conjugate": True, "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),
@@ -263,7 +276,15 @@ def text_of(options: Mapping[str, Any], features: Mapping[str, list[Any]]) -> st
 @cache
 def case_of(name: str, number: int) -> Case:
     model, options = MODELS[name], design_of(MODELS[name])[number]
-    return small_case(model, 3 if options.get("candidates") else 4, number % 3, _as_options(options))
+    return make_case(model, 3 if options.get("candidates") else 4, number % 3, _as_options(options))
+
+
+def make_case(model: type[Model], size: int, seed: int, options: dict[str, Any]) -> Case:
+    """A small case of a model; of ``irm`` with features of networks that the cases of ``smcmc verify`` have not."""
+    if model.__name__ != "IRM":
+        return small_case(model, size, seed, options)
+    plain = {name: levels[0] for name, levels in OF_DATA["IRM"].items()}
+    return relations_case(size, seed, plain | options)
 
 
 def _as_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,8 +333,8 @@ def test_every_level_moves_the_posterior(name: str, feature: str, t: int) -> Non
     """A level that the code does not heed would be seen by the tests below."""
     model, features = MODELS[name], features_of(MODELS[name])
     plain = {key: values[0] for key, values in features.items()}
-    changed = small_case(model, 4, 0, _as_options(plain | {feature: features[feature][t]})).partitions[1]
-    expected = small_case(model, 4, 0, _as_options(plain)).partitions[1]
+    changed = make_case(model, 4, 0, _as_options(plain | {feature: features[feature][t]})).partitions[1]
+    expected = make_case(model, 4, 0, _as_options(plain)).partitions[1]
     if len(changed) == len(expected):
         assert total_variation(changed, expected) > 2e-3
 
@@ -328,7 +349,7 @@ def test_what_does_not_go_together_is_refused(name: str, options: dict[str, Any]
             SparseGaussian(csr_array(np.array([[np.nan, 1.0], [0.0, 2.0]])))
         return
     with pytest.raises((ValueError, TypeError), match=message):
-        small_case(MODELS[name], 4, 0, options)
+        make_case(MODELS[name], 4, 0, options)
 
 
 def samplers_of(case: Case, rng: Rng) -> list[Sampler]:

@@ -11,7 +11,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs import advice, checks, misfit
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
-from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS, Table
+from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, SPREAD, TIE, ZEROS, Table
 
 CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
 FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
@@ -151,3 +151,13 @@ def test_a_covariance_is_advised_where_columns_go_together() -> None:
 def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
     table = SimpleNamespace(values=np.empty((N, D)))
     assert min(checks.DRAWS, misfit.WORK // Table.count_work(table, misfit.CELLS)) == draws
+
+
+def test_degrees_that_differ_within_clusters_have_an_answer() -> None:
+    spread = {"subject": "a: degrees out", "quantity": SPREAD, "observed": 3.4, "low": 2.4, "high": 2.8}
+    summary = {"fit": {"unlike": [spread]}}
+    assert misfit.choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "corrected"}
+    assert misfit.choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
+    assert misfit.choose_model(summary | {"chosen": {"model.degrees": []}}, specify(["model=irm"])) is None
+    less = spread | {"observed": 2.0}
+    assert misfit.choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None

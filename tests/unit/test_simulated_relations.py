@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from link_cases import FORMS, LABELS, OPTIONS, draw_relation, list_pairs
 
+from splitmerge_cli.api.candidates import model_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.diagnostics.links import Links
 from splitmerge_cli.models.simulated_relations import simulate_relations
 from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.runs.checks import check_fit
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import CLOSED, DISPERSION, NAMES, SKEWNESS, SPREAD
+from splitmerge_cli.runs.relation_quantities import RECIPROCITY, measure_relations
 
 DRAWS = 150
 
@@ -87,3 +92,44 @@ def test_pairs_are_numbered_once() -> None:
         relation = Relation("", pairs, directed=directed, loops=loops)
         drawn = draw(relation, None, OPTIONS | {"beta1": 1e6, "beta0": 1e-6}, draws=1)[0]
         assert sorted(map(tuple, drawn.ends.tolist())) == sorted(map(tuple, pairs.tolist()))
+
+
+def test_quantities_of_relations_are_counted_pair_by_pair() -> None:
+    ends = np.array([[0, 1], [1, 0], [0, 2], [3, 4], [1, 4]], dtype=np.int32)
+    one = Relation("a", ends, COUNT, np.array([1.0, 2.0, 3.0, 4.0, 6.0]), directed=True)
+    two = Relation("b", np.array([[0, 1], [0, 2], [1, 2], [2, 3]], dtype=np.int32))
+    found = measure_relations(Relations(6, (one, two)), LABELS, NAMES, True)
+    assert found["a: edges", "number"] == 5
+    assert found["a: edges", RECIPROCITY] == pytest.approx(2 / 5)
+    out = np.array([4.0, 8.0, 0.0, 4.0, 0.0, 0.0])
+    within = out - np.array([4.0, 4.0, 4.0, 2.0, 2.0, 0.0])
+    assert found["a: degrees out", SPREAD] == pytest.approx(np.sqrt((within**2).mean()))
+    assert found["a: degrees in", "largest"] == 10
+    assert found["a: degrees", "nodes without an edge"] == 1
+    assert found["a: counts", "largest"] == 6
+    # three pairs of blocks with counts: 1, 2, 3 of six pairs; 6 of six; 4 of two
+    squares = [14 - 36 / 6, 36 - 36 / 6, 16 - 16 / 2]
+    means = [1, 1, 2]
+    ratio = sum(square / mean for square, mean in zip(squares, means, strict=True)) / 14
+    assert found["a: counts", DISPERSION] == pytest.approx(ratio)
+    assert found["b: edges", CLOSED] == pytest.approx(6 / 10)
+    assert ("a: edges", CLOSED) not in found
+
+    real = Relation("", ends, REAL, np.array([1.0, 2.0, 4.0, 0.0, 7.0]), directed=True)
+    found = measure_relations(Relations(6, (real,)), LABELS, NAMES, False)
+    x = np.array([1.0, 2.0, 4.0]) - 7 / 3
+    assert found["values", SKEWNESS] == pytest.approx((x**3).mean() / (x**2).mean() ** 1.5)
+    assert ("degrees", "nodes without an edge") not in found
+
+
+def test_networks_are_checked_in_their_own_form() -> None:
+    """Relations stay relations; a simple network stays a matrix, whatever its degrees."""
+    relations = Relations(6, (draw_relation(15, COUNT, directed=True),))
+    dataset = Dataset("made", "graph", simple_graph(relations), relations=relations)
+    states = [State(LABELS.astype(np.int32), 3, {})]
+    for data, degrees in ((dataset, "plain"), (replace(dataset, relations=None), "corrected")):
+        model = model_of({"name": "irm", "degrees": degrees})
+        fit = check_fit(model, data, states, draws=20)
+        spread = [check for check in fit.checks if check.quantity == SPREAD]
+        assert len(spread) == (2 if data.relations else 1)
+        assert all(check.low <= check.median <= check.high for check in spread)
