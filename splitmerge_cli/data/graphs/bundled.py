@@ -91,7 +91,7 @@ def network(
         """The command that reads the network with these options, too."""
         options = {"graph": graph, "values": values, "bipartite": bipartite or None, "layer": layer} | dict(further)
         words = [f"data.{key}={write(value)}" for key, value in options.items() if value is not None]
-        return " ".join(["smcmc run data=networkx", *words])
+        return " ".join(["smcmc run", "data=networkx", *words])
 
     if use.is_simple:
         dataset = simple(replace(listed, other_layers=RELATION * in_layers), 0.0, command)[0]

@@ -182,7 +182,7 @@ def edges(
         given = {key: value for key, value in options.items() if value != usual[key]} | dict(further)
         words = [shell_word(f"data.{key}={write(value)}") for key, value in given.items() if key != "N"]
         words += [f"N={N}"] * (N is not None)
-        return " ".join(["smcmc run data=edges", path_word(str(path)), *words])
+        return " ".join(["smcmc run", "data=edges", path_word(str(path)), *words])
 
     n_rows, left_out = len(listed.ends), ""
     if use.is_simple and listed.N:
