@@ -210,7 +210,7 @@ def _pairs_log_lik(layer: Relation, values: list[float | None], of: Mapping[str,
 
 
 def _reals_log_lik(layer: Relation, values: list[float], of: Mapping[str, Any]) -> float:
-    """Real values one after the other: Student's t, on the scale of all values of the layer."""
+    """Real values one after the other: Student's t, in standard deviations of the layer."""
     mean, spread = layer.value.mean(), layer.value.std()
     # values are whole numbers of steps
     step = 2.0 ** (np.ceil(np.log2(max(np.square((layer.value - mean) / spread).sum(), 1.0)) / 2) - 29)

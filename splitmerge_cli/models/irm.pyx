@@ -208,7 +208,7 @@ cdef class IRM(Coupled):
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset; of one with relations, or with corrected degrees, that of ``relations.pyx``."""
+        """The model of a Dataset; ``Relations`` if it has relations, or with corrected degrees."""
         if cls.is_simple(data, params):
             return super().from_data(data, **params)
         cls._require(data)

@@ -39,8 +39,7 @@ OPTIONS = (
 """Options of ``irm``; those after `beta0` are for networks with relations."""
 
 TERMS, RANGE = 60, 54
-"""log2 of what the terms of a log likelihood, and the log likelihoods where blocks of two kinds of nodes cost far more,
-reach at most, in units."""
+"""Powers of 2 that the terms, and a log likelihood that a penalty must exceed, stay below, in units."""
 MOST_SUMS = 1 << 26
 """Pairs of blocks that count when the range of a log likelihood is estimated."""
 BINARY, COUNT, REAL, LEVELS = range(4)
@@ -61,18 +60,18 @@ def rises(b: float, one: float, length: int) -> Mapping[str, Any]:
 
 
 def half_gammas(a0: float, b0: float, length: int) -> Mapping[str, Any]:
-    """What of the log likelihood of n real values depends on n alone, for n below `length`."""
+    """The part of the log likelihood of n real values that depends on n alone, for n below `length`."""
     n = np.arange(length)
     return {"half": gammaln(a0 + n / 2) - gammaln(a0) + a0 * np.log(b0) - n / 2 * np.log(2 * np.pi)}
 
 
 def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
-    """What of the log likelihood of n nodes' degrees depends on n alone, for n up to N + 1."""
+    """The part of the log likelihood of n nodes' degrees that depends on n alone, for n up to N + 1."""
     n = np.maximum(np.arange(N + 2), 1)
     return {"log_n": np.log(n), "log_gammas": gammaln(n * propensity)}
 
 
-def _standardised(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
+def _in_steps(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
     """Real values as whole numbers of steps; the step in standard deviations; the standard deviation."""
     spread = float(values.std()) or 1.0
     z = (values - values.mean()) / spread
@@ -103,7 +102,7 @@ class _Layout:
         if layer.value is None:
             values = np.ones(len(layer.ends), dtype=np.int64)
         elif layer.form_number == REAL and len(layer.ends):
-            values, step, spread = _standardised(layer.value)
+            values, step, spread = _in_steps(layer.value)
         else:
             values = layer.value.astype(np.int64)
         for d, first in enumerate(firsts):
@@ -124,7 +123,7 @@ class _Layout:
         self.degrees += [out, into] if layer.directed else [out + into]
 
     def by_node(self, entries: Iterable[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:
-        """Entries in the order of their nodes: where those of a node begin, neighbours, slots and values."""
+        """Entries in the order of their nodes: where each node begins, neighbours, slots and values."""
         node, neighbour, slot, value = (
             np.concatenate([np.broadcast_to(entry[part], len(entry[0])) for entry in entries]) for part in range(4)
         )
@@ -136,7 +135,7 @@ class _Layout:
 
 
 def prepare(relations: Any) -> Mapping[str, Any]:
-    """Entries of the nodes of a network; degrees int64 ``[N, groups]``, where a directed relation has out and in."""
+    """Lay a network out: entries by node; degrees int64 ``[N, groups]``, where a directed relation has out and in."""
     layout, N = _Layout(relations), relations.N
     start, neighbour, slot, value = layout.by_node(layout.entries)
     loop_start, _, loop_slot, loop_value = layout.by_node(layout.loops)

@@ -48,7 +48,6 @@ cdef extern from "relation_cells.h":
     enum:
         FAR_BITS
         MOST_SLOTS
-        EXACT_EDGES
         RATES
         NO_VALUES
         REAL_VALUES
@@ -66,7 +65,6 @@ cdef extern from "relation_cells.h":
         rise_t edge
         rise_t gap
         rise_t pair
-        int wide
     ctypedef struct part_t:
         int edges
         int values
@@ -97,8 +95,9 @@ cdef extern from "relation_cells.h":
     int64_t within_lik(const part_t *parts, int n, const int64_t *cell, int64_t n0, int64_t n1,
                        int sided) noexcept nogil
     void add_cells(const part_t *parts, int n, int V, const int64_t *row, const int64_t *add, const int32_t *n0,
-                   const int32_t *n1, Py_ssize_t start, Py_ssize_t end, int64_t d0, int64_t d1, int64_t b0, int64_t b1,
-                   int sided, const int64_t *zero, const double *logs, Py_ssize_t cap, int64_t *out) noexcept nogil
+                   const int32_t *n1, Py_ssize_t K, Py_ssize_t a, Py_ssize_t b, int64_t d0, int64_t d1, int64_t b0,
+                   int64_t b1, int sided, const int64_t *zero, const double *logs, Py_ssize_t cap,
+                   int64_t *out) noexcept nogil
     double log_gamma(double x) noexcept nogil
     double log_one(double x) noexcept nogil
     double rate_of(const part_t *p, int64_t m) noexcept nogil
@@ -141,7 +140,7 @@ cdef class Relations(Coupled):
     it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8
     for each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and
     direction, and tables.
-    Source: Kemp et al. 2006, section 2; Karrer & Newman 2011, eq. 14; mathematics: docs/derivations.md.
+    Source: Kemp et al. 2006, section 2; Karrer & Newman 2011; mathematics: docs/derivations.md.
     """
 
     kind = "graph"
@@ -224,7 +223,10 @@ cdef class Relations(Coupled):
         memset(self.spot, 255, N * sizeof(int32_t))
         self.loop = <int64_t *> self.memory.doubles(self.V)
         self._set_parts(relations, data, given)
-        self._take_columns(relations, given)
+        if relations.columns is not None:
+            # its prior is not read
+            self.columns = resolve_name(MIXED).from_data(relations.columns)
+            self.log_lik_aside += self.columns.log_lik_aside
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
@@ -287,14 +289,6 @@ cdef class Relations(Coupled):
         table.b, table.base, table.per = b, lgammal(b), 1.0 / self.one
         return 0
 
-    cdef int _take_columns(self, relations, given) except -1:
-        """Take the model of the nodes' columns; its prior is not read."""
-        if relations.columns is None:
-            return 0
-        self.columns = resolve_name(MIXED).from_data(relations.columns)
-        self.log_lik_aside += self.columns.log_lik_aside
-        return 0
-
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
@@ -302,8 +296,8 @@ cdef class Relations(Coupled):
 
     # -- two kinds of nodes
     def keep_apart(self, labels):
-        """The labels of nodes, ndarray of int32 of shape (N,), where nodes of different kinds share no block: those of
-        the second kind leave a block of both for a new one."""
+        """The labels of nodes, ndarray of int32 of shape (N,), where nodes of different kinds share no block: the
+        second kind leaves a block of both for a new one."""
         chosen = np.array(labels, dtype=np.int32)
         if not self.sided:
             return chosen
@@ -561,21 +555,14 @@ cdef class Relations(Coupled):
         Model.begin_scan(self)
 
     # -- likelihoods of cells, in units
-    cdef inline int64_t joined(self, Py_ssize_t j, Py_ssize_t k, const int64_t *add, int64_t a0, int64_t a1, int64_t b0,
-                               int64_t b1) noexcept nogil:
-        """Of blocks j and k with `add` (NULL for none), as j sees it, in addition, of these sizes."""
-        cdef int64_t[MOST_SLOTS] with_it
-        cdef const int64_t *cell = self.cell(j, k)
-        cdef Py_ssize_t v
-        if add != NULL:
-            for v in range(self.V):
-                with_it[v] = cell[v] + add[v]
-            cell = with_it
-        return cell_lik(self.parts, self.n_parts, cell, pairs_between(a0, a1, b0, b1, self.sided))
+    cdef inline int64_t log_cell(self, Py_ssize_t j, Py_ssize_t k, int64_t a0, int64_t a1, int64_t b0,
+                                 int64_t b1) noexcept nogil:
+        """Log likelihood of blocks j and k, as if they were of these sizes."""
+        return cell_lik(self.parts, self.n_parts, self.cell(j, k), pairs_between(a0, a1, b0, b1, self.sided))
 
     cdef inline int64_t of_block(self, const int64_t *within, int64_t n0, int64_t n1, const int64_t *degrees,
                                  const int64_t *more, int64_t sign) noexcept nogil:
-        """Of what is within a block of these nodes and degrees; `more`: of a node that is added or taken out."""
+        """Log likelihood within a block of these nodes and degrees; `more`: of a node that is added or taken out."""
         cdef int64_t total = within_lik(self.parts, self.n_parts, within, n0, n1, self.sided)
         cdef int64_t n = n0 + n1, D
         cdef Py_ssize_t g
@@ -592,11 +579,11 @@ cdef class Relations(Coupled):
     cdef inline int64_t of_degrees(self, int64_t n, int64_t D) noexcept nogil:
         return llrint(self.parts[0].per * (D * self.log_n[n] + self.log_gammas[n] - log_gamma(n * self.propensity + D)))
 
-    cdef inline int64_t within(self, Py_ssize_t k) noexcept nogil:
+    cdef inline int64_t log_within(self, Py_ssize_t k) noexcept nogil:
         return self.of_block(self.cell(k, k), self.n0[k], self.n1[k], self.degrees + k * self.G, NULL, 0)
 
-    cdef inline int64_t within_changed(self, Py_ssize_t i, Py_ssize_t k, int64_t sign) noexcept nogil:
-        """`within` of column k with item i, looked at, added or taken out."""
+    cdef inline int64_t log_within_changed(self, Py_ssize_t i, Py_ssize_t k, int64_t sign) noexcept nogil:
+        """`log_within` of column k with item i, looked at, added or taken out."""
         cdef int64_t[MOST_SLOTS] cell
         cdef int32_t side = self.side[i]
         memcpy(cell, self.cell(k, k), self.V * sizeof(int64_t))
@@ -627,34 +614,29 @@ cdef class Relations(Coupled):
         cdef const int64_t *cell
         cdef const int64_t *c
         if k == own:
-            total = self.within(k) - self.within_changed(i, k, -1)
+            total = self.log_within(k) - self.log_within_changed(i, k, -1)
             a0 -= d0
             a1 -= d1
         else:
-            total = self.within_changed(i, k, 1) - self.within(k)
+            total = self.log_within_changed(i, k, 1) - self.log_within(k)
         for j in range(end):
             if j == k:
                 continue
             cell, c = self.cell(k, j), self.count + j * self.V
             b0, b1 = n0[j], n1[j]
             memcpy(rest, cell, self.V * sizeof(int64_t))
-            if k == own:
-                if self.is_touched[j]:
-                    for v in range(self.V):
-                        rest[v] -= c[v]
-                memcpy(whole, cell, self.V * sizeof(int64_t))
-            else:
+            memcpy(whole, cell, self.V * sizeof(int64_t))
+            if j == own:
+                # without the item, which the cell counts with column k
+                b0 -= d0
+                b1 -= d1
+            for v in range(self.V):
+                if k == own:
+                    rest[v] -= c[v]
+                    continue
                 if j == own:
-                    # without the item, which the cell counts with column k
-                    b0 -= d0
-                    b1 -= d1
-                    if self.is_touched[k]:
-                        for v in range(self.V):
-                            rest[v] -= self.count[k * self.V + self.mirror[v]]
-                memcpy(whole, rest, self.V * sizeof(int64_t))
-                if self.is_touched[j]:
-                    for v in range(self.V):
-                        whole[v] += c[v]
+                    rest[v] -= self.count[k * self.V + self.mirror[v]]
+                whole[v] = rest[v] + c[v]
             total += (cell_lik(self.parts, self.n_parts, whole, pairs_between(a0 + d0, a1 + d1, b0, b1, self.sided))
                       - cell_lik(self.parts, self.n_parts, rest, pairs_between(a0, a1, b0, b1, self.sided)))
         return total
@@ -711,18 +693,18 @@ cdef class Relations(Coupled):
                 self.base[k] -= zero[k] - now[k]
                 if k == d:
                     continue
-                now[k] = self.joined(d, k, NULL, self.n0[d], self.n1[d], self.n0[k], self.n1[k])
+                now[k] = self.log_cell(d, k, self.n0[d], self.n1[d], self.n0[k], self.n1[k])
                 self.now[k * cap + d] = now[k]
-                zero[k] = self.joined(d, k, NULL, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
-                                      self.n1[k] + (self.n1[k] > 0))
+                zero[k] = self.log_cell(d, k, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
+                                        self.n1[k] + (self.n1[k] > 0))
                 self.base[k] += zero[k] - now[k]
                 self.keep_logs(d, k)
                 self.keep_logs(k, d)
-                self.zero[k * cap + d] = self.joined(d, k, NULL, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
-                                                     self.n1[k])
+                self.zero[k * cap + d] = self.log_cell(d, k, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
+                                                       self.n1[k])
                 total += self.zero[k * cap + d] - now[k]
             # what a node adds within a block depends on its degrees, which are counted later
-            now[d] = self.within(d)
+            now[d] = self.log_within(d)
             zero[d] = self.of_block(self.cell(d, d), self.n0[d] + s0, self.n1[d] + s1, self.degrees + d * self.G, NULL,
                                     0)
             self.base[d] = total + zero[d] - now[d]
@@ -730,7 +712,7 @@ cdef class Relations(Coupled):
         self.any_changed = False
 
     cdef inline void keep_logs(self, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-        """Keep the logarithms of the rates of block j and block k with one more node."""
+        """Keep the logarithms of rates between block j and block k with one more node."""
         cdef int p
         cdef const part_t *part
         cdef int64_t second = self.n1[k] > 0
@@ -777,7 +759,7 @@ cdef class Relations(Coupled):
         every = self.G > 0 or self.loop_start[i + 1] > self.loop_start[i]
         for k in range(K):
             if k != own and (every or self.is_touched[k] or (self.sided and (self.n1[k] > 0) != d1)):
-                score[k] += self.within_changed(i, k, 1) - self.zero[k * cap + k]
+                score[k] += self.log_within_changed(i, k, 1) - self.zero[k * cap + k]
         if own < 0:
             return new_block
         # against its own block, without the item
@@ -785,7 +767,7 @@ cdef class Relations(Coupled):
         c = self.count + own * self.V
         new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
         self.turn(seen_from, c)
-        stay = self.now[own * cap + own] - self.within_changed(i, own, -1)
+        stay = self.now[own * cap + own] - self.log_within_changed(i, own, -1)
         zero = self.zero + own * cap
         for v in range(K * self.V):
             row[v] = self.cell(own, 0)[v] - self.count[v]
@@ -805,18 +787,12 @@ cdef class Relations(Coupled):
     cdef inline void score_cells(self, const int64_t *row, const int64_t *add, Py_ssize_t a, Py_ssize_t b, int64_t d0,
                                  int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, const double *logs,
                                  int64_t *out) noexcept nogil:
-        """``add_cells`` for all blocks but a and b (-1: but a)."""
-        cdef Py_ssize_t t, start = 0
-        cdef Py_ssize_t[3] end
-        end[0], end[1], end[2] = min(a, b), max(a, b), self.K
-        for t in range(3):
-            if end[t] > start:
-                add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, start, end[t], d0, d1, b0, b1,
-                          self.sided, zero, logs, self.cap, out)
-            start = end[t] + 1
+        """``add_cells`` for all blocks but a and b."""
+        add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, self.K, a, b, d0, d1, b0, b1,
+                  self.sided, zero, logs, self.cap, out)
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
-        """What is within a block of item i alone."""
+        """Log likelihood within a block of item i alone."""
         cdef int64_t[MOST_SLOTS] cell
         cdef int64_t d = self.side[i], total
         cdef Py_ssize_t g
@@ -849,11 +825,11 @@ cdef class Relations(Coupled):
             Model.scan(self, i)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        cdef double total = self.within(k) * self.one
+        cdef double total = self.log_within(k) * self.one
         return total if self.columns is None else total + self.power * self.columns.lik(k)
 
-    cdef int64_t within_union(self, Py_ssize_t a, Py_ssize_t b, const int64_t *between) noexcept nogil:
-        """`within` of columns a and b as one block; `between`: their cell."""
+    cdef int64_t log_within_union(self, Py_ssize_t a, Py_ssize_t b, const int64_t *between) noexcept nogil:
+        """`log_within` of columns a and b as one block; `between`: their cell."""
         cdef int64_t[MOST_SLOTS] cell
         cdef int64_t[MOST_SLOTS] degrees
         cdef Py_ssize_t v, g
@@ -865,7 +841,7 @@ cdef class Relations(Coupled):
         return self.of_block(cell, self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], degrees, NULL, 0)
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return self.with_columns(self.within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one, a, b)
+        return self.with_columns(self.log_within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one, a, b)
 
     cdef inline double with_columns(self, double total, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         return total if self.columns is None else total + self.power * self.columns.log_union(a, b)
@@ -879,17 +855,17 @@ cdef class Relations(Coupled):
         for s in range(m):
             k = ks[s]
             end = self.sizes_seen(k, &n0, &n1)
-            total += self.within(k)
+            total += self.log_within(k)
             if self.columns is not None:
                 of_columns += self.columns.lik(k)
             for j in range(end if ks != self.numbers or m != self.K else k):
                 if j != k:
-                    total += self.joined(k, j, NULL, self.n0[k], self.n1[k], n0[j], n1[j])
+                    total += self.log_cell(k, j, self.n0[k], self.n1[k], n0[j], n1[j])
             if ks == self.numbers and m == self.K:
                 continue
             # pairs among them once
             for t in range(s):
-                total -= self.joined(k, ks[t], NULL, self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
+                total -= self.log_cell(k, ks[t], self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
         return total * self.one + self.power * of_columns
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -898,7 +874,7 @@ cdef class Relations(Coupled):
         cdef const int32_t *n1
         cdef Py_ssize_t end = self.sizes_seen(high, &n0, &n1)
         cdef int64_t[MOST_SLOTS] cell
-        cdef int64_t total = self.within_union(a, b, self.cell(high, low))
+        cdef int64_t total = self.log_within_union(a, b, self.cell(high, low))
         for j in range(end):
             if j == low or j == high:
                 continue

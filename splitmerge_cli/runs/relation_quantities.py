@@ -62,12 +62,12 @@ def _measure(
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
         yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", names["closed"], _closed(layer, N)
+        yield "edges", names["closed"], _transitivity(layer, N)
     yield from _measure_values(layer, sides, labels, names)
 
 
-def _closed(layer: Relation, N: int) -> float:
-    """Share of paths of two edges that a third closes."""
+def _transitivity(layer: Relation, N: int) -> float:
+    """Transitivity: which share of paths of two edges a third one closes."""
     from scipy.sparse import csr_array
 
     ends = layer.ends[layer.ends[:, 0] != layer.ends[:, 1]]
