@@ -110,7 +110,10 @@ def value_columns(table: Table, others: Sequence[int]) -> list[int]:
     return [j for j in others if table.names and table.names[j].strip().lower() in VALUE_WORDS]
 
 
-DIRECTED = {("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed")}
+DIRECTED = {
+    *(("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed"), ("origin", "dest")),
+    *(("source", "destination"), ("origin", "destination"), ("giver", "receiver"), ("winner", "loser")),
+}
 """Names of columns by which an edge has a direction; networkx calls them source and target, whatever the graph."""
 
 

@@ -21,7 +21,7 @@ VALUE_WORDS = {
     *("frequency", "n", "w"),
 }
 """Names of columns and attributes that hold values of edges."""
-LAYER_WORDS = {"layer", "relation", "relationship", "predicate"}
+LAYER_WORDS = {"layer", "relation", "relationship", "predicate", "wave"}
 """Names of columns and attributes that hold the layers of edges."""
 EXPECTED = {
     BINARY: A_WEIGHT,
