@@ -31,11 +31,6 @@ MOST_CELLS = 4_000_000
 """Pairs of nodes of which the most probable ones are looked for, about."""
 
 
-def relations_of(dataset: Dataset) -> Relations:
-    """The relations that a model reads of a network: of a simple one, its edges."""
-    return dataset.relations or Relations.of_graph(dataset.values)
-
-
 def with_relations(dataset: Dataset, relations: Relations) -> Dataset:
     """A network with other edges between the same nodes."""
     simple = dataset.relations is None
@@ -44,7 +39,7 @@ def with_relations(dataset: Dataset, relations: Relations) -> Dataset:
 
 def require_network(model: Component) -> None:
     """Raise a `ConfigError` for a model of other data than networks."""
-    if model.kind.name != "graph":
+    if not model.kind.is_network:
         raise ConfigError(f"model={model.name} has no links; expected a network, of model=irm")
 
 
@@ -70,7 +65,7 @@ def predict_links(dataset: Dataset, draws: Sequence[Draw], pairs: NDArray[np.int
         A row for each layer and pair: source, target (numbers), layer (number), probability (of an edge in a
         replication of the network), and expected: the expected count; the expected value of an edge that is real; nan.
     """
-    relations = relations_of(dataset)
+    relations = dataset.network
     tables = [
         _average(relations, n, draws, order_pairs(relations, layer.directed, layer.loops, pairs))
         for n, layer in enumerate(relations.layers)
@@ -126,7 +121,7 @@ def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.Dat
     Of a network with more than `MOST_CELLS` pairs, candidates are pairs of the blocks with the most probable edges in
     the last draw, and the nodes of most edges in them.
     """
-    relations, tables = relations_of(dataset), []
+    relations, tables = dataset.network, []
     for n, layer in enumerate(relations.layers):
         candidates = _candidates(relations, links_of(relations, *draws[-1])[n])
         known = {*map(tuple, layer.ends.tolist())}
@@ -180,13 +175,15 @@ def _candidates(relations: Relations, links: Links) -> NDArray[np.int32]:
 def list_links(run: Run, most: int) -> Iterator[str]:
     """List the pairs of a run's network without an edge that most probably have one, and write them to ``links.csv`` in
     its folder."""
+    if most < 1:
+        raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
     model, dataset = specification_of(run).model, dataset_of(run)
     require_network(model)
     draws = draws_with_options(model, dataset, states_of(run, MOST_DRAWS))
     found = probable_pairs(dataset, draws, most)
     table = name_links(dataset, found, FIRST)
     write_text(run.path / LINKS, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-    layers = relations_of(dataset).layers
+    layers = dataset.network.layers
     unknown = " or unknown" * any(len(layer.unknown) for layer in layers)
     yield f"pairs of nodes without an edge{unknown} that most probably have one ({run.path / LINKS}):"
     arrows = [" -> " if layers[n].directed else " - " for n in found["layer"]]
@@ -200,7 +197,7 @@ def list_links(run: Run, most: int) -> Iterator[str]:
 def name_links(dataset: Dataset, table: pd.DataFrame, first: int) -> pd.DataFrame:
     """Name the nodes (without names they are counted from `first`) and layers of a table of links; columns that say
     nothing are left out."""
-    names, layers = dataset.names, relations_of(dataset).layers
+    names, layers = dataset.names, dataset.network.layers
     named: dict[str, Any] = {
         end: [i + first if names is None else names[i] for i in table[end]] for end in ("source", "target")
     }

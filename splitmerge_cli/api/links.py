@@ -12,7 +12,6 @@ from splitmerge_cli.analysis.links import (
     name_links,
     predict_links,
     probable_pairs,
-    relations_of,
     require_network,
     with_relations,
 )
@@ -105,7 +104,7 @@ def hold_out_links(dataset: Dataset, share: float, seed: int, part: int = 0) -> 
     """Remove some edges from a network; a `ConfigError` if no edge is removed, or none is left."""
     if not 0.0 < share < 1.0:
         raise ConfigError(f"held_out={share:g}: expected a share of the edges, between 0 and 1")
-    held = remove_edges(relations_of(dataset), share, seed, part)
+    held = remove_edges(dataset.network, share, seed, part)
     is_empty = not any(len(layer.ends) for layer in held.rest.layers)
     if is_empty or not any((one.removed > 0).any() for one in held.scored):
         raise ConfigError(f"held_out={share:g}: expected a share that leaves edges on both sides")

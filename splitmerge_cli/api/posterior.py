@@ -478,7 +478,7 @@ class Posterior(OutcomeAnswers, LinkAnswers):
         kind : str
             ``traces``, or another that ``smcmc plot`` makes of such a run: ``n_clusters``, ``co_clustering``,
             ``credible_ball``, ``dendrogram``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``,
-            ``topics``.
+            ``blocks``, ``topics``.
 
         Raises
         ------

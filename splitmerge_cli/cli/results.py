@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from splitmerge_cli import terminal
-from splitmerge_cli.analysis import alternatives
+from splitmerge_cli.analysis import alternatives, links
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
@@ -122,9 +122,8 @@ def summary(
                 answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
-                answers += [_describe_gain(one, value) for value in shown.get("outcome", ())]
-                answers += [_list_links(one, int(value)) for value in shown.get("links", ())]
-                answers += [_score_links(one, value) for value in shown.get("held_out", ())]
+                answers += [links.list_links(one, int(value)) for value in shown.get("links", ())]
+                answers += [_refit(one, key, value) for key in ("outcome", "held_out") for value in shown.get(key, ())]
                 for lines in answers:
                     for line in lines:
                         print_line(line)
@@ -156,30 +155,17 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     return runs, shown
 
 
-def _describe_gain(run: Run, share: float) -> Iterator[str]:
-    """Whether the outcome of a run helps to form its clusters."""
-    from splitmerge_cli.api.outcomes import OutcomeAnswers  # takes longer than all else that this command imports
+def _refit(run: Run, key: str, share: float) -> Iterator[str]:
+    """Hold out a share of the rows or edges of a run: does the outcome help to form its clusters; how well are edges
+    predicted?"""
+    from splitmerge_cli.api.posterior import Posterior  # takes longer than all else that this command imports
 
-    if not 0.0 < share < 1.0:
-        raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
-    yield str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
-
-
-def _list_links(run: Run, most: int) -> Iterator[str]:
-    """The pairs without an edge that most probably have one; they are written to ``links.csv``."""
-    from splitmerge_cli.analysis import links  # takes longer than all else that this command imports
-
-    if most < 1:
-        raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
-    return links.list_links(run, most)
-
-
-def _score_links(run: Run, share: float) -> Iterator[str]:
-    """How well a network without a share of its edges predicts these."""
-    from splitmerge_cli.analysis import links
-    from splitmerge_cli.api.links import LinkAnswers
-
-    return links.score_lines(LinkAnswers(run).link_scores(share, seed=run.config["seed"]), share)
+    if key == "outcome":
+        if not 0.0 < share < 1.0:
+            raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
+        yield str(Posterior(run).outcome_gain(share, seed=run.config["seed"]))
+    else:
+        yield from links.score_lines(Posterior(run).link_scores(share, seed=run.config["seed"]), share)
 
 
 def _topics_of(run: Run) -> RunTopics:

@@ -26,8 +26,8 @@ class Graph(Kind):
     reading = "splitmerge_cli.data.graphs.objects:GraphReading"
     has_rows = False
     is_network = True
-    quantities = "splitmerge_cli.runs.quantities:Network"
-    pictures = (*Kind.pictures, "network")
+    quantities = "splitmerge_cli.runs.network_quantities:Network"
+    pictures = (*Kind.pictures, "network", "blocks")
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name

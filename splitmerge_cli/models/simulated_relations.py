@@ -156,11 +156,11 @@ class _Layer:
         number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
         drawn = [np.zeros((0, 2), dtype=np.int64)]
         for cell in np.flatnonzero(number):
-            ends = [
+            both_ends = [
                 nodes[block][self._choose(weights[block], int(number[cell]))]
                 for nodes, weights, block in ((self.rows, out, k[cell]), (self.columns, into, m[cell]))
             ]
-            drawn.append(np.stack(ends, axis=1))
+            drawn.append(np.stack(both_ends, axis=1))
         if self.both and self.layer.loops and not self.is_corrected:
             # drawn with half the rate of other pairs
             half = self.rng.poisson(rates[k == m][self.labels] / 2.0)
@@ -220,7 +220,7 @@ class _Layer:
 
     def _draw_levels(self, ends: Pairs) -> Array:
         """Levels with shares for each two blocks."""
-        codes, L = self.evidence.value, len(self.layer.levels)
+        codes, L = np.asarray(self.evidence.value), len(self.layer.levels)
         counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
         shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
         through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]

@@ -25,6 +25,7 @@ from splitmerge_cli.runs.quantities import (
     CLOSED,
     DISPERSION,
     KURTOSIS,
+    RECIPROCITY,
     REPEATS,
     SKEWNESS,
     SPREAD,
@@ -32,7 +33,6 @@ from splitmerge_cli.runs.quantities import (
     ZEROS,
     Quantities,
 )
-from splitmerge_cli.runs.relation_quantities import RECIPROCITY
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.draws import State

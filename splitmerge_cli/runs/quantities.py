@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.adjacency import simple_graph
-from splitmerge_cli.data.relations import Relations
-from splitmerge_cli.runs.relation_quantities import count_edges, measure_relations
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -26,8 +23,6 @@ MOST_CELLS = 1_000_000
 """Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
 MOST_TOKENS = 100_000
 """Tokens of documents that are drawn; in a larger corpus some documents are drawn, evenly spaced."""
-MOST_TIES = 200_000
-"""Ties of a network that is drawn."""
 SKEWNESS = "skewness within clusters"
 KURTOSIS = "kurtosis within clusters (normal: 3)"
 DISPERSION = "variance over mean within clusters"
@@ -35,9 +30,9 @@ ZEROS = "share of zeros"
 TIE = "residual dependence within clusters"
 SPREAD = "standard deviation within clusters"
 CLOSED = "share of paths of two ties that a third closes"
+RECIPROCITY = "share of edges that go both ways"
 REPEATS = "tokens per different word"
 BURSTS = "mutual information within topics (nats)"
-NAMES = {"spread": SPREAD, "closed": CLOSED, "dispersion": DISPERSION, "skewness": SKEWNESS, "kurtosis": KURTOSIS}
 PAIR = 60
 """Cells that take as long as a pair of columns."""
 
@@ -254,62 +249,6 @@ def _mean(x: Array) -> float:
 
 
 # -- what is no table
-class Network(Quantities):
-    """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
-
-    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
-        self.relations = dataset.relations
-        self.values = dataset.values if self.relations is None else self.relations
-        self.unchecked = []
-        if self.relations is None:
-            self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
-        elif self.relations.columns is not None:
-            self.unchecked = ["the columns of the nodes"]
-        # a list of edges names no node without one
-        self.has_lonely = bool((np.diff(dataset.values.indptr) == 0).any())
-        if not self.has_lonely:
-            self.unchecked.append("how many nodes have no edge: a list of edges does not name them")
-
-    @staticmethod
-    def explain_unmeasured(dataset: Dataset) -> str | None:
-        """Ties, of which there may be too many to count triangles a hundred times."""
-        ties = dataset.values.nnz // 2 if dataset.relations is None else count_edges(dataset.relations)
-        return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
-
-    @staticmethod
-    def count_work(dataset: Dataset, cells: int) -> int:
-        """Pairs of nodes, which are drawn, and what triangles take."""
-        degree, N = np.diff(dataset.values.indptr).astype(float), float(dataset.N)
-        return int(N**2 / 4 + min((degree**2).sum(), N**3 / 500) + 3_000)
-
-    def take(self, replication: Any) -> Any:
-        """The network; of a simple one the matrix."""
-        is_drawn = isinstance(replication, Relations) and self.relations is None
-        return simple_graph(replication) if is_drawn else replication
-
-    def measure(self, x: Any, labels: Labels) -> Found:
-        """Ties, degrees and triangles; of relations also values."""
-        if isinstance(x, Relations):
-            return measure_relations(x, labels, NAMES, self.has_lonely)
-        degree = np.diff(x.indptr).astype(float)
-        size = np.bincount(labels)
-        within = degree - (np.bincount(labels, degree) / size)[labels]
-        paths = (degree * (degree - 1)).sum()
-        if 50 * (degree**2).sum() < float(len(degree)) ** 3:
-            ties = x.astype(np.float64)
-            closed = float((ties @ ties).multiply(ties).sum())
-        else:
-            dense = x.toarray().astype(np.float32)
-            closed = float(np.einsum("ij,ij->", dense @ dense, dense))
-        found = {
-            ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
-            ("degrees", "largest"): float(degree.max()),
-            ("ties", CLOSED): closed / paths if paths else math.nan,
-        }
-        return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
-
-
 class Tokens(Quantities):
     """Codes of tokens, int ``[N]``."""
 

@@ -159,11 +159,20 @@ def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:
 
 def test_names_of_nodes(smcmc) -> None:
     run = run_of(smcmc, "data=networkx", "data.graph=les_miserables", "model=irm")
-    drawn = dict(pictures(run, ["network", "co_clustering"]))
-    said = check(drawn["network"])
-    assert "Valjean" in said and "on les miserables" in said
+    drawn = dict(pictures(run, ["network", "blocks", "co_clustering"]))
+    for name in ("network", "blocks"):
+        said = check(drawn[name])
+        assert "Valjean" in said and "on les miserables" in said
     if "co_clustering" in drawn:
         assert "Valjean" in check(drawn["co_clustering"])
+    # its most probable links
+    listed = smcmc("summary", "links=2", str(run.path))
+    assert listed.exit_code == 0 and "pairs of nodes without an edge that most probably have one" in listed.stdout
+    table = pd.read_csv(run.path / "links.csv")
+    assert list(table) == ["source", "target", "probability"] and len(table) == 2
+    assert f"  {table['source'][0]} - {table['target'][0]}" in listed.stdout
+    wrong = smcmc("summary", "links=0", str(run.path))
+    assert wrong.exit_code == 2 and "links=0: expected a whole number from 1 on, such as links=20" in wrong.stderr
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.plots import network, points
+from splitmerge_cli.analysis.plots import network, points, relation_matrix
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.generated.network import generate
@@ -436,7 +436,7 @@ def test_items_are_sorted_by_cluster_then_degree():
 def test_density_counts_shares():
     graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
     order, _ = points.order_items(graph.truth, np.zeros(60))
-    share = network.density(graph.values, order, cells=2)
+    share = relation_matrix.density(graph.values, order, order, cells=2)
     # nobody is tied to oneself
     assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))
 

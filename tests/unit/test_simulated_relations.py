@@ -16,8 +16,8 @@ from splitmerge_cli.models.simulated_relations import simulate_relations
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.checks import check_fit
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import CLOSED, DISPERSION, NAMES, SKEWNESS, SPREAD
-from splitmerge_cli.runs.relation_quantities import RECIPROCITY, measure_relations
+from splitmerge_cli.runs.network_quantities import measure_relations
+from splitmerge_cli.runs.quantities import CLOSED, DISPERSION, RECIPROCITY, SKEWNESS, SPREAD
 
 DRAWS = 150
 
@@ -98,7 +98,7 @@ def test_quantities_of_relations_are_counted_pair_by_pair() -> None:
     ends = np.array([[0, 1], [1, 0], [0, 2], [3, 4], [1, 4]], dtype=np.int32)
     one = Relation("a", ends, COUNT, np.array([1.0, 2.0, 3.0, 4.0, 6.0]), directed=True)
     two = Relation("b", np.array([[0, 1], [0, 2], [1, 2], [2, 3]], dtype=np.int32))
-    found = measure_relations(Relations(6, (one, two)), LABELS, NAMES, True)
+    found = measure_relations(Relations(6, (one, two)), LABELS, True)
     assert found["a: edges", "number"] == 5
     assert found["a: edges", RECIPROCITY] == pytest.approx(2 / 5)
     out = np.array([4.0, 8.0, 0.0, 4.0, 0.0, 0.0])
@@ -116,7 +116,7 @@ def test_quantities_of_relations_are_counted_pair_by_pair() -> None:
     assert ("a: edges", CLOSED) not in found
 
     real = Relation("", ends, REAL, np.array([1.0, 2.0, 4.0, 0.0, 7.0]), directed=True)
-    found = measure_relations(Relations(6, (real,)), LABELS, NAMES, False)
+    found = measure_relations(Relations(6, (real,)), LABELS, False)
     x = np.array([1.0, 2.0, 4.0]) - 7 / 3
     assert found["values", SKEWNESS] == pytest.approx((x**3).mean() / (x**2).mean() ** 1.5)
     assert ("degrees", "nodes without an edge") not in found

@@ -2,25 +2,23 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from splitmerge_cli.analysis.plots.blocks import MOST_LAYERS, draw_facing, title_panels
 from splitmerge_cli.analysis.plots.labels import write_apart
-from splitmerge_cli.analysis.plots.points import ALONE, by_size, numbers_by_size, order_items, style_of
+from splitmerge_cli.analysis.plots.points import ALONE, by_size, numbers_by_size, style_of
+from splitmerge_cli.analysis.plots.relation_matrix import MOST_NODES, draw_matrix, number_blocks
 from splitmerge_cli.analysis.plots.runs import data_name, option
-from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, footnote, plain_text, title_of
+from splitmerge_cli.analysis.plots.style import FULL, footnote, legend, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
-MOST_NODES = 2000
-"""Nodes up to which a network is laid out; of larger ones the matrix alone is drawn, as a density."""
-CELLS = 600
-"""Rows and columns of that density."""
 MOST_NAMES = 150
 """Number of nodes up to which names cover no mark. With more, the `IN_A_CROWD` nodes of most ties have names over
 marks."""
@@ -29,55 +27,6 @@ NAME = 18
 """Letters of a name."""
 SPREAD = 0.7
 """Power of the distance from the middle of a layout: below 1, a crowded middle is drawn apart."""
-BORDER = "#D55E00"
-NARROWEST = 0.03
-"""Share of the nodes that a cluster has at least for its number to stand beside it."""
-
-
-def density(adjacency: csr_array, order: NDArray[np.int64], cells: int = CELLS) -> NDArray[np.float64]:
-    """Share of edges among the pairs in every cell of a coarser matrix, float64 ``[cells, cells]``."""
-    N = adjacency.shape[0]
-    place = np.empty(N, np.int64)
-    place[order] = np.arange(N)
-    cell = place * cells // N
-    rows, columns = adjacency.nonzero()
-    counts = np.zeros((cells, cells))
-    np.add.at(counts, (cell[rows], cell[columns]), 1.0)
-    held = np.bincount(cell, minlength=cells).astype(float)
-    return counts / np.maximum(np.outer(held, held), 1.0)
-
-
-def draw_matrix(ax: Axes, adjacency: csr_array, labels: ArrayLike) -> None:
-    """The adjacency matrix, items sorted by cluster, lines between clusters, colours of clusters at the edge."""
-    N = adjacency.shape[0]
-    order, ends = order_items(labels, np.diff(adjacency.indptr))
-    if N <= MOST_NODES:
-        ax.imshow(adjacency[order][:, order].toarray(), cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), zorder=1)
-    else:
-        shown = density(adjacency, order)
-        norm = PowerNorm(0.5, 0, max(float(shown.max()), 1e-12))
-        ax.imshow(shown, cmap="gray_r", norm=norm, extent=(0, N, N, 0), zorder=1)
-    width = max(0.15, 0.6 - 0.01 * len(ends))
-    for end in ends[:-1]:
-        ax.plot([end, end], [0, N], color=BORDER, linewidth=width, zorder=2)
-        ax.plot([0, N], [end, end], color=BORDER, linewidth=width, zorder=2)
-    start = 0
-    for rank, end in enumerate(ends):
-        colour = ALONE if end - start == 1 else style_of(rank)[0]
-        ax.fill_between([-0.035 * N, -0.01 * N], start, end, color=colour, linewidth=0, clip_on=False, zorder=3)
-        start = int(end)
-    ax.set(xlim=(-0.04 * N, N), ylim=(N, 0), aspect="equal", xticks=[], yticks=[])
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-
-
-def _number_blocks(ax: Axes, labels: NDArray[np.int64], numbers: list[str]) -> None:
-    """Write numbers of clusters, the largest first, beside the blocks that are high enough."""
-    _, ends = order_items(labels)
-    begins = np.concatenate([[0], ends[:-1]])
-    high = np.flatnonzero(ends - begins >= NARROWEST * len(labels))
-    ax.set_yticks((begins + ends)[high] / 2, [numbers[k] for k in high.tolist()], fontsize=SMALLEST + 1)
-    ax.tick_params(axis="y", length=0, pad=1)
 
 
 def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
@@ -144,32 +93,54 @@ def _mark_size(N: int) -> float:
 
 
 def clusters(run: Run) -> Figure:
-    """Draw the network of a run in the colours of its point estimate: matrix, and (up to `MOST_NODES`) layout."""
+    """Draw the network of a run in the colours of its point estimate: a matrix of each layer, and of one layer (up to
+    `MOST_NODES`) the nodes, two kinds in two columns."""
     dataset = dataset_of(run)
+    relations = dataset.network
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
-    small = dataset.N <= MOST_NODES
+    layers = relations.layers[:MOST_LAYERS]
+    one, small = len(layers) == 1, dataset.N <= MOST_NODES
+    across = min(len(layers), 3)
+    down = -(-len(layers) // across)
     size, ratios = ((FULL, 3.9), [1, 1.35]) if small else ((FULL, 7.6), [1])
-    figure, axes = plt.subplots(1, len(ratios), squeeze=False, figsize=size, width_ratios=ratios)
-    draw_matrix(axes[0, 0], dataset.values, labels)
-    if small:
+    if not one:
+        size, ratios = (FULL, 0.6 + 2.5 * down), [1] * across
+    figure, axes = plt.subplots(down, len(ratios), squeeze=False, figsize=size, width_ratios=ratios)
+    numbers, entries = numbers_by_size(run, labels), list[Artist]()
+    for n, ax in enumerate(axes.ravel()[: len(layers)]):
+        entries += draw_matrix(ax, relations, n, labels)
+        number_blocks(ax, relations, labels, numbers)
+    for ax in axes.ravel()[len(layers) :] if not one else ():
+        ax.axis("off")
+    places: NDArray[np.float64] | None = None
+    if one and small and relations.sides is not None:
+        draw_facing(axes[0, 1], relations, 0, labels.astype(np.int64), dataset.names)
+    elif one and small:
         places = layout(dataset.values)
         draw_network(axes[0, 1], dataset.values, labels, places)
-    _number_blocks(axes[0, 0], labels, numbers_by_size(run, labels))
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
     counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
-    sampler, edges = option(run, "sampler"), dataset.values.nnz // 2
-    axes[0, 0].set_title(f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {counted}")
+    sampler, edges = option(run, "sampler"), sum(len(layer.ends) for layer in relations.layers)
+    title = f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {counted}"
+    if one and relations.sides is not None:
+        figure.suptitle(title, x=0.01, ha="left")
+    else:
+        title_panels(axes, title, [layer.name for layer in layers])
+    if entries:
+        legend(figure, [*{str(each.get_label()): each for each in entries}.values()])
     shown = "" if small else " Darker cells hold more edges (square root of their share)."
-    cross = " Crosses: alone in a cluster." if alone and small else ""
-    named = " Names of nodes where they fit, nodes of most ties first." if dataset.names and small else ""
+    cross = " Crosses: alone in a cluster." if alone and places is not None else ""
+    named = " Names of nodes where they fit, nodes of most ties first." if dataset.names and places is not None else ""
+    more = f" The first {MOST_LAYERS} of {len(relations.layers)} layers." if len(relations.layers) > MOST_LAYERS else ""
+    ways = " Rows: sources; columns: targets." if any(layer.directed for layer in layers) else ""
     footnote(
         figure,
         f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "
-        f"clusters; numbers as in clusters.csv.{shown}{cross}{named}",
+        f"clusters; numbers as in clusters.csv.{ways}{shown}{cross}{named}{more}",
     )
-    if small and dataset.names:
+    if places is not None and dataset.names:
         figure.canvas.draw()
         write_names(axes[0, 1], dataset.values, places, dataset.names)
     return figure

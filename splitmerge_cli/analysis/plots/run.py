@@ -10,7 +10,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots import chains, columns, dendrogram, network, points, power, topics, uncertainty
+from splitmerge_cli.analysis.plots import (
+    blocks,
+    chains,
+    columns,
+    dendrogram,
+    network,
+    points,
+    power,
+    topics,
+    uncertainty,
+)
 from splitmerge_cli.analysis.plots import cluster_means as means
 from splitmerge_cli.analysis.plots.runs import thinned_rows
 from splitmerge_cli.analysis.plots.style import draw_in_fonts, narrow
@@ -102,9 +112,15 @@ PICTURES = {
     ),
     "network": Picture(
         "Which nodes have the same ties?",
-        "adjacency matrix sorted by cluster, and the network with a colour and a mark for each cluster",
+        "matrix of edges sorted by cluster, for each layer; the network with a colour and a mark for each cluster",
         lambda run: run.is_done,
         network.clusters,
+    ),
+    "blocks": Picture(
+        "Which clusters are tied to which?",
+        "clusters as circles, with lines or arrows between those that have more edges than all pairs",
+        lambda run: run.is_done,
+        blocks.block_graph,
     ),
     "n_clusters": Picture(
         "How many clusters are there?",

@@ -76,8 +76,8 @@ class GraphReading(KindReading):
         """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
         if dataset.relations is not None:
             raise DataError(
-                "new nodes: the network is read with directions, weights, layers or kinds of nodes; expected a simple "
-                "undirected one"
+                "new nodes: expected data that are a simple undirected network; of others only pairs of nodes that are "
+                "there are predicted (predict_links)"
             )
         values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
         if values.ndim != 2 or values.shape[1] != dataset.N:
