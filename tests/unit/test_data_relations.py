@@ -182,6 +182,8 @@ def test_objects_of_other_libraries() -> None:
     assert ties(found) == {"ab": 2, "cb": 1}
     frame = pd.DataFrame({"source": ["a", "c"], "target": ["b", "b"], "weight": [2, 1]})
     assert ties(from_object(frame, "graph", directed=True, values="count")) == {"ab": 2, "cb": 1}
+    with pytest.raises(DataError, match=r"^new nodes: expected data that are a simple undirected network"):
+        found.kind.new_items(found, [[1, 0, 1]])
     note = "data: left out: directions, weights (2 values, 1 to 2); this uses them: smcmc.sample(data, directed=True, "
     assert from_object(Graph(), "graph").notes[1] == f"{note}values='count')"
     unknown = from_object(Graph(), "graph", unknown=[("c", "a"), ("c", "b")])
