@@ -4,7 +4,8 @@
 
 Blocks of `python` and `console` are run in the order of the page, in a folder of their own. Of a `console` block the
 lines after `$` are commands, and what they print takes the place of the other lines. RUN is the folder of the last
-run. A picture `images/pages/PAGE-NAME.png` is NAME.png of that folder, reduced to 256 colours.
+run. A picture `images/pages/PAGE-NAME.png` is NAME.png of that folder, reduced to 256 colours; `PAGE-NAME-2.png` comes
+from the second run on the page.
 
 A page takes up to two minutes. `pip install palmerpenguins`; SMCMC_DATA names the folder of the published sets.
 """
@@ -40,6 +41,7 @@ class Page:
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder, self.run = path, folder, ""
+        self.runs: list[str] = []
         # commands of the page come from this environment
         places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": places, "COLUMNS": "96", "LC_ALL": "C.UTF-8"}
@@ -57,6 +59,7 @@ class Page:
             printed = self._run_command(["bash", "-c", command.replace("RUN", self.run)])
             if runs := RUN.findall(printed):
                 self.run = runs[-1]
+                self.runs += [self.run] if self.run not in self.runs else []
             self._keep_pictures()
             shown = [line.rstrip() for line in printed.splitlines()]
             lines += [f"$ {command}", *(line for line in shown if not UNDER_WAY.match(line))]
@@ -73,13 +76,14 @@ class Page:
 
     def _keep_pictures(self) -> None:
         """Copy the pictures of the run that the page shows."""
-        for name in re.findall(rf"images/pages/{self.path.stem}-(\w+)\.png", self.path.read_text(encoding="utf-8")):
+        shown = rf"images/pages/{self.path.stem}-(\w+)(-\d+)?\.png"
+        for name, number in re.findall(shown, self.path.read_text(encoding="utf-8")):
             drawn = self.folder / self.run / f"{name}.png"
-            if self.run and drawn.exists():
+            if self.run and drawn.exists() and number in ("", f"-{len(self.runs)}"):
                 with Image.open(drawn) as picture:
                     picture = picture.convert("RGB")
                     picture.thumbnail((WIDTH, WIDTH))
-                    target = PICTURES / f"{self.path.stem}-{name}.png"
+                    target = PICTURES / f"{self.path.stem}-{name}{number}.png"
                     picture.quantize(256).save(target, optimize=True)
 
 

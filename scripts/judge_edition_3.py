@@ -396,13 +396,15 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     for claim in added_claims(figure):
         source = sources[claim.id, claim.data, claim.sampler, claim.metric]
-        if source.startswith("needs runs"):
+        by_runs = source.startswith(("runs", "needs runs"))
+        if claim.metric not in ADDED:
             verdicts.append(no_run(claim, f"{source}; added after edition 2"))
-        elif source.startswith("runs") and not runs:
+        elif by_runs and not runs:
             verdicts.append(no_run(claim, "needs runs: edition 3 names them; added after edition 2"))
         else:
             verdict = ADDED[claim.metric](claim, runs)
-            verdicts.append(replace(verdict, reason=f"{verdict.reason}; added after edition 2, from {source}"))
+            origin = "runs of edition 3" if by_runs else source
+            verdicts.append(replace(verdict, reason=f"{verdict.reason}; added after edition 2, from {origin}"))
     return verdicts
 
 

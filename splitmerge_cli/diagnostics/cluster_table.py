@@ -12,6 +12,15 @@ INDENT = 9
 """Spaces before the columns in which a cluster differs most, where they stand below the numbers."""
 MOST_DECIMALS = 6
 """Decimals of a number, at most; smaller numbers have an exponent."""
+NETWORK = {
+    "kind": "kind",
+    "density": "ties",
+    "density_outside": "outward",
+    "density_from_outside": "in",
+    "value": "value",
+}
+"""Columns of networks and their titles: shares of pairs within clusters, to other nodes and from them; values within.
+"""
 NARROWEST = 21
 """Letters in the name of a column, at least."""
 FIRST = 1
@@ -54,9 +63,12 @@ def cluster_lines(
     if any(row.get("certainty") for row in shown):
         columns += [("certainty", [f"{float(row['certainty']):.2f}" for row in shown], True)]
         columns += [("prototype", [shorten(str(row["prototype"]), PROTOTYPE) for row in shown], False)]
-    if any(row.get("density") for row in shown):
-        columns += [("ties", [_percent(row["density"]) for row in shown], True)]
-        columns += [("outward", [_percent(row["density_outside"]) for row in shown], True)]
+    is_network = bool(shown) and "density" in shown[0]
+    for key, title in NETWORK.items():
+        if any(row.get(key) for row in shown):
+            text = _percent if key.startswith("density") else _edge_value
+            title = "out" if key == "density_outside" and "density_from_outside" in shown[0] else title
+            columns += [(title, [text(row[key]) for row in shown], key != "kind")]
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
     table_width = sum(widths) + 2 * len(widths)
@@ -68,7 +80,8 @@ def cluster_lines(
     )
     indent = table_width if fits else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
-    named = "nodes of most ties" if any(row.get("density") for row in shown) else "differs most in"
+    of_nodes = "nodes of most ties" if table_width + 18 <= width else "most ties"
+    named = of_nodes if is_network else "differs most in"
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, texts in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
@@ -140,6 +153,14 @@ def _value(text: Any, share: bool, length: float) -> str:
     if text in ("", None):
         return ""
     return f"{float(text):.0%}" if share else number(float(text), length)
+
+
+def _edge_value(text: Any) -> str:
+    """The mean value of edges as it is shown; a level as it is."""
+    try:
+        return f"{float(text):.3g}" if text not in ("", None) else ""
+    except ValueError:
+        return shorten(str(text), PROTOTYPE)
 
 
 def _percent(text: Any) -> str:

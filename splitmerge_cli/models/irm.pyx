@@ -214,6 +214,13 @@ cdef class IRM(Coupled):
         cls._require(data)
         return resolve_name(OF_RELATIONS)(data.network, data.values, **params)
 
+    @classmethod
+    def with_more(cls, data, whole, **params):
+        if not cls.is_simple(data, params):
+            raise ValueError("new nodes: expected a simple undirected network and model.degrees=plain; of others only "
+                             "pairs of nodes that are there are predicted")
+        return super().with_more(data, whole, **params)
+
     @staticmethod
     def is_simple(data, params):
         """Whether the model reads the simple network of a Dataset."""

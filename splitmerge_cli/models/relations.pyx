@@ -95,8 +95,9 @@ cdef extern from "relation_cells.h":
     int64_t within_lik(const part_t *parts, int n, const int64_t *cell, int64_t n0, int64_t n1,
                        int sided) noexcept nogil
     void add_cells(const part_t *parts, int n, int V, const int64_t *row, const int64_t *add, const int32_t *n0,
-                   const int32_t *n1, Py_ssize_t start, Py_ssize_t end, int64_t d0, int64_t d1, int64_t b0, int64_t b1,
-                   int sided, const int64_t *zero, const double *logs, Py_ssize_t cap, int64_t *out) noexcept nogil
+                   const int32_t *n1, Py_ssize_t K, Py_ssize_t a, Py_ssize_t b, int64_t d0, int64_t d1, int64_t b0,
+                   int64_t b1, int sided, const int64_t *zero, const double *logs, Py_ssize_t cap,
+                   int64_t *out) noexcept nogil
     double log_gamma(double x) noexcept nogil
     double log_one(double x) noexcept nogil
     double rate_of(const part_t *p, int64_t m) noexcept nogil
@@ -129,7 +130,7 @@ cdef class Relations(Coupled):
     Raises
     ------
     ValueError
-        A parameter out of range; ``degrees=corrected`` with unknown pairs; rates for another number of layers.
+        A parameter out of range; options that do not go with the network.
     MemoryError
         For more blocks at a time than 2 GiB hold: 8,000 of a directed relation.
 
@@ -228,6 +229,9 @@ cdef class Relations(Coupled):
             self.log_lik_aside += self.columns.log_lik_aside
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
+        if self.sided and self.hyperparameters:
+            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; expected "
+                             "numbers with two kinds of nodes (data.bipartite): that none are mixed depends on it")
         self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     cdef int _set_parts(self, relations, data, given) except -1:
@@ -786,15 +790,9 @@ cdef class Relations(Coupled):
     cdef inline void score_cells(self, const int64_t *row, const int64_t *add, Py_ssize_t a, Py_ssize_t b, int64_t d0,
                                  int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, const double *logs,
                                  int64_t *out) noexcept nogil:
-        """``add_cells`` for all blocks but a and b (-1: but a)."""
-        cdef Py_ssize_t t, start = 0
-        cdef Py_ssize_t[3] end
-        end[0], end[1], end[2] = min(a, b), max(a, b), self.K
-        for t in range(3):
-            if end[t] > start:
-                add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, start, end[t], d0, d1, b0, b1,
-                          self.sided, zero, logs, self.cap, out)
-            start = end[t] + 1
+        """``add_cells`` for all blocks but a and b."""
+        add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, self.K, a, b, d0, d1, b0, b1,
+                  self.sided, zero, logs, self.cap, out)
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
         """Log likelihood within a block of item i alone."""

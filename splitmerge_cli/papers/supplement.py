@@ -73,7 +73,8 @@ def keep_supplement(
     }
     index |= {"format": kept.FORMAT, "edition": edition, kept.SUPPLEMENTS: base}
     index |= {"fixed by": {fixed_by.name: sha256_of(fixed_by)}, "figures": dict(sorted(index["figures"].items()))}
-    known = index["rules"] | {now["digest"]: {key: now[key] for key in now if key != "digest"}}
+    # the same rules keep the commit that they were first kept with
+    known = {now["digest"]: {key: now[key] for key in now if key != "digest"}} | index["rules"]
     index["rules"] = {digest: known[digest] for digest in sorted({each["rules"] for each in index["figures"].values()})}
     write_sealed(folder / kept.INDEX, index)
 

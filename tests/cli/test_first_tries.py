@@ -296,12 +296,10 @@ def test_a_table_without_a_model_is_described_in_the_words_of_a_run(smcmc: Any) 
 def test_directions_and_weights_of_edges_are_spoken_of() -> None:
     Path("ties.csv").write_text("source,target,weight,year\na,b,2,1999\nb,a,1,1999\nb,c,1,2000\nc,c,1,2000\n")
     assert prepare(compose(["data=edges", "data.path=ties.csv"])).dataset.notes == [
-        "ties.csv: column 4 ('year') is not read (data.weights names one of weights)",
-        "ties.csv: rows that tie a node to itself: 1; they are left out",
-        "ties.csv: further rows of a pair: 0 in the direction of its first row, 1 in the other; edges have no "
-        "direction, and a pair is one edge",
-        "ties.csv: a pair is an edge if the weights of its rows add up to more than 0 (data.threshold); the "
-        "model reads no weights",
+        "ties.csv: read as a network of 3 nodes and 2 edges, simple and undirected",
+        "ties.csv: column 4 ('year') is not read (data.weights names one of weights, data.layer one of layers)",
+        "ties.csv: left out: directions, weights (2 values, 1 to 2), edges of a node to itself: 1; this uses them: "
+        "smcmc run data=edges data.path=ties.csv data.directed=true data.values=count data.loops=true",
     ]
 
 

@@ -399,7 +399,11 @@ ODD_OPTIONS: dict[str, dict[str, list[Any]]] = {
         "columns": [[1], ["c0", 1], [1, 1], [], 2, [True], [1.5]],
         "drop": [[1], ["c0"], [], -1, ["zz"]],
     },
-    "edges": {"weights": [None, 3], "comments": [False], "base": [0, 1], "nodes": [3, 9], "scale": [0.5]},
+    "edges": {
+        **{"weights": [None, 3], "comments": [False], "base": [0, 1], "nodes": [3, 9], "scale": [0.5]},
+        **{"directed": [True], "values": ["count", "real", "levels", "binary"], "loops": [True], "layer": [1, 3, "u"]},
+        **{"bipartite": [True, "u"], "columns": [["u"], [1]], "matrix": [True], "unknown": ["e.csv", "nodes.csv"]},
+    },
     "corpus": {
         "columns": [[1], [1, 2], ["word"], []],
         "heldout": [0.5],

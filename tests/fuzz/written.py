@@ -11,7 +11,8 @@ from pathlib import Path
 import networkx
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, save_npz
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csr_array, save_npz
 
 from splitmerge_cli.data.published import kdd, sets
 
@@ -77,6 +78,15 @@ def own(folder: Path) -> dict[str, tuple[str, ...]]:
     )
     put("graph.gml", lambda path: _graph(path, edges), "data=edges")
     put("graph.graphml", lambda path: _graph(path, edges), "data=edges")
+    counted = ("data=edges", "data.directed=true", "data.values=count")
+    arcs = "\n".join(f"{a + 1} {b + 1} 2" for a, b, _ in edges.itertuples(index=False))
+    put("graph.net", lambda path: path.write_text(f"*Vertices {N}\n*Arcs\n{arcs}\n"), *counted)
+    drawn = "\n".join(f'  {a} -> "{b}" [weight=3];' for a, b, _ in edges.itertuples(index=False))
+    put("graph.gv", lambda path: path.write_text(f"digraph {{\n{drawn}\n}}\n"), *counted)
+    ties = coo_array((np.ones(len(edges)), (edges["source"], edges["target"])), shape=(N, N))
+    put("ties.mtx", lambda path: mmwrite(path, ties), "data=edges", "data.directed=true")
+    named = pd.DataFrame(ties.toarray(), index=range(N), columns=range(N)).map("{:g}".format)
+    put("ties.csv", lambda path: named.to_csv(path), "data=edges", "data.values=real")
     put("documents.csv", lambda path: table.to_csv(path, index=False), "data=corpus")
     put("documents.parquet", lambda path: table.to_parquet(path), "data=corpus")
     (folder / "vocabulary.txt").write_text("\n".join(WORDS))

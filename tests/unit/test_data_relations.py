@@ -91,6 +91,8 @@ def test_names_of_two_kinds_may_coincide(read: Read) -> None:
     assert found.names == ["1 (user)", "2", "1 (book)", "x"] and found.relations is not None
     assert found.relations.sides is not None and found.relations.sides.tolist() == [0, 0, 1, 1]
     assert found.relations.side_names == ("user", "book")
+    konect = "% bip unweighted\n1 1\n2 1\n"
+    assert read(konect, "out.x", bipartite=True).N == 3
     assert ties(found) == {"1 (user)1 (book)": 1, "1 (user)x": 2, "21 (book)": 3}
     Path("n.csv").write_text("id,side\na,l\nb,r\nc,l\nd,r\n")
     found = read("b,a\na,d\n", nodes="n.csv", bipartite="side")
@@ -155,6 +157,8 @@ def test_matrices_in_files(read: Read) -> None:
     ):
         with pytest.raises(DataError, match=message):
             read(text, matrix=True)
+    counted = "\n".join([",".join(["", *"vwxyz"]), *(f"{i},0,1,0,0,2" for i in range(1, 6))])
+    assert read(counted).names == list("vwxyz")
     square = "\n".join(" ".join("01"[abs(i - j) == 1] for j in range(5)) for i in range(5))
     assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
 
@@ -178,6 +182,8 @@ def test_objects_of_other_libraries() -> None:
     assert ties(found) == {"ab": 2, "cb": 1}
     frame = pd.DataFrame({"source": ["a", "c"], "target": ["b", "b"], "weight": [2, 1]})
     assert ties(from_object(frame, "graph", directed=True, values="count")) == {"ab": 2, "cb": 1}
+    with pytest.raises(DataError, match=r"^new nodes: expected data that are a simple undirected network"):
+        found.kind.new_items(found, [[1, 0, 1]])
     note = "data: left out: directions, weights (2 values, 1 to 2); this uses them: smcmc.sample(data, directed=True, "
     assert from_object(Graph(), "graph").notes[1] == f"{note}values='count')"
     unknown = from_object(Graph(), "graph", unknown=[("c", "a"), ("c", "b")])
@@ -244,3 +250,15 @@ def test_planted_blocks_of_all_forms(options: dict[str, Any]) -> None:
     assert digest_of(found) == digest_of(generate(60, blocks=3, seed=1, **options))
     # blocks differ from each other, layer by layer
     assert all(np.ptp(np.bincount(found.truth[layer.ends].sum(axis=1))) > 5 for layer in found.relations.layers)
+
+
+def test_clusters_are_described_by_what_their_edges_have(read: Read) -> None:
+    here = np.array([True, True, False, False])
+    found = read("a,b,2\na,c,4\nd,a,6\nc,d,1\na,a,5\n", directed=True, values="count", header=False, loops=True)
+    row = found.kind.describe(found, here, 1)
+    assert row["telling"] == "a (3 out, 2 in); b (0 out, 1 in)" and (row["value"], row["value_outside"]) == (3.5, 5)
+    assert [row[key] for key in ("density", "density_outside", "density_from_outside")] == [2 / 4, 1 / 4, 1 / 4]
+    found = read(",x,y\na,1,\nb,-1,1\n", bipartite=True, matrix=True, values="levels")
+    row = found.kind.describe(found, here, 1)
+    assert row["kind"] == "row" and row["density_outside"] == 1 and np.isnan(row["density"]) and row["value"] == ""
+    assert row["value_outside"] == "1" and row["telling"] == "b (2); a (1)"

@@ -122,12 +122,12 @@ static inline int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, 
     return total;
 }
 
-/* out[k] += of block k and a block that sees it as row[k], with `add` in addition, less zero[k] (NULL: 0), for k = from ..
-   to - 1; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. `logs`: rows of `cap` kept
+/* out[k] += of block k and a block that sees it as row[k], with `add` in addition, less zero[k] (NULL: 0), for k < K but
+   a and b; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. `logs`: rows of `cap` kept
    logarithms, NULL for none. */
 static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict row, const int64_t *restrict add,
-                      const int32_t *restrict n0, const int32_t *restrict n1, ptrdiff_t from, ptrdiff_t to, int64_t d0,
-                      int64_t d1, int64_t b0, int64_t b1, int sided, const int64_t *restrict zero,
+                      const int32_t *restrict n0, const int32_t *restrict n1, ptrdiff_t K, ptrdiff_t a, ptrdiff_t b,
+                      int64_t d0, int64_t d1, int64_t b0, int64_t b1, int sided, const int64_t *restrict zero,
                       const double *restrict logs, ptrdiff_t cap, int64_t *restrict out)
 {
 #define PAIRS (pairs_between(n0[k] + d0, n1[k] + d1, b0, b1, sided) << part->corrected)
@@ -136,21 +136,22 @@ static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict
         const int64_t more = add[part->slot];
         const int64_t *s = row + part->slot;
         if (part->values != NO_VALUES || part->unknown >= 0) {
-            for (ptrdiff_t k = from; k < to; k++) {
+            for (ptrdiff_t k = 0; k < K; k++) {
+                if (k == a || k == b) continue;
                 int64_t cell[MOST_SLOTS];
                 for (int v = 0; v < V; v++)
                     cell[v] = row[k * V + v] + add[v];
                 out[k] += part_lik(part, cell, PAIRS);
             }
         } else if (part->edges == EXACT_EDGES) {
-            for (ptrdiff_t k = from; k < to; k++)
-                out[k] += exact_lik(part, s[k * V] + more, PAIRS);
+            for (ptrdiff_t k = 0; k < K; k++)
+                if (k != a && k != b) out[k] += exact_lik(part, s[k * V] + more, PAIRS);
         } else {
             const int both = is_pair(part);
             const int64_t back = both ? add[part[1].slot] : 0, *t = row + part[both].slot;
-            for (ptrdiff_t first = from; first < to; first += 8) {
+            for (ptrdiff_t first = 0; first < K; first += 8) {
                 double x[8] __attribute__((aligned(64)));
-                const int width = to - first < 8 ? (int)(to - first) : 8;
+                const int width = K - first < 8 ? (int)(K - first) : 8;
                 const double *log_rates = logs + part->log_row * cap + first;
                 if (!logs) {
                     for (int h = 0; h < 8; h++) {
@@ -162,6 +163,7 @@ static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict
                 }
                 for (int h = 0; h < width; h++) {
                     const ptrdiff_t k = first + h;
+                    if (k == a || k == b) continue;
                     out[k] += both ? rates_lik(part, s[k * V] + more, t[k * V] + back, log_rates[h])
                                    : rate_lik(part, s[k * V] + more, log_rates[h]);
                 }
@@ -170,8 +172,8 @@ static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict
         }
     }
     if (zero)
-        for (ptrdiff_t k = from; k < to; k++)
-            out[k] -= zero[k];
+        for (ptrdiff_t k = 0; k < K; k++)
+            out[k] -= k != a && k != b ? zero[k] : 0;
 #undef PAIRS
 }
 

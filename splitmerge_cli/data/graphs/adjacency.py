@@ -31,9 +31,15 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
 
 def simple_graph(relations: Relations) -> csr_array:
     """The simple undirected network of the pairs that any layer joins, uint8 ``[N, N]`` as `Dataset` has it."""
-    ends = np.concatenate([layer.ends for layer in relations.layers])
-    ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
-    return adjacency(relations.N, ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64))
+    i, j = np.concatenate([layer.ends for layer in relations.layers]).astype(np.int64).T
+    code = distinct((np.minimum(i, j) * relations.N + np.maximum(i, j))[i != j])
+    return adjacency(relations.N, *np.divmod(code, relations.N))
+
+
+def distinct(codes: Nodes) -> Nodes:
+    """The different ones of these numbers, ascending; the hash table of `numpy.unique` takes several times as long."""
+    ordered = np.sort(codes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 @dataclass(frozen=True)

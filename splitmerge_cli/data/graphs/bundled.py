@@ -84,13 +84,14 @@ def network(
     use, name = Use(values=values, bipartite=bipartite, layer=layer), f"data.graph={graph}"
     listed = rows_of_graph(of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side)
     if graph == "davis":
-        listed = replace(listed, side_names=("woman", "event"))
+        # two kinds share no cluster: they are no truth
+        listed = replace(listed, side_names=("woman", "event"), truth=None if bipartite else listed.truth)
 
     def command(further: Mapping[str, Any]) -> str:
         """The command that reads the network with these options, too."""
         options = {"graph": graph, "values": values, "bipartite": bipartite or None, "layer": layer} | dict(further)
         words = [f"data.{key}={write(value)}" for key, value in options.items() if value is not None]
-        return " ".join(["smcmc run data=networkx", *words])
+        return " ".join(["smcmc run", "data=networkx", *words])
 
     if use.is_simple:
         dataset = simple(replace(listed, other_layers=RELATION * in_layers), 0.0, command)[0]

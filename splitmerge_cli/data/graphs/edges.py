@@ -66,9 +66,9 @@ def edges(
     Parameters
     ----------
     path : str or Path
-        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .net (Pajek), .dot or .gv (Graphviz); a
-        matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin with # or %
-        are comments.
+        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv
+        (Graphviz); a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin
+        with # or % are comments.
     source, target : str or int, optional
         Columns of the two ends, by name or by number (1 the first, -1 the last); by default those named source and
         target where there are both, else the first two.
@@ -182,7 +182,7 @@ def edges(
         given = {key: value for key, value in options.items() if value != usual[key]} | dict(further)
         words = [shell_word(f"data.{key}={write(value)}") for key, value in given.items() if key != "N"]
         words += [f"N={N}"] * (N is not None)
-        return " ".join(["smcmc run data=edges", path_word(str(path)), *words])
+        return " ".join(["smcmc run", "data=edges", path_word(str(path)), *words])
 
     n_rows, left_out = len(listed.ends), ""
     if use.is_simple and listed.N:
@@ -209,7 +209,7 @@ def _check_matrix(use: Use, truth: str | int | None) -> None:
 def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed, bool]:
     """The rows of a text or .parquet, and whether all of its nodes are known."""
     nodes, matrix = options["nodes"], options["matrix"]
-    table = read_table(path, options["separator"], options["comments"], nodes is not None)
+    table = read_table(path, options["separator"], options["comments"], nodes is not None, use.bipartite is True)
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
     ties = matrix_of_text(table, use, options["header"], matrix) if isinstance(table, Text) and may_be_matrix else None
     if ties is not None:

@@ -1,4 +1,4 @@
-"""Files of graphs: GraphML, GML, Pajek and Graphviz, by their endings."""
+"""Files of graphs: GraphML, GML, GEXF, Pajek and Graphviz, by their endings."""
 
 from io import BytesIO
 from pathlib import Path
@@ -17,10 +17,10 @@ from splitmerge_cli.received import DataError, reject_machine_error
 
 WRITTEN = {".net": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
 """Readers of texts."""
-GRAPHS = (".graphml", ".gml", *WRITTEN)
+GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")
 FORMATS = f"text (.csv, .tsv, .txt and others, also .gz), .parquet, {', '.join((*GRAPHS, *MATRICES))}"
-FOREIGN = (".mat", ".xlsx", ".xls", ".gexf", ".json", ".pkl", ".zip", ".tar", ".bz2")
+FOREIGN = (".mat", ".xlsx", ".xls", ".json", ".pkl", ".zip", ".tar", ".bz2")
 """Other formats of networks and tables, by the endings of their names."""
 GRAPH_TIMES = 16
 """How many times its size a graph takes: every node and edge is an object of its own."""
@@ -54,8 +54,8 @@ def _load(path: Path, suffix: str) -> Attributed:
 
     data = content(path, GRAPH_TIMES)
     try:
-        if suffix == ".graphml":
-            graph = networkx.read_graphml(BytesIO(data))
+        if suffix != ".gml":
+            graph = (networkx.read_graphml if suffix == ".graphml" else networkx.read_gexf)(BytesIO(data))
         else:
             try:
                 graph = networkx.read_gml(BytesIO(data))

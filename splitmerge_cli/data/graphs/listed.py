@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
-from splitmerge_cli.data.graphs.adjacency import adjacency, merge, sizes
+from splitmerge_cli.data.graphs.adjacency import adjacency, distinct, merge, sizes
 from splitmerge_cli.data.graphs.edge_values import describe_values
 from splitmerge_cli.data.relations import BINARY, COUNT, FORMS
 from splitmerge_cli.data.values import notes_entry, require
@@ -129,6 +129,8 @@ def both_ways(ends: NDArray[np.int64], weight: NDArray[np.float64] | None, N: in
     """Whether every edge stands in both directions, once each, with the same value: as in a symmetric matrix."""
     apart = ends[:, 0] != ends[:, 1]
     i, j = ends[apart].T
+    if i.sum() != j.sum():  # most networks end here, without an order of their edges
+        return False
     forth, back = i * N + j, j * N + i
     order, other = np.argsort(forth), np.argsort(back)
     if not len(forth) or not np.array_equal(forth[order], back[other]) or (np.diff(forth[order]) == 0).any():
@@ -191,7 +193,8 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
 
 def _are_two_kinds(ends: NDArray[np.int64], N: int) -> bool:
     """Whether no node is both source and target, in a network that is no mere forest."""
-    source, target = np.unique(ends[:, 0]), np.unique(ends[:, 1])
-    if min(len(source), len(target)) < 2 or len(ends) < N:
+    roles = np.zeros((N, 2), dtype=bool)
+    roles[ends[:, 0], 0] = roles[ends[:, 1], 1] = True
+    if len(ends) < N or roles.sum(axis=0).min() < 2 or roles.all(axis=1).any():
         return False
-    return len(np.intersect1d(source, target)) == 0 and len(np.unique(ends, axis=0)) >= N
+    return len(distinct(ends[:, 0] * N + ends[:, 1])) >= N

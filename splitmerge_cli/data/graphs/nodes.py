@@ -32,11 +32,13 @@ NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names"
 """Names of columns that hold nodes."""
 
 
-def read_table(path: Path, separator: str, comments: bool, empty: bool = False) -> Table | None:
+def read_table(
+    path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False
+) -> Table | None:
     """The table of a text file or .parquet."""
     if suffix_of(path) == ".parquet":
         return read_parquet(path, MOST_COLUMNS)
-    return read_list(path, separator, comments, empty)
+    return read_list(path, separator, comments, empty, two_kinds)
 
 
 @dataclass(frozen=True)

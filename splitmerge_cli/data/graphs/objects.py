@@ -74,6 +74,11 @@ class GraphReading(KindReading):
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
+        if dataset.relations is not None:
+            raise DataError(
+                "new nodes: expected data that are a simple undirected network; of others only pairs of nodes that are "
+                "there are predicted (predict_links)"
+            )
         values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
         if values.ndim != 2 or values.shape[1] != dataset.N:
             raise DataError(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
-from splitmerge_cli.data.graphs.adjacency import simple_graph, sizes
+from splitmerge_cli.data.graphs.adjacency import distinct, simple_graph, sizes
 from splitmerge_cli.data.graphs.listed import Command, Listed, Use, both_ways, note_rest
 from splitmerge_cli.data.relations import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.data.values import notes_entry
@@ -145,10 +145,11 @@ def _layer(
         counts["no_edge"] += int((~is_edge).sum())
         code, value = code[is_edge], None if form == BINARY else value[is_edge]
     # a pair of which another row has a value is known; one that the user lists is not
-    unsure_code = np.union1d(unsure_code, np.setdiff1d(without[:, 0] * N + without[:, 1], code))
-    hidden = np.isin(code, unsure_code)
-    counts["hidden"] += int(hidden.sum())
-    code, value = code[~hidden], None if value is None else value[~hidden]
+    if len(unsure_code) or len(without):
+        unsure_code = np.union1d(unsure_code, np.setdiff1d(without[:, 0] * N + without[:, 1], code))
+        hidden = np.isin(code, unsure_code)
+        counts["hidden"] += int(hidden.sum())
+        code, value = code[~hidden], None if value is None else value[~hidden]
     return Relation(
         name,
         np.stack(np.divmod(code, N), axis=1).astype(np.int32),
@@ -205,7 +206,9 @@ def _describe(relations: Relations, use: Use) -> str:
 def _count_reversed(listed: Listed) -> int:
     """Number of edges whose pair is an edge in the other direction, too."""
     i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
-    return len(np.intersect1d(i * listed.N + j, j * listed.N + i)) // 2
+    forth, back = distinct(i * listed.N + j), distinct(j * listed.N + i)
+    places = np.minimum(np.searchsorted(forth, back), len(forth) - 1)
+    return int((forth[places] == back).sum()) // 2 if len(forth) else 0
 
 
 def _merging(listed: Listed, counts: "Counter[str]", use: Use) -> Iterator[str]:

@@ -131,25 +131,26 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     ``auto``: a table is a matrix if its first row and its first column hold the same names, or if it has as many rows
     as columns, `SQUARE` at least, of numbers alone.
     """
-    if wanted is False or table.width < 3:
+    if wanted is False or table.width < 3 or not (wanted is True or _may_be_square(table)):
         return None
     head = [cell.strip() for cell in table.top[0]]
-    first = (
-        [str(cell).strip() for cell in table.columns[0].to_pylist()] if wanted is True or _may_be_square(table) else []
-    )
+    first = [str(cell).strip() for cell in table.columns[0].to_pylist()]
+    # a first column that counts the rows names no node
+    index = int(header is not False and table.heads_index())
     both_named = len(first) == len(head) and first[1:] == head[1:] and len(set(first[1:])) == len(first) - 1
     if both_named and header is not False:
-        row_names, skip = first[1:], 1
+        row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
         named = header is True or (header == "auto" and not all(is_numeric(cell) or cell in UNKNOWN for cell in head))
         skip = int(named)
         row_names = first[skip:] if (named and not head[0]) or not all(map(is_numeric, first[skip:])) else []
+        row_names = [] if index else row_names
     else:
-        named = header is True or (header == "auto" and not any(map(is_numeric, head)))
+        named = header is True or (header == "auto" and not any(map(is_numeric, head[index:])))
         skip, row_names = int(named), []
-        if table.rows - skip != table.width or table.width < SQUARE:
+        if table.rows - skip != table.width - index or table.rows - skip < SQUARE:
             return None
-    columns = range(1 if row_names else 0, table.width)
+    columns = range(1 if row_names else index, table.width)
     values = np.empty((table.rows - skip, len(columns)))
     Limit.current().check(table.path, 8 * values.size, " as numbers")
     for d, j in enumerate(columns):

@@ -19,12 +19,13 @@ def is_numeric(cell: str | None) -> bool:
     return cell is not None and NUMBER.fullmatch(cell.strip()) is not None
 
 
-def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -> Text | None:
+def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
     """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
 
     The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
-    With `comments`, lines at the top that begin with # or % are none of its rows. Raises a `DataError` if it cannot
-    be read, is empty or ragged, holds a comment below the first row, or has another format.
+    With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in
+    both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
+    comment below the first row, or has another format.
     """
     data = read_text(path)
     if (null := data.find(b"\0")) >= 0:
@@ -33,13 +34,13 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -
     start = 0
     while comments and data[start : start + 1] in (b"#", b"%", b"\n", b"\r"):
         end = data.find(b"\n", start) + 1 or len(data)
-        _check_banner(path, data[start:end])
+        _check_banner(path, data[start:end], two_kinds)
         start = end
     before, data = data.count(b"\n", 0, start), data[start:]
     if not data.strip() and start and empty:
         return None
     if re.match(rb"\*(vertices|network|arcs|edges)", data, re.IGNORECASE):
-        raise DataError(f"{path}: row {before + 1}: a file of Pajek; expected a list of edges, two names a row")
+        raise DataError(f"{path}: row {before + 1}: a file of Pajek; expected the ending .net, or a list of edges")
     if comments and (late := re.search(rb"^[#%]", data, re.MULTILINE)):
         line = before + data.count(b"\n", 0, late.start()) + 1
         raise DataError(
@@ -55,14 +56,13 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -
     return table
 
 
-def _check_banner(path: Path, comment: bytes) -> None:
+def _check_banner(path: Path, comment: bytes, two_kinds: bool) -> None:
     """Reject what a first comment says to be something else."""
     if comment.startswith(b"%%MatrixMarket"):
-        raise DataError(f"{path}: row 1: a file of Matrix Market; expected a list of edges, two names a row")
-    if re.match(rb"%\s*bip\b", comment):
+        raise DataError(f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges")
+    if re.match(rb"%\s*bip\b", comment) and not two_kinds:
         raise DataError(
-            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected a network with "
-            "nodes of one kind, or different names in each column (without this comment)"
+            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected data.bipartite=true"
         )
 
 
