@@ -30,9 +30,8 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     pandas.DataFrame
         A row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
         log_score (nats a held-out edge, its value included), behind (difference from the first), error (standard error
-        of that difference, pairs taken as independent), auc and blocks (mean
-        number). Where a network allows plain degrees alone
-        there are no numbers, and ``attrs["problem"]`` says why.
+        of that difference, pairs taken as independent), auc and blocks (mean number). Where a network allows plain
+        degrees alone there are no numbers, and ``attrs["problem"]`` says why.
     """
     problem = find_problem(model, dataset, degrees="corrected")
     if problem:
