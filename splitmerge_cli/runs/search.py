@@ -135,16 +135,16 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     if issubclass(spec.model.target, Coupled):
         if dataset.N >= NODES or (dataset.relations is None and not _is_corrected(spec)):
             return spec
-        why = "chains of networks with relations or corrected degrees stay apart", "as simple networks do"
+        why, items, others = "the network is more than simple", "networks", "simple networks"
     else:
         bundles = dataset.bundles
         times = 0.0 if bundles is None or bundles.unit != 1.0 else float(bundles.mass.mean())
         if times < HEAVY or dataset.N >= LARGE:
             return spec
-        why = f"chains of rows that count {times:,.0f} times on average stay apart", "as tables without weights do"
+        why, items, others = f"a row counts {times:,.0f} times on average", "rows", "tables without weights"
     say(
-        f"init={SEARCH}, because no initial state is named and {why[0]} unless each looks for its start first "
-        f"(init=random: {why[1]})"
+        f"init={SEARCH}, because no initial state is named and {why}: chains of such {items} stay apart unless each "
+        f"looks for its start first (init=random: as {others} do)"
     )
     return spec.with_(init=SEARCH)
 
