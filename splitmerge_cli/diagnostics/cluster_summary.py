@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # scipy.stats takes a second to import
 
+from splitmerge_cli.diagnostics.block_summary import describe_blocks
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 from splitmerge_cli.diagnostics.column_descriptions import describe, median_level
 from splitmerge_cli.diagnostics.column_pairs import describe_pairs
@@ -53,6 +54,7 @@ def clusters(
         Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
         items) and prototype (name or number of the item of highest certainty), where `certainty` is given; of a table:
         telling, the columns of most divergence (see `columns`), each as in `describe`; other data use `Kind.describe`.
+        Networks with relations: edges (`block_summary.describe_blocks`).
     """
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels, dataset.row_sizes)
@@ -79,6 +81,9 @@ def clusters(
         descriptions = [kind.describe(dataset, cluster_labels == k, first) for k in order]
         for column in descriptions[0]:
             frame[column] = [description[column] for description in descriptions]
+    if dataset.relations is not None:
+        described_blocks = describe_blocks(dataset.relations, cluster_labels, first_cluster, dataset.names)
+        frame["edges"] = [described_blocks[k] for k in order]
     return frame
 
 

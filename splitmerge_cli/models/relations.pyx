@@ -130,7 +130,7 @@ cdef class Relations(Coupled):
     Raises
     ------
     ValueError
-        A parameter out of range; ``degrees=corrected`` with unknown pairs; rates for another number of layers.
+        A parameter out of range; options that do not go with the network.
     MemoryError
         For more blocks at a time than 2 GiB hold: 8,000 of a directed relation.
 
@@ -229,6 +229,9 @@ cdef class Relations(Coupled):
             self.log_lik_aside += self.columns.log_lik_aside
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
+        if self.sided and self.hyperparameters:
+            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; expected "
+                             "numbers with two kinds of nodes (data.bipartite): that none are mixed depends on it")
         self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     cdef int _set_parts(self, relations, data, given) except -1:

@@ -135,6 +135,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
     yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
+    yield from edge_lines(rows[:most_clusters])
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from effect_lines(run.summary, run.first_cluster, most_clusters)
     yield from far_lines(run)
@@ -151,6 +152,15 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
         yield ""
         yield f"cluster {row['cluster']}"
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+
+
+def edge_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Describe the edges of clusters, where a network has relations, a line for each cluster and layer."""
+    if any(row.get("edges") for row in rows):
+        yield "share of pairs with an edge (counts: mean count), within a cluster and with the strongest other:"
+    for row in rows:
+        for entry in filter(None, row.get("edges", "").split("; ")):
+            yield f"  {row['cluster']}: {entry}"
 
 
 def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:

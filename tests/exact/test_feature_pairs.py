@@ -156,6 +156,14 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"degrees": "corrected", "unknown": 2}, "expected no unknown pairs"),
         ({"sides": True, "directed": True}, "directed edges, or edges of a node to itself, between two kinds"),
         ({"sides": True, "loops": True}, "directed edges, or edges of a node to itself, between two kinds"),
+        ({"sides": True, "concentration": "gamma(2,1)"}, "expected numbers with two kinds of nodes"),
+        *(
+            ({"sides": True, "prior": prior}, "expected numbers with two kinds of nodes")
+            for prior in (
+                *("esc(r=1.5,p=beta(2,1.5))", "pitman_yor(discount=beta(2,1.5))"),
+                "dynamic_mfm(components=geometric(0.4))",
+            )
+        ),
     ],
     "Lines": [
         ({"conjugate": True, "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),

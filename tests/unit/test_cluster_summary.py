@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.diagnostics import cluster_table, column_descriptions, column_statistics
+from splitmerge_cli.diagnostics import block_summary, cluster_table, column_descriptions, column_statistics
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.diagnostics.column_statistics import statistics
 
@@ -162,7 +162,7 @@ def test_lines_fit(width: int) -> None:
     assert "the income of the household in euros = 90928" in short[-1]
 
 
-@pytest.mark.parametrize("module", [cluster_table, column_descriptions])
+@pytest.mark.parametrize("module", [block_summary, cluster_table, column_descriptions])
 def test_examples(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

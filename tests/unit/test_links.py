@@ -18,6 +18,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import adjacency, simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
+from splitmerge_cli.diagnostics import block_summary
 from splitmerge_cli.diagnostics.links import Links
 from splitmerge_cli.diagnostics.removed_edges import compare_scores, remove_edges, score_links
 
@@ -276,3 +277,20 @@ def test_degrees_stay_plain_where_pairs_are_unknown() -> None:
     assert table["degrees"].tolist() == ["plain", "corrected"]
     why = "since corrected is not possible: expected no unknown pairs"
     assert degrees.format_degrees(table).startswith(f"model.degrees=auto: plain, {why}")
+
+
+def test_blocks_are_described_with_the_strongest_other() -> None:
+    """Directions, values, layers and two kinds of nodes, in words."""
+    ends = np.array([[0, 1], [0, 3], [1, 3], [2, 3], [0, 4], [4, 5]], dtype=np.int32)
+    counts = Relation("mail", ends, COUNT, np.array([6.0, 1, 2, 3, 6, 1]), directed=True)
+    signs = Relation("likes", ends, LEVELS, np.array([0.0, 1, 1, 1, 1, 0]), ("-", "+"))
+    described = block_summary.describe_blocks(Relations(6, (counts, signs)), LABELS, 1, list("uvwxyz"))
+    # the six pairs from block 1 to block 2, whose node of most edges is x, count 12; all 30 count 19
+    assert described == [
+        "mail: within 1, to 2 (x) 2; likes: within 0.33 (100% -), with 2 (x) 0.67 (100% +)",
+        "mail: within 0, from 1 (u) 2; likes: within 0, with 1 (u) 0.67 (100% +)",
+        "likes: with 2 (x) 0.5 (100% -)",
+    ]
+    sided = Relation("", np.array([[0, 3], [5, 3], [5, 4]], dtype=np.int32), REAL, np.array([1.0, 2.0, 4.0]))
+    described = block_summary.describe_blocks(Relations(6, (sided,), SIDES), np.array([0, 0, 2, 1, 1, 2]), 0)
+    assert described == ["", "with 2 0.5 (mean 3)", "with 1 0.5 (mean 3)"]

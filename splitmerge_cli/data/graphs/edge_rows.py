@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.graphs.edge_values import EXPECTED, LAYER_WORDS, VALUE_WORDS, read_values
+from splitmerge_cli.data.graphs.edge_values import EXPECTED, LAYER_WORDS, TIME, VALUE_WORDS, read_values
 from splitmerge_cli.data.graphs.listed import Use
 from splitmerge_cli.data.relations import BINARY, COUNT
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
@@ -106,8 +106,13 @@ class Columns:
 
 
 def value_columns(table: Table, others: Sequence[int]) -> list[int]:
-    """Columns whose names say that they hold values of edges."""
-    return [j for j in others if table.names and table.names[j].strip().lower() in VALUE_WORDS]
+    """Columns whose names say that they hold values of edges; else the only further one of numbers, no times."""
+    words = {j: name.strip().lower() for j, name in enumerate(table.names or ())}
+    if named := [j for j in others if words.get(j) in VALUE_WORDS]:
+        return named
+    left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
+    cells = table.columns[left[0]] if len(left) == 1 else []
+    return left if len(cells) and is_numeric(cells[0].as_py()) else []
 
 
 DIRECTED = {

@@ -1,5 +1,6 @@
 """Values of edges: cells of a column, attributes or entries of a matrix as weights, counts, numbers or levels."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
 UNKNOWN = ("", "NA", "N/A", "na", "n/a", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
 """Values of edges that are missing, as they are written; ``-`` may be a sign."""
 MOST_LEVELS = 100
+TIME = re.compile("time|date|year|month|day|^t$|^ts$|^id$|_id$")
+"""Names of columns whose numbers are no values of edges."""
 VALUE_WORDS = {
     *("weight", "weights", "value", "values", "count", "counts", "sign", "rating", "score", "strength", "freq"),
     *("frequency", "n", "w"),
