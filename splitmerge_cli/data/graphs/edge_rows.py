@@ -112,7 +112,7 @@ def value_columns(table: Table, others: Sequence[int]) -> list[int]:
         return named
     left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
     cells = table.columns[left[0]] if len(left) == 1 else []
-    return left if len(cells) and is_numeric(cells[0].as_py()) else []
+    return left if len(cells) and is_numeric(str(cells[0].as_py())) else []
 
 
 DIRECTED = {
