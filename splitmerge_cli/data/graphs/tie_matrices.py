@@ -138,6 +138,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     # a first column that counts the rows names no node
     index = int(header is not False and table.heads_index())
     both_named = len(first) == len(head) and first[1:] == head[1:] and len(set(first[1:])) == len(first) - 1
+    # of a few rows these may be pairs below numbers of columns, as pandas writes them
+    both_named &= wanted is True or not index or len(head) > SQUARE
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
@@ -198,7 +200,7 @@ def is_named_matrix(table: Text) -> bool:
         if not all(is_numeric(cell) or cell in UNKNOWN for cell in cells[1:]):
             return False
         has_gap |= any(j != number and (cell in UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1))
-    return number + 1 == len(head) > 2 and has_gap
+    return number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
 
 
 def _may_be_square(table: Text) -> bool:
