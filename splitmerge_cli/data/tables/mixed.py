@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out
+from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out, note_pairs
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -146,6 +146,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         note_classes(table, read, values)
+        note_pairs(table, columns_read)
     types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,

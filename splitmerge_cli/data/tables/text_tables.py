@@ -157,6 +157,10 @@ def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
     return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
 
 
+LOOKED_AT = 2_000
+"""Rows of a table of words in which the cells of its first one are looked for."""
+
+
 def _has_header(table: Text, wanted: Wanted) -> bool:
     head = [cell.strip() for cell in table.top[0]]
     if any(isinstance(column, str) and column in head for column in wanted.mentioned_columns):
@@ -199,7 +203,27 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
             "only numbers (data.header=true or false decides)"
         )
+    if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
+        table.notes.append(
+            f"{table.path}: row {1 + table.before}: its words stand in other rows, too: it is read as data "
+            "(data.header=true reads it as names of columns)"
+        )
+        return False
     return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
+
+
+def _recurs(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
+    """Whether each cell of the first row stands in rows below, too, but not all in one, as repeated names do."""
+    lacking = set(positions)
+    for _, cells in islice(table.lines(), 1, LOOKED_AT):
+        if len(cells) == len(head):
+            same = {j for j in positions if cells[j].strip() == head[j]}
+            if len(same) == len(positions):
+                return False
+            lacking -= same
+        if not lacking:
+            return True
+    return False
 
 
 def _are_years(cells: Sequence[str]) -> bool:
