@@ -51,8 +51,7 @@ def listed_matrix(
     if use.two_kinds:
         ends[:, 1] += R
         sides = (np.arange(R + C) >= R).astype(np.int8)
-        if names is not None:
-            names = [*(row_names or map(str, range(1, R + 1))), *(column_names or map(str, range(1, C + 1)))]
+        names = [*(row_names or map(str, range(1, R + 1))), *(column_names or map(str, range(1, C + 1)))]
     N = R + C if use.two_kinds else R
     return Listed(place, name, names, N, ends, weight, levels, sides=sides, is_matrix=True)
 
