@@ -12,9 +12,9 @@ from scipy.sparse import coo_array, issparse
 from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
 from splitmerge_cli.data.graphs.edge_values import EXPECTED, UNKNOWN, read_values
 from splitmerge_cli.data.graphs.listed import Listed, Use
-from splitmerge_cli.data.opening import Limit, content
+from splitmerge_cli.data.opening import Limit, check_rows, content
 from splitmerge_cli.data.tables.free_text import is_numeric
-from splitmerge_cli.data.tables.matrices import read_sparse
+from splitmerge_cli.data.tables.matrices import EMPTY_BYTES, read_sparse
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import place_of
@@ -110,6 +110,7 @@ def _load_mtx(path: Path) -> Any:
     data = content(path, 4)
     try:
         rows, columns, entries, form, field, _ = mminfo(BytesIO(data))
+        check_rows(path, rows + columns, EMPTY_BYTES, "rows and columns")
         if form == "array":
             Limit.current().check(path, 8 * rows * columns, " as numbers")
         elif entries > len(data):
