@@ -213,7 +213,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     else:
         caption = ""
     if network:
-        cells |= dict(network_columns(shown))
+        cells |= {title: list(texts) for title, texts in network_columns(shown)}
         outward = "out and in: shares of the pairs to and from other nodes" if "out" in cells else OUTWARD
         value = "; value: mean, or commonest level, of the edges within" if "value" in cells else ""
         caption += (
