@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.graphs.adjacency import adjacency, distinct, merge, sizes
-from splitmerge_cli.data.graphs.edge_values import describe_values
 from splitmerge_cli.data.relations import BINARY, COUNT, FORMS
+from splitmerge_cli.data.tables.edge_values import describe_values
 from splitmerge_cli.data.values import notes_entry, require
 
 Command = Callable[[Mapping[str, Any]], str]

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 
-from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.graphs.edge_values import EXPECTED, UNKNOWN, read_values
+from splitmerge_cli.data.graphs.adjacency import read_weights
 from splitmerge_cli.data.graphs.listed import Listed, Use
 from splitmerge_cli.data.opening import Limit, check_rows, content
+from splitmerge_cli.data.tables.edge_values import EXPECTED, UNKNOWN, read_values
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.matrices import EMPTY_BYTES, read_sparse
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import place_of
+from splitmerge_cli.data.values import A_WEIGHT, place_of
 from splitmerge_cli.received import DataError, reject_machine_error
 
 SQUARE = 5
