@@ -14,7 +14,6 @@ from splitmerge_cli.data.graphs.adjacency import simple_graph
 from splitmerge_cli.data.relations import COUNT, REAL, Relations
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.links import Links, links_of
-from splitmerge_cli.diagnostics.removed_edges import LinkScores
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
 from splitmerge_cli.runs.store.files import write_text
@@ -207,16 +206,3 @@ def name_links(dataset: Dataset, table: pd.DataFrame, first: int) -> pd.DataFram
     if table["expected"].notna().any():
         named["expected"] = table["expected"].to_numpy()
     return pd.DataFrame(named)
-
-
-def score_lines(scores: LinkScores, share: float) -> Iterator[str]:
-    """How well removed edges are predicted, in lines of text."""
-    yield (
-        f"{share:.0%} of the edges held out ({scores.removed:,}): AUC {scores.auc:.3f}, log score "
-        f"{scores.log_score:.3f} nats an edge, {scores.per_pair:.5f} nats a pair"
-    )
-    if np.isfinite(scores.value_density):
-        yield f"log density of the values of these edges: {scores.value_density:.3f} nats an edge"
-    yield "  probability    pairs  expected  observed"
-    for row in scores.reliability.itertuples():
-        yield f"  {row.probability:11.4f}  {row.pairs:7,.0f}  {row.expected:8.1f}  {row.observed:8.0f}"

@@ -1,7 +1,5 @@
 """Whether nodes of a block differ in degree beyond chance, by edges that are held out."""
 
-import time
-
 import numpy as np
 import pandas as pd
 
@@ -32,9 +30,8 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     pandas.DataFrame
         A row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
         log_score (nats a held-out edge, its value included), behind (difference from the first), error (standard error
-        of that difference, pairs taken as independent), auc, blocks (mean number)
-        and seconds. Where a network allows plain degrees alone
-        there are no numbers, and ``attrs["problem"]`` says why.
+        of that difference, pairs taken as independent), auc and blocks (mean number). Where a network allows plain
+        degrees alone there are no numbers, and ``attrs["problem"]`` says why.
     """
     problem = find_problem(model, dataset, degrees="corrected")
     if problem:
@@ -49,7 +46,6 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     scores: dict[str, list[LinkScores]] = {}
     facts: dict[str, dict[str, float]] = {}
     for name in DEGREES:
-        began = time.process_time()
         options = {"name": model.name} | dict(model.as_typed) | {"degrees": name}
         made = [fit_links(options, dataset, one, fits.sample, iterations) for one in held]
         scores[name] = [one for one, _ in made]
@@ -58,7 +54,6 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
             "log_score": total / sum(one.removed for one in scores[name]),
             "auc": float(np.mean([one.auc for one in scores[name]])),
             "blocks": float(np.mean([blocks for _, blocks in made])),
-            "seconds": time.process_time() - began,
         }
         fits.say(f"degrees {name}: {facts[name]['log_score']:.3f} nats an edge held out")
     ahead, errors = np.array([compare_scores(*pair) for pair in zip(*scores.values(), strict=True)]).T
@@ -75,7 +70,7 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     return table
 
 
-_NUMBERS = ("log_score", "behind", "error", "auc", "blocks", "seconds")
+_NUMBERS = ("log_score", "behind", "error", "auc", "blocks")
 
 
 def format_degrees(table: pd.DataFrame) -> str:

@@ -165,7 +165,7 @@ def _refit(run: Run, key: str, share: float) -> Iterator[str]:
             raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
         yield str(Posterior(run).outcome_gain(share, seed=run.config["seed"]))
     else:
-        yield from links.score_lines(Posterior(run).link_scores(share, seed=run.config["seed"]), share)
+        yield from str(Posterior(run).link_scores(share, seed=run.config["seed"])).splitlines()
 
 
 def _topics_of(run: Run) -> RunTopics:

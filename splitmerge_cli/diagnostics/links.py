@@ -153,7 +153,8 @@ class Links:
         odds = a / np.maximum(b - 1.0, 1e-300) * special.betainc(a + 1.0, np.maximum(b - 1.0, 1e-300), kept)
         with np.errstate(invalid="ignore", divide="ignore"):
             lacking = (1.0 - kept) / kept * odds / within
-        return np.asarray(np.where(within > 0, np.minimum(lacking, 1.0), 1.0))
+        # a log score stays finite
+        return np.asarray(np.minimum(np.where(within > 0, lacking, 1.0), 1.0 - 1e-12))
 
     def log_number(self, pairs: Pairs, number: Array, kept: float) -> Array:
         """Log probabilities that pairs have so many edges in the larger network beyond this one."""

@@ -5,7 +5,7 @@ edge how probable one is in the whole network (`splitmerge_cli.diagnostics.links
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -175,9 +175,23 @@ class LinkScores:
     log_score: float
     per_pair: float
     value_density: float
-    reliability: pd.DataFrame
-    contributions: Array
-    weight: Array
+    reliability: pd.DataFrame = field(repr=False)
+    contributions: Array = field(repr=False)
+    weight: Array = field(repr=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.removed:,} edges held out: AUC {self.auc:.3f}, log score {self.log_score:.3f} nats an edge, "
+            f"{self.per_pair:.5f} nats a pair"
+        ]
+        if np.isfinite(self.value_density):
+            lines.append(f"log density of the values of these edges: {self.value_density:.3f} nats an edge")
+        lines.append("  probability      pairs  expected  observed")
+        lines += [
+            f"  {row.probability:11.4f}  {row.pairs:9,.0f}  {row.expected:8.1f}  {row.observed:8.0f}"
+            for row in self.reliability.itertuples()
+        ]
+        return "\n".join(lines)
 
 
 def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[str, Any]]]) -> LinkScores:

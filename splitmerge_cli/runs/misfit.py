@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CELLS = 50_000
 """Cells that are drawn in a replication, about."""
-CORRECTED = "corrected"
 WORK = 10_000_000
 """Cells that are read for all replications together: larger tables have fewer."""
 FEWEST = 20
@@ -160,7 +160,8 @@ def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
     if _do_degrees_differ(summary, spec):
-        return "let nodes of a block differ in degree:", {"model.degrees": CORRECTED}
+        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
+        return why, {"model.degrees": AUTO}
     farthest = next(iter(find_unlike(summary)), {})
     tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
     of_model = spec.values["model"]
@@ -184,7 +185,8 @@ def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[
 
 def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:
     """Whether degrees within clusters differ more than a model of plain degrees makes them, and others are possible."""
-    if spec.values["model"].get("degrees") != "plain" or "model.degrees" in (summary.get("chosen") or {}):
+    # what is named was chosen
+    if spec.values["model"].get("degrees") != "plain" or "model.degrees" in spec.given_keys.keys:
         return False
     if spec.data.values.get("unknown") is not None:
         return False

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import simple_graph
@@ -47,11 +46,7 @@ class Network(Quantities):
     @staticmethod
     def explain_unmeasured(dataset: Dataset) -> str | None:
         """Ties, of which there may be too many to count triangles a hundred times."""
-        ties = (
-            dataset.values.nnz // 2
-            if dataset.relations is None
-            else sum(len(layer.ends) for layer in dataset.relations.layers)
-        )
+        ties = sum(len(layer.ends) for layer in dataset.network.layers)
         return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
 
     @staticmethod
@@ -72,18 +67,11 @@ class Network(Quantities):
         degree = np.diff(x.indptr).astype(float)
         size = np.bincount(labels)
         within = degree - (np.bincount(labels, degree) / size)[labels]
-        paths = (degree * (degree - 1)).sum()
-        if 50 * (degree**2).sum() < float(len(degree)) ** 3:
-            ties = x.astype(np.float64)
-            closed = float((ties @ ties).multiply(ties).sum())
-        else:
-            dense = x.toarray().astype(np.float32)
-            closed = float(np.einsum("ij,ij->", dense @ dense, dense))
         found = {
             ("ties", "number"): degree.sum() / 2.0,
             ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
-            ("ties", CLOSED): closed / paths if paths else math.nan,
+            ("ties", CLOSED): _transitivity(x),
         }
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
@@ -125,18 +113,21 @@ def _measure(layer: Relation, sides: NDArray[np.int8] | None, labels: Labels) ->
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
         yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", CLOSED, _transitivity(layer, N)
+        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
     yield from _measure_values(layer, sides, labels)
 
 
-def _transitivity(layer: Relation, N: int) -> float:
+def _transitivity(x: Any) -> float:
     """Transitivity: the share of open or closed triples that are triangles."""
-    ends = layer.ends[layer.ends[:, 0] != layer.ends[:, 1]]
-    places = np.concatenate([ends, ends[:, ::-1]]).T
-    edges: Any = csr_array((np.ones(len(places[0])), (places[0], places[1])), shape=(N, N))
-    degree = np.diff(edges.indptr).astype(np.float64)
+    degree = np.diff(x.indptr).astype(float)
     paths = (degree * (degree - 1)).sum()
-    return float((edges @ edges).multiply(edges).sum() / paths) if paths else math.nan
+    if 50 * (degree**2).sum() < float(len(degree)) ** 3:
+        ties = x.astype(np.float64)
+        closed = float((ties @ ties).multiply(ties).sum())
+    else:
+        dense = x.toarray().astype(np.float32)
+        closed = float(np.einsum("ij,ij->", dense @ dense, dense))
+    return closed / paths if paths else math.nan
 
 
 def _measure_values(

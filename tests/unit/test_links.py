@@ -191,6 +191,11 @@ def test_scores_tell_a_good_partition_from_a_bad_one() -> None:
     assert table["expected"].sum() == pytest.approx(table["observed"].sum(), rel=0.35)
     assert good.log_score * good.removed == pytest.approx(good.per_pair * good.weight.sum())
     assert np.isnan(good.value_density)
+    lines = str(good).splitlines()
+    assert lines[0].startswith(
+        f"{good.removed} edges held out: AUC {good.auc:.3f}, log score {good.log_score:.3f} nats"
+    )
+    assert len(lines) == 2 + len(table) and "contributions" not in repr(good)
 
 
 def make_network() -> Dataset:

@@ -156,8 +156,9 @@ def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
 def test_degrees_that_differ_within_clusters_have_an_answer() -> None:
     spread = {"subject": "a: degrees out", "quantity": SPREAD, "observed": 3.4, "low": 2.4, "high": 2.8}
     summary = {"fit": {"unlike": [spread]}}
-    assert misfit.choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "corrected"}
+    assert misfit.choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "auto"}
     assert misfit.choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
-    assert misfit.choose_model(summary | {"chosen": {"model.degrees": []}}, specify(["model=irm"])) is None
+    assert misfit.choose_model(summary, specify(["model=irm", "model.degrees=plain"])) is None
+    assert misfit.choose_model(summary, specify(["model=irm"]).with_({"model.degrees": "plain"})) is None
     less = spread | {"observed": 2.0}
     assert misfit.choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None

@@ -12,6 +12,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.diagnostics.links import Links
+from splitmerge_cli.diagnostics.removed_edges import remove_edges, score_links
 from splitmerge_cli.models.simulated_relations import simulate_relations
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.checks import check_fit
@@ -133,3 +134,26 @@ def test_networks_are_checked_in_their_own_form() -> None:
         spread = [check for check in fit.checks if check.quantity == SPREAD]
         assert len(spread) == (2 if data.relations else 1)
         assert all(check.low <= check.median <= check.high for check in spread)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_probabilities_of_removed_edges_are_calibrated(name: str) -> None:
+    """Networks of 60 nodes that the model makes: as many removed edges as expected, given the true blocks."""
+    labels, sides = np.repeat([0, 1, 2, 3], 15), None
+    fields = {key: value for key, value in FORMS[name].items() if key != "sides"}
+    if name == "two kinds":
+        sides = (labels % 2).astype(np.int8)
+    for form, degrees in (("binary", "plain"), (COUNT, "plain"), (COUNT, "corrected")):
+        options = OPTIONS | {"degrees": degrees, "shape": 2.0, "rate": 4.0}
+        value = np.zeros(0) if form == COUNT else None
+        empty = Relations(60, (Relation("", np.zeros((0, 2), dtype=np.int32), form, value, **fields),), sides)
+        dataset = Dataset("made", "graph", simple_graph(empty), relations=empty)
+        distance = []
+        for seed in range(4):
+            given = Given(dataset, labels, options, known=0)
+            held = remove_edges(simulate_relations(np.random.default_rng(seed), given), 0.2, seed)
+            table = score_links(held, [(labels, options)]).reliability
+            distance.append((table["observed"].sum() - table["expected"].sum()) / np.sqrt((table["error"] ** 2).sum()))
+        # the number of removed edges is fixed, which varies less
+        assert abs(np.mean(distance)) < 4.0 / np.sqrt(4), (form, degrees)
+        assert np.std(distance) < 2.0, (form, degrees)
