@@ -77,9 +77,11 @@ class Page:
     def _keep_pictures(self) -> None:
         """Copy the pictures of the run that the page shows."""
         shown = rf"images/pages/{self.path.stem}-(\w+)(-\d+)?\.png"
-        for name, number in re.findall(shown, self.path.read_text(encoding="utf-8")):
+        pictures = re.findall(shown, self.path.read_text(encoding="utf-8"))
+        for name, number in pictures:
             drawn = self.folder / self.run / f"{name}.png"
-            if self.run and drawn.exists() and number in ("", f"-{len(self.runs)}"):
+            of_run = f"-{len(self.runs)}"
+            if self.run and drawn.exists() and number == (of_run if (name, of_run) in pictures else ""):
                 with Image.open(drawn) as picture:
                     picture = picture.convert("RGB")
                     picture.thumbnail((WIDTH, WIDTH))

@@ -235,7 +235,8 @@ def specify_sample(
     asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
-        keys["model"] = MODELS.get(recognise(data).data, AUTO)
+        of_networks = any(f"data.{key}" in of_run for key in OF_NETWORKS)
+        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data).data, AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)

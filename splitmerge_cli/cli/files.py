@@ -9,6 +9,11 @@ from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.overrides import PATH, path_word, write
 
+_OF_NETWORKS = [
+    *("data.directed", "data.values", "data.loops", "data.layer", "data.bipartite", "data.unknown", "data.nodes"),
+    *("data.matrix", "data.source", "data.target"),
+]
+"""Keys that networks alone have."""
 _READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 
 
@@ -25,9 +30,12 @@ def with_file(words: Sequence[str]) -> list[str]:
         if (path := _find_file(word)) is None:
             overrides.append(word)
             continue
-        from splitmerge_cli.data.recognition import TABLE, recognise
+        from splitmerge_cli.data.recognition import NETWORK, TABLE, Recognised, recognise
 
         recognised = recognise(path)
+        of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
+        if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
+            recognised = Recognised(NETWORK, f"the key {of_networks}")
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -37,6 +45,10 @@ def with_file(words: Sequence[str]) -> list[str]:
             )
             note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
     return overrides
+
+
+def _key(word: str) -> str:
+    return word.partition("=")[0]
 
 
 def _find_file(word: str) -> str | None:

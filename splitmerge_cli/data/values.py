@@ -18,6 +18,8 @@ MAGNITUDE = 1e30
 """Largest magnitude of a coordinate that the models read."""
 EXACT = 2**53
 """The whole numbers up to this one are all float64."""
+A_WEIGHT = f"a number, at least 0 and at most {MAGNITUDE:g}"
+"""The weight of an edge in a file or an object, for messages; 0: no edge."""
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 """Description of such a coordinate, for messages."""
 BLOCK = 1 << 20

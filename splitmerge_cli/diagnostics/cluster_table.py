@@ -64,11 +64,7 @@ def cluster_lines(
         columns += [("certainty", [f"{float(row['certainty']):.2f}" for row in shown], True)]
         columns += [("prototype", [shorten(str(row["prototype"]), PROTOTYPE) for row in shown], False)]
     is_network = bool(shown) and "density" in shown[0]
-    for key, title in NETWORK.items():
-        if any(row.get(key) for row in shown):
-            text = _percent if key.startswith("density") else _edge_value
-            title = "out" if key == "density_outside" and "density_from_outside" in shown[0] else title
-            columns += [(title, [text(row[key]) for row in shown], key != "kind")]
+    columns += [(title, cells, title != "kind") for title, cells in network_columns(shown)]
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
     table_width = sum(widths) + 2 * len(widths)
@@ -153,6 +149,15 @@ def _value(text: Any, share: bool, length: float) -> str:
     if text in ("", None):
         return ""
     return f"{float(text):.0%}" if share else number(float(text), length)
+
+
+def network_columns(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the columns of networks that any of the rows fills, by their titles."""
+    for key, title in NETWORK.items():
+        if any(row.get(key) for row in rows):
+            cell = _percent if key.startswith("density") else _edge_value
+            is_out = key == "density_outside" and "density_from_outside" in rows[0]
+            yield "out" if is_out else title, [cell(row[key]) for row in rows]
 
 
 def _edge_value(text: Any) -> str:

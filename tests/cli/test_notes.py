@@ -59,6 +59,11 @@ def test_networks_and_corpora_say_it_too(smcmc) -> None:
     assert f"e.csv: left out: directions; this uses them: {command}" in summary["notes"]
     again = smcmc(*command.split()[1:], *RUN)
     assert "read as a network of 3 nodes and 2 edges, directed" in again.stderr and again.exit_code == 0
+    # a key that networks alone have says what a table is
+    Path("f.csv").write_text("x,y\na,b\nb,c\na,c\n")
+    assert (
+        "f.csv: read as a network (the key data.directed)" in smcmc("run", "f.csv", "data.directed=true", *RUN).stderr
+    )
     Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
     result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
     assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")

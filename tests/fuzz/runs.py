@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -98,7 +99,8 @@ def damage_run(name: str, damages: list[tuple[Any, ...]], sealed: bool, command:
     if result.exit_code not in (0, 1, 2) or "Traceback" in result.stderr:
         return "wrong", said
     if result.exit_code:
-        lines = result.stderr.splitlines()
+        # notes on the data, with their further lines, may stand above
+        lines = re.sub(r"^smcmc: note: .*\n(  .*\n)*", "", result.stderr, flags=re.MULTILINE).splitlines()
         if len(lines) != 1 or not lines[0].startswith("smcmc: "):
             return "wrong", f"{len(lines)} lines on stderr: {said}"
         if "results" not in lines[0]:

@@ -128,20 +128,21 @@ def test_two_spellings_of_one_name() -> None:
 def test_directions_and_weights_of_graphs_are_told_of(tmp_path: Path) -> None:
     directed = networkx.DiGraph([("a", "b"), ("b", "c")])
     weighted = networkx.Graph([("a", "b", {"weight": 2}), ("b", "c", {"weight": 3})])
-    plain, lost = networkx.path_graph(3), "its directions are lost: edges have no direction, and a pair is one edge"
-    for graph, notes in [
-        (directed, [lost]),
-        (networkx.to_numpy_array(directed), [lost]),
-        (weighted, ["its weights are lost: the model reads no weights"]),
-        (networkx.to_scipy_sparse_array(weighted), ["its weights are lost: the model reads no weights"]),
-        (networkx.MultiGraph([(0, 1), (1, 0)]), ["further edges of a pair: 1; a pair is one edge"]),
-        (networkx.Graph([(0, 0), (0, 1)]), ["edges of a node to itself: 1; they are left out"]),
-        (plain, []),
-        (networkx.to_numpy_array(plain), []),
+    plain = networkx.path_graph(3)
+    for graph, lost, words in [
+        (directed, "directions", "directed=True"),
+        (networkx.to_numpy_array(directed), "directions", "directed=True"),
+        (weighted, "weights (2 values, 2 to 3)", "values='count'"),
+        (networkx.to_scipy_sparse_array(weighted), "weights (2 values, 2 to 3)", "values='count'"),
+        (networkx.MultiGraph([(0, 1), (1, 0)]), "1 further edges of a pair", "values='count'"),
+        (networkx.Graph([(0, 0), (0, 1)]), "edges of a node to itself: 1", "loops=True"),
+        (plain, "", ""),
+        (networkx.to_numpy_array(plain), "", ""),
     ]:
-        assert from_object(graph, "graph").notes == [f"data: {note}" for note in notes]
+        note = f"data: left out: {lost}; this uses them: smcmc.sample(data, {words})"
+        assert from_object(graph, "graph").notes[1:] == [note] * bool(lost)
     networkx.write_gml(directed, tmp_path / "g.gml")
-    assert edges(tmp_path / "g.gml").notes == [f"{tmp_path / 'g.gml'}: {lost}"]
+    assert edges(tmp_path / "g.gml").notes[1].endswith("g.gml data.directed=true")
 
 
 def test_a_program_is_warned_and_may_say_otherwise() -> None:

@@ -184,6 +184,8 @@ def test_objects_of_other_libraries() -> None:
     found = from_object(Graph(), "graph", directed=True, values="count")
     assert ties(found) == {"ab": 2, "cb": 1}
     frame = pd.DataFrame({"source": ["a", "c"], "target": ["b", "b"], "weight": [2, 1]})
+    # the only further column of numbers, whatever its name
+    frame = frame.rename(columns={"weight": "lent"})
     assert ties(from_object(frame, "graph", directed=True, values="count")) == {"ab": 2, "cb": 1}
     with pytest.raises(DataError, match=r"^new nodes: expected data that are a simple undirected network"):
         found.kind.new_items(found, [[1, 0, 1]])

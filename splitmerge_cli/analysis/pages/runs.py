@@ -19,7 +19,7 @@ from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.diagnostics import topic_report
-from splitmerge_cli.diagnostics.cluster_table import number, share_text
+from splitmerge_cli.diagnostics.cluster_table import network_columns, number, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, summaries
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MOST_CLUSTERS = 40
 """Clusters that are listed."""
+OUTWARD = "outward: share of the pairs with other nodes"
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
 PROTOTYPES = 3
@@ -198,7 +199,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         yield paragraph(trouble)
         return
     shown = rows[:MOST_CLUSTERS]
-    network = any(row.get("density") for row in shown)
+    network = bool(shown) and "density" in shown[0]
     cells: dict[str, list[object]] = {
         "cluster": [row["cluster"] for row in shown],
         "size": [f"{int(row['size']):,}" for row in shown],
@@ -212,10 +213,11 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     else:
         caption = ""
     if network:
-        cells["ties"] = [_share(row.get("density")) for row in shown]
-        cells["outward"] = [_share(row.get("density_outside")) for row in shown]
+        cells |= {title: list(texts) for title, texts in network_columns(shown)}
+        outward = "out and in: shares of the pairs to and from other nodes" if "out" in cells else OUTWARD
+        value = "; value: mean, or commonest level, of the edges within" if "value" in cells else ""
         caption += (
-            "Ties: share of the pairs of its nodes that are tied; outward: share of the pairs with other nodes. "
+            f"Ties: share of the pairs of its nodes that are tied; {outward}{value}. "
             "Nodes of most ties are listed, with their number."
         )
     elif columns:
@@ -225,7 +227,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         )
     telling = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
     cells["nodes" if network else "differs most in"] = list(telling)
-    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "differs most in", "nodes")]
+    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "differs most in", "nodes", "kind")]
     yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")

@@ -122,10 +122,6 @@ def sizes(matrix: csr_array) -> dict[str, int]:
     return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}
 
 
-A_WEIGHT = f"a number, at least 0 and at most {MAGNITUDE:g}"
-"""The weight of an edge in a file or an object, for messages; 0: no edge."""
-
-
 def read_weights(weights: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], int | None]:
     """Weights of edges as numbers, and the position of the first that is none; None if all are weights.
 

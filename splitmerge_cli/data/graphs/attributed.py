@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
-from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.graphs.edge_values import EXPECTED, LAYER_WORDS, VALUE_WORDS, read_values
+from splitmerge_cli.data.graphs.adjacency import read_weights
 from splitmerge_cli.data.graphs.listed import Listed, Use
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.relations import BINARY, COUNT
+from splitmerge_cli.data.tables.edge_values import EXPECTED, LAYER_WORDS, VALUE_WORDS, read_values
 from splitmerge_cli.data.tables.table import NUMBER, quote
+from splitmerge_cli.data.values import A_WEIGHT
 from splitmerge_cli.received import DataError
 
 SIDES = ("bipartite", "type")

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.graphs.edge_values import EXPECTED, LAYER_WORDS, TIME, VALUE_WORDS, read_values
+from splitmerge_cli.data.graphs.adjacency import read_weights
 from splitmerge_cli.data.graphs.listed import Use
 from splitmerge_cli.data.relations import BINARY, COUNT
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
+from splitmerge_cli.data.tables.edge_values import EXPECTED, LAYER_WORDS, TIME, VALUE_WORDS, read_values
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import require
+from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.received import DataError
 
 ENDS = ("source", "target")
@@ -112,7 +112,7 @@ def value_columns(table: Table, others: Sequence[int]) -> list[int]:
         return named
     left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
     cells = table.columns[left[0]] if len(left) == 1 else []
-    return left if len(cells) and is_numeric(cells[0].as_py()) else []
+    return left if len(cells) and is_numeric(str(cells[0].as_py())) else []
 
 
 DIRECTED = {

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.graphs.adjacency import adjacency, distinct, merge, sizes
-from splitmerge_cli.data.graphs.edge_values import describe_values
 from splitmerge_cli.data.relations import BINARY, COUNT, FORMS
+from splitmerge_cli.data.tables.edge_values import describe_values
 from splitmerge_cli.data.values import notes_entry, require
 
 Command = Callable[[Mapping[str, Any]], str]
@@ -161,11 +161,12 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
     parts, options = [], dict[str, Any]()
     ends, weight, further = listed.ends, listed.weight, counts["repeated"]
     if not (use.two_kinds or use.directed):
-        is_twice = counts["reversed"] > 0 and both_ways(ends, weight, listed.N)
+        may_be_twice = counts["reversed"] > 0 or (listed.is_matrix and len(ends) > 0)
+        is_twice = may_be_twice and both_ways(ends, weight, listed.N)
         if listed.sides is not None or (listed.directed is not True and _are_two_kinds(ends, listed.N)):
             parts.append("two kinds of nodes")
             options["bipartite"] = True
-        elif listed.directed or (listed.directed is None and counts["reversed"] and not is_twice):
+        elif listed.directed or (listed.directed is None and may_be_twice and not is_twice):
             parts.append("directions")
             options["directed"] = True
         elif not is_twice:
@@ -175,7 +176,7 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
         if cells is not None and (described := describe_values(cells)) is not None:
             options["values"], words = described
             parts.append(words)
-        elif further and weight is None:
+        elif further and weight is None and not listed.other_layers:
             options["values"] = COUNT
             parts.append(f"{further} further edges of a pair")
     if counts["self_loops"] and not (use.two_kinds or "bipartite" in options):

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 
-from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
-from splitmerge_cli.data.graphs.edge_values import EXPECTED, UNKNOWN, read_values
+from splitmerge_cli.data.graphs.adjacency import read_weights
 from splitmerge_cli.data.graphs.listed import Listed, Use
-from splitmerge_cli.data.opening import Limit, content
+from splitmerge_cli.data.opening import Limit, check_rows, content
+from splitmerge_cli.data.tables.edge_values import EXPECTED, UNKNOWN, read_values
 from splitmerge_cli.data.tables.free_text import is_numeric
-from splitmerge_cli.data.tables.matrices import read_sparse
+from splitmerge_cli.data.tables.matrices import EMPTY_BYTES, read_sparse
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import place_of
+from splitmerge_cli.data.values import A_WEIGHT, place_of
 from splitmerge_cli.received import DataError, reject_machine_error
 
 SQUARE = 5
@@ -51,8 +51,7 @@ def listed_matrix(
     if use.two_kinds:
         ends[:, 1] += R
         sides = (np.arange(R + C) >= R).astype(np.int8)
-        if names is not None:
-            names = [*(row_names or map(str, range(1, R + 1))), *(column_names or map(str, range(1, C + 1)))]
+        names = [*(row_names or map(str, range(1, R + 1))), *(column_names or map(str, range(1, C + 1)))]
     N = R + C if use.two_kinds else R
     return Listed(place, name, names, N, ends, weight, levels, sides=sides, is_matrix=True)
 
@@ -111,6 +110,7 @@ def _load_mtx(path: Path) -> Any:
     data = content(path, 4)
     try:
         rows, columns, entries, form, field, _ = mminfo(BytesIO(data))
+        check_rows(path, rows + columns, EMPTY_BYTES, "rows and columns")
         if form == "array":
             Limit.current().check(path, 8 * rows * columns, " as numbers")
         elif entries > len(data):
@@ -138,6 +138,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     # a first column that counts the rows names no node
     index = int(header is not False and table.heads_index())
     both_named = len(first) == len(head) and first[1:] == head[1:] and len(set(first[1:])) == len(first) - 1
+    # of a few rows these may be pairs below numbers of columns, as pandas writes them
+    both_named &= wanted is True or not index or len(head) > SQUARE
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
@@ -198,7 +200,7 @@ def is_named_matrix(table: Text) -> bool:
         if not all(is_numeric(cell) or cell in UNKNOWN for cell in cells[1:]):
             return False
         has_gap |= any(j != number and (cell in UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1))
-    return number + 1 == len(head) > 2 and has_gap
+    return number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
 
 
 def _may_be_square(table: Text) -> bool:

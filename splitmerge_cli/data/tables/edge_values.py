@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.graphs.adjacency import A_WEIGHT
 from splitmerge_cli.data.relations import BINARY, COUNT, LEVELS, REAL
 from splitmerge_cli.data.tables.table import NUMBER, is_text
-from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
+from splitmerge_cli.data.values import A_WEIGHT, FINITE, LARGEST, MAGNITUDE
 
 UNKNOWN = ("", "NA", "N/A", "na", "n/a", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
 """Values of edges that are missing, as they are written; ``-`` may be a sign."""
