@@ -112,7 +112,8 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         elif several:
             yield f"the clusters overlap: {share}, on average"
         else:
-            yield f"the rows do not separate into groups: draws divide them at places that differ ({share})"
+            items = "nodes" if "graph" in summary else "rows"
+            yield f"the {items} do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
         yield name_unlike(unlike)
     # where groups were looked for their line says more
@@ -141,11 +142,15 @@ def do_overlap(summary: Mapping[str, Any]) -> bool:
     )
 
 
+def _show(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+
+
 def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
     """Name quantities that the model does not describe."""
     named = "; ".join(
-        f"{one['subject']}: {one['quantity']} {one['observed']:.2g}, the model makes {one['low']:.2g} to "
-        f"{one['high']:.2g}"
+        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
+        f"{_show(one['high'])}"
         for one in unlike[:MOST_NAMED]
     )
     more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"

@@ -115,6 +115,19 @@ def value_columns(table: Table, others: Sequence[int]) -> list[int]:
     return left if len(cells) and is_numeric(str(cells[0].as_py())) else []
 
 
+def _layer_columns(table: Table, others: Sequence[int]) -> list[int]:
+    """Columns whose names say that they hold layers of edges; else the only further one of few words."""
+    if named := [j for j in others if table.names and table.names[j].strip().lower() in LAYER_WORDS]:
+        return named
+    if len(others) != 1 or not table.names or not is_text(table.cells(others[0])):
+        return []
+    words = pc.unique(table.cells(others[0])).to_pylist()
+    few = 2 <= len(words) <= MOST_LAYERS < table.rows
+    return list(others) if few and not any(is_numeric(word or "0") for word in words) else []
+
+
+MOST_LAYERS = 20
+"""Different words of a column that are taken for layers, at most."""
 DIRECTED = {
     *(("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed"), ("origin", "dest")),
     *(("source", "destination"), ("origin", "destination"), ("giver", "receiver"), ("winner", "loser")),
@@ -210,7 +223,7 @@ class Rows:
         )
         third = 2 if table.names is None and w is None and others[:1] == [2] else None
         other = values_left[0] if len(values_left) == 1 else third
-        layers_left = [j for j in others if table.names and table.names[j].strip().lower() in LAYER_WORDS]
+        layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
         if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
             verb = "are" if len(not_read) > 1 else "is"
             table.notes.append(

@@ -1,5 +1,6 @@
 """Files of graphs: GraphML, GML, GEXF, Pajek and Graphviz, by their endings."""
 
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ MATRICES = (".npy", ".npz", ".mtx")
 FORMATS = f"text (.csv, .tsv, .txt and others, also .gz), .parquet, {', '.join((*GRAPHS, *MATRICES))}"
 FOREIGN = (".mat", ".xlsx", ".xls", ".json", ".pkl", ".zip", ".tar", ".bz2")
 """Other formats of networks and tables, by the endings of their names."""
+OTHER_TYPES = re.compile(rb'attr\.type="(?!(?:boolean|int|long|float|double|string)")\w+"')
+"""Types of attributes that GraphML does not have."""
 GRAPH_TIMES = 16
 """How many times its size a graph takes: every node and edge is an object of its own."""
 
@@ -52,7 +55,8 @@ def _load(path: Path, suffix: str) -> Attributed:
     """Load a file with networkx."""
     import networkx
 
-    data = content(path, GRAPH_TIMES)
+    # graph-tool writes types of its own, such as vector_float
+    data = OTHER_TYPES.sub(b'attr.type="string"', content(path, GRAPH_TIMES))
     try:
         if suffix != ".gml":
             graph = (networkx.read_graphml if suffix == ".graphml" else networkx.read_gexf)(BytesIO(data))
