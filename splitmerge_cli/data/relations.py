@@ -17,6 +17,8 @@ from splitmerge_cli.received import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+KEYS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "columns")
+"""Keys of data by which a command asks for more than a simple network."""
 BINARY, COUNT, REAL, LEVELS = "binary", "count", "real", "levels"
 FORMS = (BINARY, COUNT, REAL, LEVELS)
 """Forms of the values of edges: no value; a count, 0 where no edge is; a number of each edge; one of a few levels of

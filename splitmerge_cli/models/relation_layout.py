@@ -90,7 +90,7 @@ class _Layout:
         self.parts: list[dict[str, Any]] = []
         self.entries: list[tuple[Any, ...]] = []
         self.loops: list[tuple[Any, ...]] = []
-        self.degrees: list[NDArray[np.float64]] = []
+        self.degrees: list[NDArray[Any]] = []
         for r, layer in enumerate(relations.layers):
             self._place(r, layer)
 

@@ -27,6 +27,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.relations import KEYS
 from splitmerge_cli.runs import interrupts, stages
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
@@ -120,25 +121,45 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     """Return the specification with the initial state that its data ask for, unless the user named one.
 
     Rows that count many times each start by search: a row that is moved takes all that it counts as with it, so chains
-    of other starts stay apart. Otherwise as `stages.choose_start`, whose parameters and errors these are.
+    of other starts stay apart. Likewise networks with relations, whose modes are far apart. Otherwise as
+    `stages.choose_start`, whose parameters and errors these are.
     """
     chosen = stages.choose_start(spec, say)
-    may_count = is_of_table(spec) and (spec.data.name == "given" or spec.data.values.get("weights") is not None)
-    if chosen is not spec or stages.has_start(spec) or not may_count or why_no_search(spec) is not None:
+    if chosen is not spec or stages.has_start(spec) or why_no_search(spec) is not None or not _may_search(spec):
         return chosen
     if finished_run(spec) is not None:
         return spec
     spec.data.check()
     with limit_bytes(spec.data.max_bytes):
         dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
-    bundles = dataset.bundles
-    if bundles is None or bundles.unit != 1.0 or (times := float(bundles.mass.mean())) < HEAVY or dataset.N >= LARGE:
-        return spec
+    if issubclass(spec.model.target, Coupled):
+        if dataset.N >= NODES or (dataset.relations is None and not _is_corrected(spec)):
+            return spec
+        why, items, others = "the network is more than simple", "networks", "simple networks"
+    else:
+        bundles = dataset.bundles
+        times = 0.0 if bundles is None or bundles.unit != 1.0 else float(bundles.mass.mean())
+        if times < HEAVY or dataset.N >= LARGE:
+            return spec
+        why, items, others = f"a row counts {times:,.0f} times on average", "rows", "tables without weights"
     say(
-        f"init={SEARCH}, because no initial state is named and a row counts {times:,.0f} times on average: chains of "
-        "such rows stay apart unless each looks for its start first (init=random: as tables without weights do)"
+        f"init={SEARCH}, because no initial state is named and {why}: chains of such {items} stay apart unless each "
+        f"looks for its start first (init=random: as {others} do)"
     )
     return spec.with_(init=SEARCH)
+
+
+def _may_search(spec: RunSpecification) -> bool:
+    """Whether the data may be such that chains start by search, from the words of the command."""
+    if spec.data.name == "given":
+        return is_of_table(spec) or issubclass(spec.model.target, Coupled)
+    if not issubclass(spec.model.target, Coupled):
+        return is_of_table(spec) and spec.data.values.get("weights") is not None
+    return _is_corrected(spec) or any(spec.data.values.get(key) not in (None, False) for key in KEYS)
+
+
+def _is_corrected(spec: RunSpecification) -> bool:
+    return spec.model.options.get("degrees") == "corrected"
 
 
 def is_next(spec: RunSpecification, N: int) -> bool:

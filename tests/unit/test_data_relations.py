@@ -1,6 +1,7 @@
 """Networks with directions, weights, layers, unknown pairs, two kinds of nodes and columns of nodes: what is read."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.graphs import bundled
 from splitmerge_cli.data.graphs.adjacency import keep
 from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.graphs.listed import Use
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.recognition import recognise
+from splitmerge_cli.data.relations import KEYS
 from splitmerge_cli.received import DataError
 
 Read = Callable[..., Dataset]
@@ -264,3 +267,7 @@ def test_clusters_are_described_by_what_their_edges_have(read: Read) -> None:
     row = found.kind.describe(found, here, 1)
     assert row["kind"] == "row" and row["density_outside"] == 1 and np.isnan(row["density"]) and row["value"] == ""
     assert row["value_outside"] == "1" and row["telling"] == "b (2); a (1)"
+
+
+def test_keys_of_relations_are_those_that_readers_take() -> None:
+    assert set(KEYS) == {field.name for field in fields(Use)} - {"types"}
