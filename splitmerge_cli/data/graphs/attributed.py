@@ -136,13 +136,14 @@ def _sides(graph: Attributed, place: str, use: Use) -> tuple[NDArray[np.int8] | 
     keys = SIDES if use.bipartite in (True, False) else (str(use.bipartite),)
     for key in () if graph.sides is not None else keys:
         kinds = [attributes.get(key) for attributes in graph.nodes]
-        names = sorted({str(kind) for kind in kinds})
+        names = sorted({str(kind) for kind in kinds if kind is not None})
         if None not in kinds and len(names) == 2:
             return np.array([names.index(str(kind)) for kind in kinds], dtype=np.int8), (names[0], names[1])
         if key not in SIDES:
+            kinds_listed = ", ".join(names[:5]) or "none"
             raise DataError(
-                f"data.bipartite={key}: {place}: nodes of kinds {', '.join(names[:5])}; expected an attribute of two "
-                "values that every node has"
+                f"data.bipartite={key}: {place}: nodes of kinds {kinds_listed}; expected an attribute of two values "
+                "that every node has"
             )
     if graph.sides is None and use.two_kinds:
         what = "no node attribute 'bipartite' or 'type'; expected one, data.bipartite=ATTRIBUTE, or edges that go from "
