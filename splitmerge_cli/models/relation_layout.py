@@ -18,11 +18,17 @@ OPTIONS = (
     Choice(
         "degrees",
         PLAIN,
-        "corrected: nodes of a block differ in degree (Karrer and Newman 2011); edges are then Poisson",
+        "corrected: nodes of a block differ in degree (Karrer and Newman 2011), and edges are Poisson; smcmc run also "
+        "takes auto: the one that predicts held-out edges better",
         choices=(PLAIN, CORRECTED),
+        later=True,
     ),
-    Positive("propensity", 1.0, "degrees=corrected: pseudo-count of each node's share of its block's edges"),
-    Number("shape", 1.0, "counts, degrees=corrected: shape of the rates' gamma prior", least=1e-3, most=1e6),
+    Positive(
+        "propensity", 1.0, "degrees=corrected: pseudo-count of each node's share of its block's edges", later=True
+    ),
+    Number(
+        "shape", 1.0, "counts, degrees=corrected: shape of the rates' gamma prior", least=1e-3, most=1e6, later=True
+    ),
     Numbers(
         "rate",
         None,
@@ -30,11 +36,12 @@ OPTIONS = (
         optional=True,
         least=1e-9,
         most=1e9,
+        later=True,
     ),
-    Positive("alpha", 1.0, "levels of edges: pseudo-count of every level"),
-    Positive("kappa0", 0.1, "numbers of edges: the prior's weight on their mean, in edges"),
-    Number("a0", 2.0, "numbers of edges: shape of the variances' prior", least=1e-3, most=1e6),
-    Positive("b0", 0.1, "numbers of edges: scale of the variances' prior, in units of their variance"),
+    Positive("alpha", 1.0, "levels of edges: pseudo-count of every level", later=True),
+    Positive("kappa0", 0.1, "numbers of edges: the prior's weight on their mean, in edges", later=True),
+    Number("a0", 2.0, "numbers of edges: shape of the variances' prior", least=1e-3, most=1e6, later=True),
+    Positive("b0", 0.1, "numbers of edges: scale of the variances' prior, in units of their variance", later=True),
 )
 """Options of ``irm``; those after `beta0` are for networks with relations."""
 
