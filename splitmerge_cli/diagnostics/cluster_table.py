@@ -66,7 +66,8 @@ def cluster_lines(
     is_network = bool(shown) and "density" in shown[0]
     columns += [(title, cells, title != "kind") for title, cells in network_columns(shown)]
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
-    entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
+    texts_of = [f"{row.get('columns') or ''}; {row.get('telling') or ''}" for row in shown]
+    entries = [[e for e in text.split("; ") if e] for text in texts_of]
     table_width = sum(widths) + 2 * len(widths)
     # next to the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
     fits = all(
@@ -77,6 +78,7 @@ def cluster_lines(
     indent = table_width if fits else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
     of_nodes = "nodes of most ties" if table_width + 18 <= width else "most ties"
+    of_nodes = f"columns; {of_nodes}" if any(row.get("columns") for row in shown) else of_nodes
     named = of_nodes if is_network else "differs most in"
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, texts in enumerate(entries):

@@ -127,9 +127,24 @@ def _describe(relations: Relations, here: NDArray[np.bool_], names: list[str] | 
             described[name] = levels[int(counts.argmax())] if len(held) else ""
         elif parts:
             described[name] = held.mean() if len(held) else np.nan
+    if relations.columns is not None:
+        described["columns"] = _describe_columns(relations.columns, here)
     if sides is not None:
         described["kind"] = relations.side_names[int(sides[np.flatnonzero(here)[0]])]
     return described
+
+
+def _describe_columns(table: Dataset, here: NDArray[np.bool_]) -> str:
+    """The commonest level with its share, or the mean, of each column of the nodes."""
+    parts = []
+    for name, column, cells in zip(table.column_names, table.types or (), table.values[here].T, strict=True):
+        known = cells[~np.isnan(cells)]
+        if column.levels and len(known):
+            counts = np.bincount(known.astype(np.int64))
+            parts.append(f"{name}={column.levels[int(counts.argmax())]} {counts.max() / len(known):.0%}")
+        elif len(known):
+            parts.append(f"{name}={known.mean():.3g}")
+    return "; ".join(parts)
 
 
 def _places(ends: NDArray[np.int32], here: NDArray[np.bool_], directed: bool) -> NDArray[np.int64]:
