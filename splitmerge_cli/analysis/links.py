@@ -115,7 +115,7 @@ def order_pairs(relations: Relations, directed: bool, loops: bool, pairs: NDArra
 
 
 def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.DataFrame:
-    """The pairs without an edge that most probably have one, as of `predict_links`, the most probable first.
+    """The pairs without an edge to which the model gives most probability, the most probable first: `predict_links`.
 
     Of a network with more than `MOST_CELLS` pairs, candidates are pairs of the blocks with the most probable edges in
     the last draw, and the nodes of most edges in them.
@@ -172,7 +172,7 @@ def _candidates(relations: Relations, links: Links) -> NDArray[np.int32]:
 
 
 def list_links(run: Run, most: int) -> Iterator[str]:
-    """List the pairs of a run's network without an edge that most probably have one, and write them to ``links.csv`` in
+    """List the pairs without an edge to which the model gives most probability, and write them to ``links.csv`` in
     its folder."""
     if most < 1:
         raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
@@ -184,7 +184,8 @@ def list_links(run: Run, most: int) -> Iterator[str]:
     write_text(run.path / LINKS, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     layers = dataset.network.layers
     unknown = " or unknown" * any(len(layer.unknown) for layer in layers)
-    yield f"pairs of nodes without an edge{unknown} that most probably have one ({run.path / LINKS}):"
+    where = run.path / LINKS
+    yield f"pairs of nodes without an edge{unknown} to which the model gives most probability ({where}):"
     arrows = [" -> " if layers[n].directed else " - " for n in found["layer"]]
     pairs = [f"{a}{arrow}{b}" for a, arrow, b in zip(table["source"], arrows, table["target"], strict=True)]
     wide = max(map(len, pairs), default=0)

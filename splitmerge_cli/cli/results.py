@@ -94,8 +94,8 @@ def summary(
     partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
     once, with that probability. outcome=0.2 holds out a fifth of the rows, and compares how well clusters predict
     model.outcome there if it helps to form them, and if it does not. links=20 lists the pairs of nodes without an edge
-    that most probably have one, and writes them to links.csv. held_out=0.1 removes a tenth of the edges of a network,
-    and shows how well the others predict them.
+    to which the model gives most probability, and writes them to links.csv. held_out=0.1 removes a tenth of the edges
+    of a network, and shows how well the others predict them.
 
     The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
     """

@@ -68,6 +68,7 @@ OTHER = {
     *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
     *("config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters", "core", "outcome"),
+    *("links", "held_out", "degrees"),
 }
 """Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
 launchers and of a paper's files."""

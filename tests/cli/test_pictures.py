@@ -167,7 +167,10 @@ def test_names_of_nodes(smcmc) -> None:
         assert "Valjean" in check(drawn["co_clustering"])
     # its most probable links
     listed = smcmc("summary", "links=2", str(run.path))
-    assert listed.exit_code == 0 and "pairs of nodes without an edge that most probably have one" in listed.stdout
+    assert (
+        listed.exit_code == 0
+        and "pairs of nodes without an edge to which the model gives most probability" in listed.stdout
+    )
     table = pd.read_csv(run.path / "links.csv")
     assert list(table) == ["source", "target", "probability"] and len(table) == 2
     assert f"  {table['source'][0]} - {table['target'][0]}" in listed.stdout

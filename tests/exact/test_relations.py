@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from compiled import pieces as compiled
 from enumerations import enumeration
 from every_sampler import SAMPLERS, check_terms, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
@@ -286,3 +287,14 @@ def test_calibration_by_simulated_networks(name):
     for key, of_key in ranks.items():
         counts = np.bincount(np.array(of_key) // 5, minlength=10)
         assert chisquare(counts).pvalue > 1e-4, (key, counts)
+
+
+def test_scores_heed_every_column_after_columns_grow():
+    """Blocks are opened one after the other, beyond the columns that were allocated."""
+    model, other = large(COUNT, loops=True), large(COUNT, loops=True)
+    model.set_labels(np.zeros(N, dtype=np.int32))
+    for i in range(1, 30):
+        pieces.scan(model, 0)
+        compiled.move(model, i, model.n_clusters)
+        other.set_labels(model.labels)
+        np.testing.assert_array_equal(pieces.scan(model, 0), pieces.scan(other, 0))

@@ -16,6 +16,7 @@ from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.edge_values import describe_values
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
+from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
@@ -247,7 +248,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     if few < 3 or table.rows < REPEATED * many or len(np.unique(pairs, axis=0)) < table.rows:
         return
     shared = 2 * len(first & second) >= few
-    options = {"source": column_key(table, i), "target": column_key(table, j)}
+    options: dict[str, Any] = {"source": column_key(table, i), "target": column_key(table, j)}
     if (i, j) == (0, 1):
         options = {}
     if len(words) == 3:
@@ -256,12 +257,13 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
         described = describe_values(table.cells(k))
         options |= {"weights": column_key(table, k)} | ({"values": described[0]} if described else {})
     if table.names is None:
-        options["header"] = "false"
-    options["directed" if shared else "bipartite"] = "true"
-    shown = " ".join(f"data.{key}={value}" for key, value in options.items())
+        options["header"] = False
+    options["directed" if shared else "bipartite"] = True
+    options = {"path": str(table.path)} | options
+    words_of_command = ["data=edges", *(f"data.{key}={write(value)}" for key, value in options.items())]
     table.notes.append(
         f"{table.path}: every row is another pair of words: if they are edges of a network, "
-        f"smcmc run data=edges data.path={table.path} {shown}"
+        + " ".join(["smcmc run", *words_of_command])
     )
 
 
