@@ -76,6 +76,7 @@ def _forms() -> dict[str, tuple[Relations, dict[str, Any]]]:
         "undirected": (one(), {}),
         "directed": (one(directed=True), {}),
         "directed-loops-unknown": (one(directed=True, loops=True, unknown=2), {"prior": "uniform"}),
+        "directed-density": (one(directed=True, loops=True, unknown=1), {"beta1": 0.8, "beta0": 0.8}),
         "counts-loops": (one(COUNT, loops=True), {"shape": 0.6}),
         "counts-directed-unknown": (one(COUNT, directed=True, unknown=2), {}),
         "reals": (one(REAL), {}),
@@ -86,7 +87,7 @@ def _forms() -> dict[str, tuple[Relations, dict[str, Any]]]:
         "corrected-directed-loops": (one(COUNT, directed=True, loops=True), corrected),
         "corrected-reals": (one(REAL, directed=True), corrected | {"propensity": 2.5}),
         "sides": (two(), {}),
-        "sides-levels-unknown": (two(LEVELS, unknown=2), {"prior": "uniform"}),
+        "sides-levels-unknown": (two(LEVELS, unknown=2), {"prior": "uniform", "beta1": 1.7}),
         "sides-corrected-counts": (two(COUNT), corrected),
         "layers": (Relations(4, layers), {"rate": [0.5, 0.8, 1.0]}),
         "columns": (replace(one(), columns=table_of_nodes(4)), {}),
@@ -133,7 +134,7 @@ def relations_case(size: int, seed: int, params: Mapping[str, Any]) -> Case:
 
 def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) -> float:
     """Log likelihood of the edges and of the columns given a partition; -inf where nodes of two kinds share a block."""
-    of = DEFAULTS | dict(options)
+    of = DEFAULTS | {"density": None} | dict(options)
     z = np.asarray(labels)
     if relations.sides is not None and any(
         len(set(relations.sides[z == k].tolist())) > 1 for k in range(int(z.max()) + 1)
@@ -144,8 +145,24 @@ def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) ->
     rates = of["rate"] if isinstance(of["rate"], list) else [of["rate"]] * len(relations.layers)
     total = 0.0
     for layer, rate in zip(relations.layers, rates, strict=True):
-        total += _layer_log_lik(relations, layer, z, of | {"rate": rate})
+        total += _layer_log_lik(relations, layer, z, of | {"rate": rate} | _edge_prior(relations, layer, of))
     return total
+
+
+def _edge_prior(relations: Relations, layer: Relation, of: Mapping[str, Any]) -> dict[str, float]:
+    """Pseudo-counts of edges, by the density of the layer unless an option says otherwise."""
+    total, mean, N = of["beta1"] + of["beta0"], of["density"], relations.N
+    if mean is None and of["beta1"] == of["beta0"]:
+        pairs = sum(
+            (relations.sides[i], relations.sides[j]) == (0, 1)
+            if relations.sides is not None
+            else i < j or (layer.directed and i > j) or (layer.loops and i == j)
+            for i in range(N)
+            for j in range(N)
+        )
+        mean = (len(layer.ends) + 0.5) / (pairs - len(layer.unknown) + 1)
+    mean = of["beta1"] / total if mean is None else mean
+    return {"beta1": total * mean, "beta0": total * (1 - mean)}
 
 
 def _mean_rate(relations: Relations, layer: Relation, of: Mapping[str, Any]) -> float:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +199,8 @@ class Relations:
         Names of the two kinds.
     columns : Dataset or None
         Kind ``mixed``: a row of a table for each node.
+    is_simple : bool
+        Whether this is the one relation of a simple undirected network.
 
     Raises
     ------
@@ -211,6 +214,7 @@ class Relations:
     sides: NDArray[np.int8] | None = None
     side_names: tuple[str, str] = ("row", "column")
     columns: Any = None
+    is_simple: bool = False
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -237,7 +241,30 @@ class Relations:
         """The one relation of a simple undirected network, a symmetric matrix."""
         row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         upper = row < matrix.indices
-        return cls(matrix.shape[0], (Relation("", np.stack([row, matrix.indices], axis=1)[upper].astype(np.int32)),))
+        ends = np.stack([row, matrix.indices], axis=1)[upper].astype(np.int32)
+        return cls(matrix.shape[0], (Relation("", ends),), is_simple=True)
+
+    def density(self, r: int) -> float:
+        """Share of the known pairs of layer `r` that are edges, half an edge and half a missing one added."""
+        layer, N = self.layers[r], self.N
+        if self.sides is None:
+            pairs = N * (N - 1) // (1 if layer.directed else 2) + N * layer.loops
+        else:
+            first = int((self.sides == 0).sum())
+            pairs = first * (N - first)
+        return (len(layer.ends) + 0.5) / (pairs - len(layer.unknown) + 1.0)
+
+    def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[float, float]:
+        """Pseudo-counts of edges and of missing edges in layer `r`: their sum is ``beta1 + beta0``, their mean the
+        option ``density``, by default the density of the layer where the two are equal."""
+        total = options["beta1"] + options["beta0"]
+        mean = options.get("density")
+        if isinstance(mean, list):
+            mean = mean[r]
+        if self.is_simple or (mean is None and options["beta1"] != options["beta0"]):
+            return options["beta1"], options["beta0"]
+        mean = self.density(r) if mean is None else mean
+        return total * mean, total * (1.0 - mean)
 
     def take(self, nodes: NDArray[np.int64]) -> Relations:
         """These nodes, ascending, and what is between them."""

@@ -227,7 +227,8 @@ def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, A
     """Every layer under one partition; `options` as of `Links`, the rate a number or one for each layer."""
     rates = options.get("rate")
     rates = rates if isinstance(rates, list) else [rates] * len(relations.layers)
+    priors = [relations.edge_prior(r, options) for r in range(len(relations.layers))]
     return [
-        Links(layer, labels, {**options, "rate": rate}, relations.sides)
-        for layer, rate in zip(relations.layers, rates, strict=True)
+        Links(layer, labels, {**options, "rate": rate, "beta1": beta1, "beta0": beta0}, relations.sides)
+        for layer, rate, (beta1, beta0) in zip(relations.layers, rates, priors, strict=True)
     ]

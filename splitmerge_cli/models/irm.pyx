@@ -231,7 +231,8 @@ cdef class IRM(Coupled):
         if cls.is_simple(data, params):
             return params
         given = read_options("model", cls.OPTIONS, params)
-        return {**params, "rate": Sizes(data.network, given).rates}
+        sizes = Sizes(data.network, given)
+        return {**params, "rate": sizes.rates, "density": [beta1 / (beta1 + beta0) for beta1, beta0 in sizes.betas]}
 
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""

@@ -15,6 +15,16 @@ OPTIONS = (
     *priors.OPTIONS,
     Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
     Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
+    Numbers(
+        "density",
+        None,
+        "networks with relations: prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is "
+        "its weight; null: the share of pairs that are edges, or beta1 / (beta1 + beta0) where these differ",
+        optional=True,
+        least=1e-9,
+        most=1 - 1e-9,
+        later=True,
+    ),
     Choice(
         "degrees",
         PLAIN,
@@ -190,6 +200,10 @@ class Sizes:
         else:
             whole = [N * (N - 1) // (1 if layer.directed else 2) for layer in layers]
             self.pairs = [m + N * (layer.loops or self.corrected) for m, layer in zip(whole, layers, strict=True)]
+        density = given["density"]
+        if isinstance(density, list) and len(density) != len(layers):
+            raise ValueError(f"model.density: {len(density)} numbers; expected one for each layer, {len(layers)}")
+        self.betas = [relations.edge_prior(r, given) for r in range(len(layers))]
         self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
         # without pairs or edges the rate matters little, but it is a number
         self.rates = [
@@ -200,7 +214,8 @@ class Sizes:
 
     def _unit(self, relations: Any, given: Mapping[str, Any]) -> float:
         """The unit of log likelihoods: all terms and their sums stay whole numbers of 64 bits."""
-        spans = [given[name] for name in ("beta1", "beta0", "shape", "alpha", "kappa0", "b0", "a0")] + self.rates
+        spans = [given[name] for name in ("shape", "alpha", "kappa0", "b0", "a0")] + self.rates
+        spans += [beta for both in self.betas for beta in both]
         logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()
         values = sum(len(layer.ends) * (2 + len(layer.levels)) for layer in relations.layers)
         entries = sum(self.sums) + values + 1

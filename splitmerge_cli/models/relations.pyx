@@ -261,9 +261,10 @@ cdef class Relations(Coupled):
                     part.log_row = self.n_logs - 1
             else:
                 most = sizes.pairs[r] + 2 * N + 8
-                self._fill(&part.tables.edge, given["beta1"], most)
-                self._fill(&part.tables.gap, given["beta0"], most)
-                self._fill(&part.tables.pair, given["beta1"] + given["beta0"], most)
+                beta1, beta0 = sizes.betas[r]
+                self._fill(&part.tables.edge, beta1, most)
+                self._fill(&part.tables.gap, beta0, most)
+                self._fill(&part.tables.pair, beta1 + beta0, most)
             if part.values == REAL_VALUES:
                 half = share(half_gammas, given["a0"], given["b0"], len(layer.ends) + 2)
                 self._hold(half)

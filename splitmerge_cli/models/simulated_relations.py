@@ -31,8 +31,9 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
     relations = data.network
     n = relations.N if known is None else known
     number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
+    priors = [relations.edge_prior(r, given.options) for r in range(len(relations.layers))]
     layers = tuple(
-        _Layer(rng, relations, layer, layer.take(number), given.labels, n, given.options, r).draw()
+        _Layer(rng, relations, layer, layer.take(number), given.labels, n, given.options, r, priors[r]).draw()
         for r, layer in enumerate(relations.layers)
     )
     return replace(relations, layers=layers)
@@ -51,6 +52,8 @@ class _Layer:
         Of the model.
     r : int
         Number of the layer.
+    edge_prior : tuple of float
+        Pseudo-counts of edges and of missing ones.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class _Layer:
         n: int,
         options: Mapping[str, Any],
         r: int,
+        edge_prior: tuple[float, float],
     ) -> None:
+        self.edge_prior = edge_prior
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
         self.K = int(labels.max()) + 1
         self.is_corrected = options.get("degrees") == CORRECTED
@@ -109,7 +114,7 @@ class _Layer:
         """Edges with a probability for each two blocks; the number is binomial, and all sets of so many pairs alike."""
         k, m = self._cells()
         edges, gaps = self.known.edges[k, m], (self.known.pairs - self.known.edges)[k, m]
-        p = self.rng.beta(self.options["beta1"] + edges, self.options["beta0"] + gaps)
+        p = self.rng.beta(self.edge_prior[0] + edges, self.edge_prior[1] + gaps)
         own = (k == m) & (self.sides is None)
         height, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
         # no loops: a node's row has one pair less

@@ -68,6 +68,7 @@ LEVELS: dict[str, list[Any]] = {
     "b0": [0.3, None, "gamma(2,3)"],
     "m0": [0.5, None],
     "rate": [0.5, None],
+    "density": [None, 0.3],
     "resolution": ["none", 1.5],
     "power": [1.0, 0.4],
     "gamma": [1.6, "gamma(2,1)"],
@@ -85,9 +86,10 @@ PRIORS = {
 }
 """Forms of a prior; of the others the default."""
 OF_PRIOR = {"prior", "concentration"}
-SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects"}
+SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density"}
 """Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
-column like any other, and effects go with an outcome: ``test_outcome.py``."""
+column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no density of edges, which
+``test_relations.py`` changes."""
 OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
