@@ -18,8 +18,8 @@ OPTIONS = (
     Numbers(
         "density",
         None,
-        "networks with relations: prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is "
-        "its weight; null: the share of pairs that are edges, or beta1 / (beta1 + beta0) where these differ",
+        "networks with relations: prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 "
+        "is its weight; null: the share of pairs that are edges, or beta1 / (beta1 + beta0) where these differ",
         optional=True,
         least=1e-9,
         most=1 - 1e-9,

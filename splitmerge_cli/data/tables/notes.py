@@ -29,7 +29,7 @@ MOST_CLASSES = 50
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 MANY_PAIRS, REPEATED = 20, 1.2
-"""Rows of a list of edges at least, and rows for each name at least, if a table is taken for one."""
+"""A list of edges has so many rows at least, and so many for each name."""
 
 
 def check_names(table: Table) -> None:

@@ -158,7 +158,7 @@ def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
 
 
 LOOKED_AT = 2_000
-"""Rows of a table of words in which the cells of its first one are looked for."""
+"""Rows below the first one in which its words are looked for."""
 
 
 def _has_header(table: Text, wanted: Wanted) -> bool:
