@@ -148,7 +148,8 @@ def _candidates(relations: Relations, links: Links) -> NDArray[np.int32]:
     degree = table.sources + table.targets
     order = np.argsort(-degree, kind="stable")
     members = [order[labels[order] == k] for k in range(len(table.rows))]
-    density = np.where(table.pairs > 0, table.edges / np.maximum(table.pairs, 1.0), -1.0)
+    # where all pairs are unknown there are none to count
+    density = np.where(np.outer(table.rows, table.columns) > 0, (table.edges + 1.0) / (table.pairs + 2.0), -1.0)
     chosen, left = [], MOST_CELLS
     for k, m in zip(*np.unravel_index(np.argsort(-density, axis=None, kind="stable"), density.shape), strict=True):
         if density[k, m] < 0 or left <= 0:

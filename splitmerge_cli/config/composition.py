@@ -151,12 +151,21 @@ def specify(
     search_path = tuple(places(config_dir))
     composed = _read_given(words, search_path, to_choose)
     if composed is None:
-        if "model" in to_choose:  # whose options wait for it
-            words = [word for word in words if not word.startswith("model.")]
+        waiting = [word for word in words if "model" in to_choose and word.startswith("model.")]
+        words = [word for word in words if word not in waiting]
         # Hydra composes the whole, or says what is wrong
         raw = compose_raw(words, config_dir)
+        if waiting:  # options that wait for the model
+            raise _refuse_waiting(waiting, search_path)
         composed = read_hydra(raw, raw.hydra, words, search_path)
     return finish(replace(composed, to_choose=frozenset(to_choose)))
+
+
+def _refuse_waiting(options: Sequence[str], search_path: Sequence[str]) -> ConfigError:
+    """The error about options of a model that is left to the data, of which one, or another word, cannot be read."""
+    for option in options:
+        _read(option, _Reading({}, search_path))
+    return ConfigError(f"{options[0]}: expected model=NAME as well, since other words are no KEY=VALUE")
 
 
 def read_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:

@@ -167,7 +167,9 @@ def is_readable(override: str) -> bool:
     return True
 
 
-_QUOTED_OR_CALL = re.compile(r"""('[^']*'|"[^"]*")|(?<![\w./-])([A-Za-z_]\w*)\([^()'"]*\)(?=\s*(?:[],)}:]|$))""")
+_QUOTED_OR_CALL = re.compile(
+    r"""('[^']*'|"[^"]*")|(?<![\w./-])([A-Za-z_]\w*)\((?:[^()'"]|\([^()'"]*\))*\)(?=\s*(?:[],)}:]|$))"""
+)
 
 
 def quote_priors(override: str) -> str:

@@ -156,6 +156,12 @@ class Links:
         # a log score stays finite
         return np.asarray(np.minimum(np.where(within > 0, lacking, 1.0), 1.0 - 1e-12))
 
+    def log_without(self, pairs: Pairs, kept: float) -> Array:
+        """Log probability of no edge in the larger network beyond this one; finite where an edge is all but sure."""
+        if self.has_rates:
+            return self.log_number(pairs, np.zeros(len(pairs)), kept)
+        return np.log1p(-self.probability(pairs, kept))
+
     def log_number(self, pairs: Pairs, number: Array, kept: float) -> Array:
         """Log probabilities that pairs have so many edges in the larger network beyond this one."""
         shape, rate = self.rates(pairs)

@@ -213,7 +213,7 @@ def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[s
             probability[n] += p / len(draws)
             gone = scored.removed > 0
             with np.errstate(divide="ignore"):
-                log_p = np.where(gone, np.log(p), np.log1p(-p))
+                log_p = np.where(gone, np.log(p), links.log_without(scored.pairs, kept))
             outcome[n] = np.logaddexp(outcome[n], log_p)
             density = links.log_density(scored.pairs[gone], scored.value[gone], kept)
             # the density of the edge and its value together is averaged
@@ -273,7 +273,8 @@ def _reliability(p: Array, gone: NDArray[np.bool_], weight: Array) -> pd.DataFra
             "pairs": weight[order],
             "expected": expected,
             "observed": (weight * gone)[order],
-            "variance": (weight * p * (1.0 - p))[order],
+            # a mean of draws may be above 1 by rounding
+            "variance": (weight * p * np.maximum(1.0 - p, 0.0))[order],
         }
     )
     summed = frame.groupby("group", sort=True).sum()

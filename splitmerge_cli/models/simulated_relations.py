@@ -17,6 +17,8 @@ from splitmerge_cli.models.simulation import Given, simulate_ties
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rng = np.random.Generator
+MOST_ENDS = 1 << 20
+"""Edges up to which the ends of each are drawn; of more the count of each pair where there are fewer pairs."""
 
 
 def simulate_network(rng: Rng, given: Given) -> Any:
@@ -159,22 +161,29 @@ class _Layer:
         into = self._propensities(self.known.targets, self.columns) if into is None else into
         size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
         number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
-        drawn = [np.zeros((0, 2), dtype=np.int64)]
+        drawn, times, many = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)], number.sum() > MOST_ENDS
         for cell in np.flatnonzero(number):
-            both_ends = [
-                nodes[block][self._choose(weights[block], int(number[cell]))]
-                for nodes, weights, block in ((self.rows, out, k[cell]), (self.columns, into, m[cell]))
+            sides = (self.rows[k[cell]], self.columns[m[cell]])
+            weights = (out[k[cell]], into[m[cell]])
+            if many and number[cell] > len(sides[0]) * len(sides[1]):
+                # by pair rather than by edge
+                share = np.outer(*weights).ravel()
+                drawn.append(np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2))
+                times.append(self.rng.multinomial(number[cell], share / share.sum()).astype(np.float64))
+                continue
+            chosen = [
+                nodes[self._choose(of_nodes, int(number[cell]))] for nodes, of_nodes in zip(sides, weights, strict=True)
             ]
-            drawn.append(np.stack(both_ends, axis=1))
+            drawn.append(np.stack(chosen, axis=1))
+            times.append(np.ones(len(drawn[-1])))
         if self.both and self.layer.loops and not self.is_corrected:
             # drawn with half the rate of other pairs
-            half = self.rng.poisson(rates[k == m][self.labels] / 2.0)
-            drawn.append(np.repeat(np.arange(len(self.labels)), half)[:, None].repeat(2, axis=1))
-        ends = self._in_order(np.concatenate(drawn))
-        if not self.layer.loops:
-            ends = ends[ends[:, 0] != ends[:, 1]]
-        pairs, counts = np.unique(ends, axis=0, return_counts=True)
-        return pairs.reshape(-1, 2), counts.astype(np.float64)
+            drawn.append(np.arange(len(self.labels))[:, None].repeat(2, axis=1))
+            times.append(self.rng.poisson(rates[k == m][self.labels] / 2.0).astype(np.float64))
+        ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
+        keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
+        pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
+        return pairs.reshape(-1, 2), np.bincount(which.ravel(), numbers[keep], len(pairs))
 
     def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
         """Draw n places in proportion to weights."""

@@ -244,11 +244,12 @@ def _count_times(ess: float) -> int:
 
 def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run becomes `times` as long, or somewhat longer."""
+    start = search.keep_start(spec, run.summary["N"])
     if spec.budget is not None:
-        limits: dict[str, Any] = {"budget": times * spec.budget}
+        limits: dict[str, Any] = {"budget": times * spec.budget} | start
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}
     least = times * (max(run.summary["iterations"]) if spec.iterations is None else spec.iterations)
-    return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)}
+    return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)} | start
 
 
 def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:

@@ -25,6 +25,8 @@ from splitmerge_cli.runs.quantities import (
 
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
+MOST_COUNTED = 20_000_000
+"""Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
 
 
 class Network(Quantities):
@@ -47,7 +49,12 @@ class Network(Quantities):
     def explain_unmeasured(dataset: Dataset) -> str | None:
         """Ties, of which there may be too many to count triangles a hundred times."""
         ties = sum(len(layer.ends) for layer in dataset.network.layers)
-        return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
+        if ties > MOST_TIES:
+            return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}"
+        total = sum(layer.weights.sum() for layer in dataset.network.layers)
+        if min(total, float(dataset.N) ** 2) > MOST_COUNTED:
+            return f"networks whose counts add up to more than {MOST_COUNTED:,}; here {total:,.0f}"
+        return None
 
     @staticmethod
     def count_work(dataset: Dataset, cells: int) -> int:
@@ -142,9 +149,9 @@ def _measure_values(
             # each two blocks weigh by their pairs: sum of squares about the mean, over the mean
             ratio = (squares - table.total**2 / table.pairs) / (table.total / table.pairs)
         seen = table.total > 0
-        yield "counts", DISPERSION, float(ratio[seen].sum() / table.pairs[seen].sum())
+        yield "counts", DISPERSION, float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
-    if layer.form == REAL and layer.value is not None and len(layer.value):
+    if layer.form == REAL and layer.value is not None:
         first, second = labels[layer.ends].T
         if not layer.directed and sides is None:
             first, second = np.minimum(first, second), np.maximum(first, second)
@@ -153,5 +160,6 @@ def _measure_values(
         off = layer.value - (np.bincount(cell, layer.value) / n)[cell]
         spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
         residual = off[spread > 0] / spread[spread > 0]
+        # a network without edges has these quantities, too
         yield "values", SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
         yield "values", KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan

@@ -149,6 +149,15 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
     return spec.with_(init=SEARCH)
 
 
+def keep_start(spec: RunSpecification, N: int) -> dict[str, str]:
+    """``init=random`` where a network of N nodes starts so only if that is named; else nothing."""
+    is_random = spec.init == "random" and spec.K0 is None and spec.data.name != "given"
+    if not (is_random and issubclass(spec.model.target, Coupled)):
+        return {}
+    is_named = N >= NODES or (why_no_search(spec) is None and _may_search(spec))
+    return {"init": spec.init} if is_named else {}
+
+
 def _may_search(spec: RunSpecification) -> bool:
     """Whether the data may be such that chains start by search, from the words of the command."""
     if spec.data.name == "given":

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import compose
+from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs import drive, limits, prepare, search, stopping
@@ -105,6 +106,15 @@ def test_a_network_starts_from_many_blocks(smcmc: Any) -> None:
     for seed in range(3):
         search.start_by_search(plan.spec, model, plan.dataset, Rng(seed, 0))
         assert model.K == 4
+
+
+def test_a_network_that_started_at_random_goes_on_so(smcmc: Any) -> None:
+    """Without the word, the command that continues a run would start other chains, by search."""
+    words = ["data=edges", "data.path=two.csv", "init=random"]
+    directed = compose([*words, "data.directed=true"])
+    assert "init=random" in str(command_of(directed, search.keep_start(directed, 80)))
+    assert not search.keep_start(compose(words), 80)
+    assert search.keep_start(compose(words), search.NODES)
 
 
 def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:

@@ -174,6 +174,14 @@ def test_a_sample_of_pairs_stands_for_all() -> None:
     assert (scored.pairs[:, 0] < scored.pairs[:, 1]).all()
 
 
+def test_log_scores_of_huge_counts_are_finite() -> None:
+    layer = replace(draw_relation(3, COUNT), unknown=np.zeros((0, 2), dtype=np.int32))
+    held = remove_edges(Relations(6, (replace(layer, value=layer.weights * 1e8),)), 0.1, 0)
+    scores = score_links(held, [(np.zeros(6, dtype=np.int64), OPTIONS)] * 3)
+    assert np.isfinite(scores.log_score)
+    assert not scores.reliability.isna().any(axis=None)
+
+
 def test_scores_tell_a_good_partition_from_a_bad_one() -> None:
     """Two groups of thirty nodes, tied within; probabilities of the right partition are calibrated."""
     rng = np.random.default_rng(3)
@@ -231,6 +239,9 @@ def test_the_most_probable_links_are_no_edges(monkeypatch: pytest.MonkeyPatch) -
         listed = set(map(tuple, table.loc[table["layer"] == n, ["source", "target"]].to_numpy().tolist()))
         assert not listed & set(map(tuple, layer.ends.tolist()))
         assert listed >= set(map(tuple, layer.unknown.tolist()))
+    # a block of one node each: an unknown pair is the only one of its blocks
+    alone = probable_pairs(dataset, [(np.arange(6), OPTIONS)], 100)
+    assert len(alone) == len(table)
     monkeypatch.setattr(links, "MOST_CELLS", 12)
     few = probable_pairs(dataset, draws, 3)
     assert (few["probability"] <= table["probability"][:3]).all()

@@ -13,6 +13,7 @@ from splitmerge_cli.data.graphs.adjacency import simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.diagnostics.links import Links
 from splitmerge_cli.diagnostics.removed_edges import remove_edges, score_links
+from splitmerge_cli.models import simulated_relations
 from splitmerge_cli.models.simulated_relations import simulate_relations
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.checks import check_fit
@@ -48,7 +49,11 @@ def sum_by_pair(drawn: list[Relation]) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize(("form", "degrees"), [("binary", "plain"), (COUNT, "plain"), (COUNT, "corrected")])
 @pytest.mark.parametrize("name", FORMS)
-def test_edges_have_their_predictive_probabilities(name: str, form: str, degrees: str) -> None:
+def test_edges_have_their_predictive_probabilities(
+    name: str, form: str, degrees: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if degrees == "corrected":
+        monkeypatch.setattr(simulated_relations, "MOST_ENDS", 0)  # counts are drawn by pair
     sides, options = FORMS[name].get("sides"), OPTIONS | {"degrees": degrees}
     labels = LABELS if sides is None else np.array([0, 0, 2, 1, 1, 2])
     relation = draw_relation(11, form, **FORMS[name])
@@ -123,6 +128,14 @@ def test_quantities_of_relations_are_counted_pair_by_pair() -> None:
     assert ("degrees", "nodes without an edge") not in found
 
 
+@pytest.mark.parametrize("form", ["binary", COUNT, REAL, LEVELS])
+def test_networks_without_edges_have_the_same_quantities(form: str) -> None:
+    layer = draw_relation(16, form)
+    empty = replace(layer, ends=layer.ends[:0], value=None if layer.value is None else layer.value[:0])
+    found, of_empty = (measure_relations(Relations(6, (one,)), LABELS, True) for one in (layer, empty))
+    assert found.keys() == of_empty.keys()
+
+
 def test_networks_are_checked_in_their_own_form() -> None:
     """Relations stay relations; a simple network stays a matrix, whatever its degrees."""
     relations = Relations(6, (draw_relation(15, COUNT, directed=True),))
@@ -157,3 +170,11 @@ def test_probabilities_of_removed_edges_are_calibrated(name: str) -> None:
         # the number of removed edges is fixed, which varies less
         assert abs(np.mean(distance)) < 4.0 / np.sqrt(4), (form, degrees)
         assert np.std(distance) < 2.0, (form, degrees)
+
+
+@pytest.mark.parametrize("fields", [{"loops": True}, {"directed": True}])
+def test_counts_of_a_thousand_million_are_drawn(fields: dict[str, Any]) -> None:
+    layer = draw_relation(4, COUNT, **fields)
+    large = replace(layer, value=layer.weights * 4e8)
+    (huge,) = draw(large, None, OPTIONS, draws=1)
+    assert 0.5 < huge.weights.sum() / large.weights.sum() < 2.0

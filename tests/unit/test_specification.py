@@ -253,3 +253,14 @@ def test_runs_that_were_stored_without_monte_carlo_errors_are_what_they_were(unt
     assert command_of(stored) == f"smcmc run data=jain_neal{words}"
     limited = command_of(stored, {"iterations": 70})
     assert limited == "smcmc run data=jain_neal iterations=70" + " until.rhat=1.01 until.ess=400" * stored.is_open
+
+
+def test_options_of_a_model_that_is_left_to_the_data_are_not_lost() -> None:
+    words = ["model=auto", "data=csv", "data.path=x.csv"]
+    for prior in ("mfm(components=bnb(1,4,3))", "esc(r=gamma(1,1),p=beta(2,2))"):
+        job = specify([*words, f"model.prior={prior}"], leave_to_data=True)
+        assert job.with_(model="gaussian").values["model"]["prior"] == prior
+    with pytest.raises(ConfigError, match=r"^model\.prior=crp\(: cannot be read"):
+        specify([*words, "model.prior=crp("], leave_to_data=True)
+    with pytest.raises(ConfigError, match=r"^model\.prior=crp: expected model=NAME as well"):
+        specify(["model=auto", "data=csv", "+data.path=x.csv", "model.prior=crp"], leave_to_data=True)

@@ -22,7 +22,7 @@ from splitmerge_cli.diagnostics import topic_report
 from splitmerge_cli.diagnostics.cluster_table import network_columns, number, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, misfit, summaries
+from splitmerge_cli.runs import closing, misfit, search, summaries
 from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
@@ -408,7 +408,8 @@ def _next(run: Run) -> Iterator[Markup]:
 
 def _repeat(run: Run) -> Iterator[Markup]:
     try:
-        line = command_of(specification_of(run), config_dir=run.config_dir)
+        spec = specification_of(run)
+        line = command_of(spec, search.keep_start(spec, run.summary["N"]), run.config_dir)
     except ConfigError:
         line = None
     if line is None:
