@@ -17,6 +17,8 @@ from splitmerge_cli.models.simulation import Given, simulate_ties
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rng = np.random.Generator
+MOST_PAIRS = 4_000_000
+"""Pairs of nodes of which each is drawn; in larger networks edges are."""
 MOST_ENDS = 1 << 20
 """Edges up to which the ends of each are drawn; of more the count of each pair where there are fewer pairs."""
 
@@ -117,6 +119,11 @@ class _Layer:
         k, m = self._cells()
         edges, gaps = self.known.edges[k, m], (self.known.pairs - self.known.edges)[k, m]
         p = self.rng.beta(self.edge_prior[0] + edges, self.edge_prior[1] + gaps)
+        if self.is_small:
+            of_blocks = np.zeros((self.K, self.K))
+            of_blocks[k, m] = p
+            is_edge = self.rng.random(self.pair_shape) < self._of_pairs(of_blocks)
+            return self._pairs_of(is_edge & self._are_pairs())
         own = (k == m) & (self.sides is None)
         height, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
         # no loops: a node's row has one pair less
@@ -159,6 +166,8 @@ class _Layer:
         out = self._propensities(self.known.sources, self.rows)
         into = out if not self.layer.directed and self.sides is None else None
         into = self._propensities(self.known.targets, self.columns) if into is None else into
+        if self.is_small:
+            return self._draw_small_counts(k, m, rates, out, into)
         size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
         number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
         drawn, times, many = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)], number.sum() > MOST_ENDS
@@ -183,7 +192,55 @@ class _Layer:
         ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
         keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
         pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
-        return pairs.reshape(-1, 2), np.bincount(which.ravel(), numbers[keep], len(pairs))
+        total: Array = np.bincount(which.ravel(), numbers[keep], len(pairs)).astype(np.float64)
+        return pairs.reshape(-1, 2), total
+
+    def _draw_small_counts(
+        self, k: NDArray[np.int64], m: NDArray[np.int64], rates: Array, out: list[Array], into: list[Array]
+    ) -> tuple[Pairs, Array]:
+        """Numbers of edges of every pair of a small network."""
+        of_blocks = np.zeros((self.K, self.K))
+        of_blocks[k, m] = rates
+        mean = self._of_pairs(of_blocks)
+        for side, weights, axis in ((self.rows, out, (slice(None), None)), (self.columns, into, (None, slice(None)))):
+            theta = np.zeros(len(self.labels))
+            for nodes, weight in zip(side, weights, strict=True):
+                theta[nodes] = len(nodes) * weight / weight.sum() if len(nodes) else 0.0
+            mean = mean * theta[np.sort(np.concatenate(side))][axis]
+        if self.both and self.is_corrected:
+            mean[np.diag_indices(len(mean))] /= 2.0
+        count = self.rng.poisson(mean) * self._are_pairs()
+        numbers: Array = count[count > 0].astype(np.float64)
+        return self._pairs_of(count > 0), numbers
+
+    @property
+    def pair_shape(self) -> tuple[int, int]:
+        """Numbers of nodes at which edges begin and end."""
+        return sum(map(len, self.rows)), sum(map(len, self.columns))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether every pair is drawn."""
+        return self.pair_shape[0] * self.pair_shape[1] <= MOST_PAIRS
+
+    def _of_pairs(self, of_blocks: Array) -> Array:
+        """A number for each two blocks, as one for each pair of nodes."""
+        whole = np.triu(of_blocks) + np.triu(of_blocks, 1).T if self.both else of_blocks
+        rows, columns = (self.labels[np.sort(np.concatenate(side))] for side in (self.rows, self.columns))
+        return np.asarray(whole[np.ix_(rows, columns)])
+
+    def _are_pairs(self) -> NDArray[np.bool_]:
+        """Which entries of a matrix of pairs may hold an edge."""
+        shape = self.pair_shape
+        if self.sides is not None:
+            return np.ones(shape, dtype=bool)
+        loops = np.eye(shape[0], dtype=bool) & self.layer.loops
+        return (np.triu(np.ones(shape, dtype=bool), 1) if self.both else ~np.eye(shape[0], dtype=bool)) | loops
+
+    def _pairs_of(self, here: NDArray[np.bool_]) -> Pairs:
+        rows, columns = (np.sort(np.concatenate(side)) for side in (self.rows, self.columns))
+        i, j = np.nonzero(here)
+        return np.stack([rows[i], columns[j]], axis=1)
 
     def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
         """Draw n places in proportion to weights."""

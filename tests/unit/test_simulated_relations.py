@@ -49,9 +49,12 @@ def sum_by_pair(drawn: list[Relation]) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize(("form", "degrees"), [("binary", "plain"), (COUNT, "plain"), (COUNT, "corrected")])
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("is_large", [False, True])
 def test_edges_have_their_predictive_probabilities(
-    name: str, form: str, degrees: str, monkeypatch: pytest.MonkeyPatch
+    is_large: bool, name: str, form: str, degrees: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if is_large:
+        monkeypatch.setattr(simulated_relations, "MOST_PAIRS", 0)  # edges are drawn, not every pair
     if degrees == "corrected":
         monkeypatch.setattr(simulated_relations, "MOST_ENDS", 0)  # counts are drawn by pair
     sides, options = FORMS[name].get("sides"), OPTIONS | {"degrees": degrees}
