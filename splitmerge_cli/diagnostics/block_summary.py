@@ -10,6 +10,8 @@ from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relatio
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, number_clusters, shorten
 
 Array = NDArray[np.float64]
+MOST_LAYERS = 3
+"""Layers of which a cluster has an entry."""
 
 
 def describe_blocks(
@@ -19,7 +21,8 @@ def describe_blocks(
 
     An entry has the share of pairs with an edge (of counts the mean count of a pair) within the cluster, and with the
     other cluster where it is largest, if it is larger than among all pairs; directed edges in both directions. The mean
-    of real values follows, or the commonest level with its share. With `names` of nodes the other cluster has the
+    of real values follows, or the commonest level with its share. Of many layers the `MOST_LAYERS` with most edges
+    beyond chance have an entry. With `names` of nodes the other cluster has the
     name of its node of most edges.
 
     Examples
@@ -40,16 +43,22 @@ def describe_blocks(
         numbers = [f"{number} ({shorten(names[top[k]], PROTOTYPE)})" for k, number in enumerate(numbers)]
     of_layers = [list(_describe(layer, clusters, relations.sides, numbers)) for layer in relations.layers]
     places = [f"{layer.name}: " if layer.name else "" for layer in relations.layers]
-    return [
-        "; ".join(f"{place}{entry}" for place, entry in zip(places, entries, strict=True) if entry)
-        for entries in zip(*of_layers, strict=True)
-    ]
+    described = []
+    for entries in zip(*of_layers, strict=True):
+        shown = [(excess, f"{place}{entry}") for place, (excess, entry) in zip(places, entries, strict=True) if entry]
+        texts = [text for _, text in shown]
+        if (more := len(shown) - MOST_LAYERS) > 0:
+            # of many layers those with most edges beyond chance
+            texts = [text for _, text in sorted(shown, key=lambda one: -one[0])[:MOST_LAYERS]]
+            texts.append(f"{more} more layers")
+        described.append("; ".join(texts))
+    return described
 
 
 def _describe(
     layer: Relation, labels: NDArray[Any], sides: NDArray[np.int8] | None, numbers: Sequence[str]
-) -> Iterator[str]:
-    """The entry of each cluster in one layer."""
+) -> Iterator[tuple[float, str]]:
+    """The entry of each cluster in one layer, and by how much its largest number is above that of all pairs."""
     table = layer.block_table(labels, sides)
     K, both = len(table.rows), not layer.directed and sides is None
     strength = np.divide(table.total, table.pairs, out=np.zeros((K, K)), where=table.pairs > 0)
@@ -67,7 +76,7 @@ def _describe(
             m = int(row.argmax())
             if row[m] > chance and (layer.directed or named is not None):
                 parts.append(f"{word} {numbers[m]} {row[m]:.2g}{value[m][k] if named is None else named[m]}")
-        yield ", ".join(parts)
+        yield float(max(strength[k].max(), strength[:, k].max()) - chance), ", ".join(parts)
 
 
 def _name_values(layer: Relation, labels: NDArray[Any], K: int, both: bool, edges: Array) -> list[list[str]]:
