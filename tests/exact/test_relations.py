@@ -95,7 +95,11 @@ def test_log_likelihood(name):
         assert case.model.log_lik_total() == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", FORMS)
+OTHERS = [name for name in FORMS if not {name} & {"directed-density", "corrected-loops", "sides", "layers", "columns"}]
+"""Forms that repeat what the others and ``test_feature_pairs.py`` prove of some samplers, of all."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OTHERS)) for n in FORMS])
 def test_every_kernel_is_exact(name):
     """Stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
     case = case_of(name)
