@@ -779,11 +779,11 @@ cdef class Relations(Coupled):
         memset(self.without, 0, K * sizeof(int64_t))
         memset(rest, 0, self.V * sizeof(int64_t))
         self.score_cells(row, rest, own, own, 0, 0, b0, b1, NULL, NULL, self.without)
-        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, zero, NULL, self.with_it)
+        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, NULL, NULL, self.with_it)
         now = self.now + own * cap
         for k in range(K):
             if k != own:
-                score[k] += self.with_it[k] - self.without[k] + now[k]
+                score[k] += self.with_it[k] - self.without[k] + now[k] - zero[k]
                 stay += now[k] - self.without[k]
         score[own] = stay
         return new_block

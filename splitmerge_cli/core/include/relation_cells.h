@@ -9,6 +9,8 @@
 #include "simd_math.h"
 
 #define MOST_SLOTS 128
+/* parts from which on those without entries are left out of sums */
+#define MANY_PARTS 4
 
 enum { EXACT_EDGES, RATES };           /* how edges come about: Bernoulli, or Poisson */
 enum { NO_VALUES, REAL_VALUES, LEVELS }; /* what an edge has besides */
@@ -122,6 +124,30 @@ static inline int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, 
     return total;
 }
 
+/* `add_cells` where most of many parts have nothing to add: those alone that have, with it less without it. */
+static void add_few_parts(const part_t *parts, int n, int V, const int64_t *restrict row, const int64_t *restrict add,
+                          const int32_t *restrict n0, const int32_t *restrict n1, ptrdiff_t K, ptrdiff_t a,
+                          ptrdiff_t b, int64_t d0, int64_t d1, int64_t b0, int64_t b1, int sided,
+                          int64_t *restrict out)
+{
+    for (int p = 0, width; p < n; p += width) {
+        const part_t *part = parts + p;
+        width = 1 + is_pair(part);
+        const int first = part->slot, end = p + width < n ? part[width].slot : V;
+        int v = first;
+        while (v < end && !add[v]) v++;
+        if (v == end) continue;
+        for (ptrdiff_t k = 0; k < K; k++) {
+            if (k == a || k == b) continue;
+            const int64_t m = pairs_between(n0[k] + d0, n1[k] + d1, b0, b1, sided);
+            int64_t cell[MOST_SLOTS];
+            for (v = first; v < end; v++)
+                cell[v] = row[k * V + v] + add[v];
+            out[k] += cell_lik(part, width, cell, m) - cell_lik(part, width, row + k * V, m);
+        }
+    }
+}
+
 /* out[k] += of block k and a block that sees it as row[k], with `add` in addition, less zero[k] (NULL: 0), for k < K but
    a and b; block k has n0[k] + d0 and n1[k] + d1 nodes of either kind, the other b0 and b1. `logs`: rows of `cap` kept
    logarithms, NULL for none. */
@@ -130,6 +156,10 @@ static void add_cells(const part_t *parts, int n, int V, const int64_t *restrict
                       int64_t d0, int64_t d1, int64_t b0, int64_t b1, int sided, const int64_t *restrict zero,
                       const double *restrict logs, ptrdiff_t cap, int64_t *restrict out)
 {
+    if (zero && n >= MANY_PARTS) {
+        add_few_parts(parts, n, V, row, add, n0, n1, K, a, b, d0, d1, b0, b1, sided, out);
+        return;
+    }
 #define PAIRS (pairs_between(n0[k] + d0, n1[k] + d1, b0, b1, sided) << part->corrected)
     for (int p = 0; p < n; p++) {
         const part_t *part = parts + p;
