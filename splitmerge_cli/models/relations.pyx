@@ -230,8 +230,12 @@ cdef class Relations(Coupled):
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         if self.sided and self.hyperparameters:
-            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; expected "
-                             "numbers with two kinds of nodes (data.bipartite): that none are mixed depends on it")
+            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; "
+                             "expected numbers with two kinds of nodes (data.bipartite): that none are mixed depends "
+                             "on it")
+        if self.sided and self.largest_K < len(np.unique(relations.sides)):
+            raise ValueError(f"model.prior={given['prior']}: at most {self.largest_K} cluster, but nodes of two kinds "
+                             "(data.bipartite) share none")
         self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     cdef int _set_parts(self, relations, data, given) except -1:

@@ -231,6 +231,7 @@ def test_starts_keep_kinds_of_nodes_apart():
     ("name", "options", "message"),
     [
         ("directed-loops-unknown", {"degrees": "corrected"}, r"model\.degrees=corrected: expected no unknown pairs"),
+        ("sides", {"prior": "mfm(components=uniform(1))"}, "at most 1 cluster, but nodes of two kinds"),
         ("layers", {"rate": [1.0, 2.0]}, r"model\.rate: 2 numbers; expected one for each layer, 3"),
     ],
 )
