@@ -231,8 +231,7 @@ cdef class Relations(Coupled):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         if self.sided and self.hyperparameters:
             raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; "
-                             "expected numbers with two kinds of nodes (data.bipartite): that none are mixed depends "
-                             "on it")
+                             "expected numbers with two kinds of nodes (data.bipartite), which are never mixed")
         if self.sided and self.largest_K < len(np.unique(relations.sides)):
             raise ValueError(f"model.prior={given['prior']}: at most {self.largest_K} cluster, but nodes of two kinds "
                              "(data.bipartite) share none")
@@ -403,8 +402,7 @@ cdef class Relations(Coupled):
         return self.cells + (k * self.cap + j) * self.V
 
     cdef inline void change(self, Py_ssize_t k) noexcept nogil:
-        self.changed[k] = True
-        self.any_changed = True
+        self.changed[k] = self.any_changed = True
 
     cdef inline void turn(self, int64_t *to, const int64_t *cell) noexcept nogil:
         """A cell seen from the other block."""
