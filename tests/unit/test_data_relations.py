@@ -89,6 +89,13 @@ def test_layers_unknown_pairs_and_signs(read: Read) -> None:
         read(text, unknown="u.csv", header=True)
 
 
+def test_levels_of_no_edge(read: Read) -> None:
+    Path("nodes.csv").write_text("id\na\nb\nc\n")
+    for text in ("source,target,weight\n", "source,target,weight\na,b,\n"):
+        (layer,) = read(text, nodes="nodes.csv", values="levels").network.layers
+        assert not len(layer.ends) and layer.form == "binary"
+
+
 def test_names_of_two_kinds_may_coincide(read: Read) -> None:
     found = read("user,book,n\n2,1,3\n1,1,1\n1,x,2\n", bipartite=True, values="count")
     assert found.names == ["1 (user)", "2", "1 (book)", "x"] and found.relations is not None
