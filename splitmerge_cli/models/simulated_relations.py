@@ -178,7 +178,7 @@ class _Layer:
         ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
         keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
         pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
-        return pairs.reshape(-1, 2), np.bincount(which.ravel(), numbers[keep], len(pairs))
+        return pairs.reshape(-1, 2), np.bincount(which.ravel(), numbers[keep], len(pairs)).astype(np.float64)
 
     def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
         """Draw n places in proportion to weights."""

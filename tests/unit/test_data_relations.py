@@ -173,6 +173,18 @@ def test_matrices_in_files(read: Read) -> None:
     assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
 
 
+def test_a_call_that_uses_more_is_one_that_python_takes() -> None:
+    graph = nx.Graph([(0, 1, {"weight": 3}), (1, 2, {"weight": 1})])
+    nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "club")
+    nodes = pd.DataFrame({"age": [1.5, 2.5, 2.0]})
+    for more, call in (
+        ({"columns": ["club"]}, "values='count', options={'data.columns': ['club']}"),
+        ({"nodes": nodes}, "values='count', nodes=nodes"),
+    ):
+        notes = from_object(graph, "graph", **more).meta["notes"]
+        assert any(note.endswith(f"this uses them: smcmc.sample(data, {call})") for note in notes)
+
+
 def test_objects_of_other_libraries() -> None:
     class Edge(dict):  # as igraph's, of which only this much is used
         def attributes(self) -> dict[str, Any]:
