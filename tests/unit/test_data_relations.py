@@ -89,6 +89,13 @@ def test_layers_unknown_pairs_and_signs(read: Read) -> None:
         read(text, unknown="u.csv", header=True)
 
 
+def test_levels_of_no_edge(read: Read) -> None:
+    Path("nodes.csv").write_text("id\na\nb\nc\n")
+    for text in ("source,target,weight\n", "source,target,weight\na,b,\n"):
+        (layer,) = read(text, nodes="nodes.csv", values="levels").network.layers
+        assert not len(layer.ends) and layer.form == "binary"
+
+
 def test_names_of_two_kinds_may_coincide(read: Read) -> None:
     found = read("user,book,n\n2,1,3\n1,1,1\n1,x,2\n", bipartite=True, values="count")
     assert found.names == ["1 (user)", "2", "1 (book)", "x"] and found.relations is not None
@@ -164,6 +171,18 @@ def test_matrices_in_files(read: Read) -> None:
     assert read(counted).names == list("vwxyz")
     square = "\n".join(" ".join("01"[abs(i - j) == 1] for j in range(5)) for i in range(5))
     assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
+
+
+def test_a_call_that_uses_more_is_one_that_python_takes() -> None:
+    graph = nx.Graph([(0, 1, {"weight": 3}), (1, 2, {"weight": 1})])
+    nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "club")
+    nodes = pd.DataFrame({"age": [1.5, 2.5, 2.0]})
+    for more, call in (
+        ({"columns": ["club"]}, "values='count', options={'data.columns': ['club']}"),
+        ({"nodes": nodes}, "values='count', nodes=nodes"),
+    ):
+        notes = from_object(graph, "graph", **more).meta["notes"]
+        assert any(note.endswith(f"this uses them: smcmc.sample(data, {call})") for note in notes)
 
 
 def test_objects_of_other_libraries() -> None:

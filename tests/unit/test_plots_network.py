@@ -123,3 +123,15 @@ def test_two_kinds_of_nodes_face_each_other() -> None:
         plt.close()
     assert len(segments) == len(relations.layers[0].ends)
     assert all(one[0][0] == 0 and one[1][0] == 1 for one in segments)
+
+
+def test_nodes_of_one_kind_alone_are_drawn() -> None:
+    """The nodes of highest degree may be of one kind."""
+    none = np.zeros((0, 2), dtype=np.int32)
+    relations = Relations(3, (Relation("", none),), np.ones(3, dtype=np.int8))
+    with use_style():
+        _, (ax, other) = plt.subplots(1, 2)
+        assert not draw_matrix(ax, relations, 0, np.zeros(3, dtype=int))
+        number_blocks(ax, relations, np.zeros(3, dtype=int), ["1"])
+        blocks.draw_facing(other, relations, 0, np.zeros(3, dtype=np.int64), None)
+        plt.close()

@@ -57,7 +57,7 @@ class Blocks:
     @property
     def starts(self) -> NDArray[np.int64]:
         """Where the nodes of a block begin."""
-        return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+        return np.concatenate([[0], self.ends])[:-1]
 
 
 def sort_nodes(labels: ArrayLike, degree: NDArray[np.float64], chosen: NDArray[np.bool_] | None = None) -> Blocks:
@@ -70,7 +70,7 @@ def sort_nodes(labels: ArrayLike, degree: NDArray[np.float64], chosen: NDArray[n
             ranks.append(rank)
             alone.append(len(nodes) == 1)
     order = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    return Blocks(order, ranks, np.cumsum([len(part) for part in parts]), alone)
+    return Blocks(order, ranks, np.cumsum([len(part) for part in parts], dtype=np.int64), alone)
 
 
 def has_signs(relation: Relation) -> bool:
@@ -124,6 +124,9 @@ def draw_matrix(ax: Axes, relations: Relations, layer: int, labels: ArrayLike) -
     rows = sort_nodes(labels, degree, None if sides is None else sides == 0)
     columns = rows if sides is None else sort_nodes(labels, degree, sides == 1)
     height, width = len(rows.order), len(columns.order)
+    if not height or not width:  # all nodes are of one kind
+        ax.axis("off")
+        return []
     values = matrix_of(relation, sides, N)
     entries: list[Artist] = []
     image: Any = None

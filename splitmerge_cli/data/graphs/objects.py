@@ -26,6 +26,8 @@ from splitmerge_cli.received import DataError
 
 PLACE = "data"
 """Name of an object in messages."""
+OF_COLUMNS = ("columns", "types")
+"""Options of the columns of nodes, which a call has among its ``options``."""
 
 
 class GraphReading(KindReading):
@@ -44,8 +46,13 @@ class GraphReading(KindReading):
 
         def call(further: Mapping[str, Any]) -> str:
             """The call that reads the object with these options, too."""
-            given = options | dict(further)
-            return f"smcmc.sample(data, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
+            given = {key: repr(value) for key, value in (options | dict(further)).items() if key not in OF_COLUMNS}
+            keys = OF_COLUMNS if nodes is None else OF_COLUMNS[1:]
+            if of_columns := {f"data.{key}": options[key] for key in keys if options.get(key) is not None}:
+                given["options"] = repr(of_columns)
+            if nodes is not None:
+                given["nodes"] = "nodes"
+            return f"smcmc.sample(data, {', '.join(f'{key}={value}' for key, value in given.items())})"
 
         if use.is_simple:
             return simple(listed, 0.0, call)[0]

@@ -110,6 +110,8 @@ def _layer(
 ) -> Relation:
     """One relation of its rows; what is merged or left out is added to the `counts`."""
     N, form = listed.N, use.form
+    if form == LEVELS and not listed.levels:  # no edge has a value
+        form = BINARY
     if not use.loops and not use.two_kinds:
         is_loop = ends[:, 0] == ends[:, 1]
         counts["self_loops"] += int(is_loop.sum())
