@@ -82,8 +82,9 @@ def write_networks(folder: Path) -> Iterator[tuple[str, Dataset]]:
         np.save(folder / "larva.npy", np.loadtxt(place / "datasets/drosophila/left_adjacency.csv"))
         yield "drosophila, directed", edges(folder / "larva.npy", directed=True)
         yield "drosophila, directed counts", edges(folder / "larva.npy", directed=True, values="count")
-    for name in ("nations", "umls", "kinships") if (place := folder_of("pykeen")) else ():
-        parts = [(place / f"datasets/{name}/{part}.txt").read_text() for part in ("train", "valid", "test")]
+    place = folder_of("pykeen") or folder
+    for name in ("nations", "umls", "kinships") if place != folder else ():
+        parts = ((place / f"datasets/{name}/{part}.txt").read_text() for part in ("train", "valid", "test"))
         (folder / f"{name}.txt").write_text("".join(parts))
         yield name, edges(folder / f"{name}.txt", header=False, source=1, target=3, layer=2, directed=True)
 
@@ -123,7 +124,7 @@ def partitions(rest: Dataset) -> Iterator[tuple[str, float, list[NDArray[Any]]]]
 def main(quick: bool) -> list[dict[str, Any]]:
     """Print a row for each network and method: mean log score of a pair, AUC, blocks, processor seconds."""
     warnings.simplefilter("ignore")
-    rows: list[dict[str, Any]] = []
+    rows = []
     print("| network | method | degrees | log score of a pair | AUC | blocks | seconds |", "|---" * 7 + "|", sep="\n")
     with tempfile.TemporaryDirectory() as folder:
         for name, dataset in write_networks(Path(folder)):
