@@ -21,7 +21,7 @@ def describe_blocks(
 
     An entry has the share of pairs with an edge (of counts the mean count of a pair) within the cluster, and with the
     other cluster where it is largest, if it is larger than among all pairs; directed edges in both directions. The mean
-    of real values follows, or the commonest level with its share. Of many layers the `MOST_LAYERS` with most edges
+    of real values follows, or the commonest level with its share. Only the `MOST_LAYERS` layers with most edges
     beyond chance have an entry. With `names` of nodes the other cluster has the
     name of its node of most edges.
 
@@ -58,7 +58,7 @@ def describe_blocks(
 def _describe(
     layer: Relation, labels: NDArray[Any], sides: NDArray[np.int8] | None, numbers: Sequence[str]
 ) -> Iterator[tuple[float, str]]:
-    """The entry of each cluster in one layer, and by how much its largest number is above that of all pairs."""
+    """The entry of each cluster in one layer, and by how much its largest number exceeds the mean over all pairs."""
     table = layer.block_table(labels, sides)
     K, both = len(table.rows), not layer.directed and sides is None
     strength = np.divide(table.total, table.pairs, out=np.zeros((K, K)), where=table.pairs > 0)

@@ -198,7 +198,7 @@ class _Layer:
     def _draw_small_counts(
         self, k: NDArray[np.int64], m: NDArray[np.int64], rates: Array, out: list[Array], into: list[Array]
     ) -> tuple[Pairs, Array]:
-        """Numbers of edges of every pair of a small network."""
+        """Draw the number of edges for every pair."""
         of_blocks = np.zeros((self.K, self.K))
         of_blocks[k, m] = rates
         mean = self._of_pairs(of_blocks)
@@ -230,7 +230,7 @@ class _Layer:
         return np.asarray(whole[np.ix_(rows, columns)])
 
     def _are_pairs(self) -> NDArray[np.bool_]:
-        """Which entries of a matrix of pairs may hold an edge."""
+        """Whether a pair may hold an edge."""
         shape = self.pair_shape
         if self.sides is not None:
             return np.ones(shape, dtype=bool)
