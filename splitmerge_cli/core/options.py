@@ -277,16 +277,18 @@ class PositiveOrGamma(Option):
 
 @dataclass(frozen=True)
 class Numbers(Option):
-    """A number from `least` to `most`, or a list of such, one a column: read as float or list of float."""
+    """A number from `least` to `most`, or a list of such, one for each column or `each`: read as float or list of
+    float."""
 
     least: float = -MOST
     most: float = MOST
+    each: str = "column"
 
     type: ClassVar[str] = "number or list of numbers"
 
     @property
     def expected(self) -> str:
-        return f"a number from {self.least:g} to {self.most:g}, or a list of one for each column"
+        return f"a number from {self.least:g} to {self.most:g}, or a list of one for each {self.each}"
 
     def convert(self, value: Any) -> float | list[float]:
         if isinstance(value, int | float):

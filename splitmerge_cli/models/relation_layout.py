@@ -46,6 +46,7 @@ OPTIONS = (
         optional=True,
         least=1e-9,
         most=1e9,
+        each="layer",
         later=True,
     ),
     Positive("alpha", 1.0, "levels of edges: pseudo-count of every level", later=True),
