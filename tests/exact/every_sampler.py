@@ -172,6 +172,7 @@ LIKE_OTHERS = (
 REPEATED = {("irm-five", "triadic"), ("gaussian-full-t", "srm")}
 REPEATED |= {(f"emm-{c}", f"independence{s}") for c in ("as_printed", "small-alpha") for s in ("", "-share=1.0")}
 REPEATED |= {("emm", "independence-share=1.0"), ("emm-partition", "independence")}
+REPEATED |= {("emm-partition", "independence-share=1.0"), ("gaussian-diag-t", "srm"), ("mixed-t-resolution", "srm")}
 """Pairs that take seconds and prove what cheaper ones do."""
 
 

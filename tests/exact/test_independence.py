@@ -14,7 +14,7 @@ def chain_of(*overrides):
     return prepare(specify(["data=emm", *overrides])).builder.chain(0)
 
 
-@pytest.mark.parametrize("start", ["K0=5", "init=singletons"])
+@pytest.mark.parametrize("start", ["K0=5", pytest.param("init=singletons", marks=pytest.mark.slow)])
 def test_a_chain_finds_the_mode_of_ten(start):
     """Ten entities with a token each: the log joint is 23 above that of five with two; no split of one crosses."""
     found = chain_of("N=1000", start).advance(3_000)

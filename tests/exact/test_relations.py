@@ -233,7 +233,7 @@ def test_starts_keep_kinds_of_nodes_apart():
         ("directed-loops-unknown", {"degrees": "corrected"}, r"model\.degrees=corrected: expected no unknown pairs"),
         ("sides", {"prior": "mfm(components=uniform(1))"}, "at most 1 cluster, but nodes of two kinds"),
         ("layers", {"rate": [1.0, 2.0]}, r"model\.rate: 2 numbers; expected one for each layer, 3"),
-        ("layers", {"rate": -1.0}, r"model\.rate=-1[.0]*: expected a number .*, or a list of one for each layer"),
+        ("layers", {"rate": -1.0}, "expected a number .*, or a list of one for each layer"),
     ],
 )
 def test_refusals(name, options, message):

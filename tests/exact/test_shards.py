@@ -169,6 +169,7 @@ def test_a_column_without_cells_in_a_shard():
     assert one == pytest.approx(Mixed(x, TYPES).log_joint(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_clusters_parted_by_coins():
     """Few items, whose clusters a coin's split often is accepted for."""
     x = points()[0][:9]

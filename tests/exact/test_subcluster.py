@@ -86,7 +86,7 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "rounds")) for n in STREAMS])
 def test_a_chain_samples_the_posterior(name):
     """From the streams of the items and clusters, which no script takes the place of; and pairs of clusters that are
     rejected before their blocks are opened."""

@@ -247,6 +247,7 @@ def is_by_rows(labels):
     return None if not any(same) else same[0]
 
 
+@pytest.mark.slow
 def test_tempering_crosses_between_two_modes(tmp_path):
     """Neither mode is left by a chain alone; with replicas both are visited as often as the enumeration says."""
     np.savetxt(tmp_path / "grid.csv", grid(16), fmt="%d", delimiter=",", header=",".join(f"x{j}" for j in range(96)))

@@ -56,7 +56,9 @@ def require_equal(found: RunSpecification, expected: RunSpecification | dict[str
     assert (found.until, found.iterations, found.automatic) == (expected.until, expected.iterations, expected.automatic)
 
 
-@pytest.mark.parametrize("group", ["data", "model", "sampler", "schedule", "experiment"])
+@pytest.mark.parametrize(
+    "group", ["data", "model", "sampler", "schedule", pytest.param("experiment", marks=pytest.mark.slow)]
+)
 def test_layers_are_what_hydra_composes(group: str) -> None:
     for name in choices(group, SEARCH_PATH):
         others = {"data": "s2", "sampler": "gibbs", "model": "gaussian"}
