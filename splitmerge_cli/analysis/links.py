@@ -117,7 +117,7 @@ def order_pairs(relations: Relations, directed: bool, loops: bool, pairs: NDArra
 def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.DataFrame:
     """The pairs without an edge to which the model gives most probability, the most probable first: `predict_links`.
 
-    Of a network with more than `MOST_CELLS` pairs, candidates are pairs of the blocks with the most probable edges in
+    In a network with more than `MOST_CELLS` pairs, candidates are pairs of the blocks with the most probable edges in
     the last draw, and the nodes of most edges in them.
     """
     relations, tables = dataset.network, []
@@ -180,14 +180,14 @@ def list_links(run: Run, most: int) -> Iterator[str]:
     model, dataset = specification_of(run).model, dataset_of(run)
     require_network(model)
     draws = draws_with_options(model, dataset, states_of(run, MOST_DRAWS))
-    found = probable_pairs(dataset, draws, most)
-    table = name_links(dataset, found, FIRST)
+    probable = probable_pairs(dataset, draws, most)
+    table = name_links(dataset, probable, FIRST)
     write_text(run.path / LINKS, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     layers = dataset.network.layers
     unknown = " or unknown" * any(len(layer.unknown) for layer in layers)
     where = run.path / LINKS
     yield f"pairs of nodes without an edge{unknown} to which the model gives most probability ({where}):"
-    arrows = [" -> " if layers[n].directed else " - " for n in found["layer"]]
+    arrows = [" -> " if layers[n].directed else " - " for n in probable["layer"]]
     pairs = [f"{a}{arrow}{b}" for a, arrow, b in zip(table["source"], arrows, table["target"], strict=True)]
     wide = max(map(len, pairs), default=0)
     of_layer = [f"  {name}" for name in table["layer"]] if "layer" in table else [""] * len(table)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from splitmerge_cli.api.candidates import FEWEST, WORK, Fits, find_problem
 from splitmerge_cli.api.links import SHARE, fit_links, hold_out_links
-from splitmerge_cli.config import Component
+from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.removed_edges import LinkScores, compare_scores
 
@@ -38,7 +38,12 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
         table = pd.DataFrame({"degrees": DEGREES}).reindex(columns=["degrees", *_NUMBERS])
         table.attrs["problem"] = problem.removeprefix("model.degrees=corrected: ").split("; expected")[0]
         return table
-    held = [hold_out_links(dataset, SHARE, fits.seed)]
+    try:
+        held = [hold_out_links(dataset, SHARE, fits.seed)]
+    except ConfigError:
+        table = pd.DataFrame({"degrees": DEGREES}).reindex(columns=["degrees", *_NUMBERS])
+        table.attrs["problem"] = "too few edges to hold some out"
+        return table
     removed = sum(int((one.removed > 0).sum()) for one in held[0].scored)
     held += [hold_out_links(dataset, SHARE, fits.seed, part) for part in range(1, min(PARTS, -(-ENOUGH // removed)))]
     edges = sum(len(layer.ends) for layer in held[0].rest.layers) + dataset.N

@@ -82,7 +82,7 @@ class LinkAnswers(StoredDraws):
         held_out : float
             Share of the edges that is removed at random; of counts of their units.
         seed : int
-            Of the removal and of the fit.
+            Seed of the removal and of the fit.
 
         Returns
         -------

@@ -256,12 +256,12 @@ class Relations:
 
     def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[float, float]:
         """Pseudo-counts of edges and of missing edges in layer `r`: their sum is ``beta1 + beta0``, their mean the
-        option ``density``, by default the density of the layer where the two are equal."""
+        option ``density``, by default the density of the layer if the two are equal and the network is not simple."""
         total = options["beta1"] + options["beta0"]
         mean = options.get("density")
         if isinstance(mean, list):
             mean = mean[r]
-        if self.is_simple or (mean is None and options["beta1"] != options["beta0"]):
+        if mean is None and (self.is_simple or options["beta1"] != options["beta0"]):
             return options["beta1"], options["beta0"]
         mean = self.density(r) if mean is None else mean
         return total * mean, total * (1.0 - mean)

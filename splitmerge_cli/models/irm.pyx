@@ -224,7 +224,8 @@ cdef class IRM(Coupled):
     @staticmethod
     def is_simple(data, params):
         """Whether the model reads the simple network of a Dataset."""
-        return data.relations is None and params.get("degrees", PLAIN) == PLAIN
+        return (data.relations is None and params.get("degrees", PLAIN) == PLAIN
+                and params.get("density") is None)
 
     @classmethod
     def with_defaults_of(cls, data, **params):

@@ -18,8 +18,8 @@ OPTIONS = (
     Numbers(
         "density",
         None,
-        "networks with relations: prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 "
-        "is its weight; null: the share of pairs that are edges, or beta1 / (beta1 + beta0) where these differ",
+        "prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is its weight; null: beta1 "
+        "/ (beta1 + beta0), or the share of pairs that are edges in networks with relations where the two are equal",
         optional=True,
         least=1e-9,
         most=1 - 1e-9,

@@ -26,6 +26,7 @@ MOST_ENDS = 1 << 20
 def simulate_network(rng: Rng, given: Given) -> Any:
     """A network as the model reads it: the matrix of a simple one, else relations."""
     is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    is_simple = is_simple and given.options.get("density") is None
     return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
 
 
@@ -53,7 +54,7 @@ class _Layer:
     labels : numpy.ndarray
         int64 ``[N]``, each number from 0 to K - 1 at least once.
     options : mapping
-        Of the model.
+        Options of the model.
     r : int
         Number of the layer.
     edge_prior : tuple of float

@@ -2,6 +2,7 @@
 statistics, starts, refusals.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -203,6 +204,15 @@ def test_a_simple_network_has_the_likelihood_of_irm():
         for model in (simple, general):
             model.set_labels(labels)
         assert simple.log_joint() == pytest.approx(general.log_joint(), abs=1e-9)
+
+
+def test_a_simple_network_heeds_a_density():
+    graph = get_kind("graph").example(12)
+    model = IRM.from_data(graph, density=0.2)
+    labels = np.arange(12) % 3
+    model.set_labels(labels)
+    whole = replace(Relations.of_graph(graph.values), is_simple=False)
+    assert model.log_lik_total() == pytest.approx(log_lik(whole, labels, {"beta1": 1, "beta0": 1, "density": 0.2}))
 
 
 def test_tables_end():

@@ -55,7 +55,7 @@ def plant(
 ) -> tuple[Relations, NDArray[np.int32]]:
     """Relations of planted blocks, and the block of each node.
 
-    Of two kinds of nodes the first half is of one kind, and each has so many `blocks`. In layer t, from 0, a block has
+    With two kinds of nodes half is of each kind, and each has so many `blocks`. In layer t, from 0, a block has
     many edges to the block t places on, and with directions also to the next one.
     """
     kinds = 2 if planted.bipartite else 1
