@@ -47,7 +47,7 @@ def records_log_weight(
     for f, field in enumerate(fields):
         known = values[values[:, f] >= 0, f]
         shares = np.bincount(known, minlength=len(field.levels)) / len(known)
-        grid = list(product(_nodes(distortion), _nodes(similar)))
+        grid = list(product(share_nodes(distortion), share_nodes(similar)))
         by_node = [probabilities(shares, field.levels, field.type, a[0], b[0]) for a, b in grid]
         tables.append((shares, np.array(by_node), np.array([a[1] * b[1] for a, b in grid])))
 
@@ -66,8 +66,8 @@ def records_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
-def _nodes(share: float | Beta) -> list[tuple[float, float]]:
-    """Values of a share and their weights; a share that is fixed has one."""
+def share_nodes(share: float | Beta) -> list[tuple[float, float]]:
+    """Values of a share and their weights, which sum to 1; a share that is fixed has one."""
     if not isinstance(share, Beta):
         return [(float(share), 1.0)]
     x, weight = roots_jacobi(NODES, share.b - 1.0, share.a - 1.0)
