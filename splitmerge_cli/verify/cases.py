@@ -42,8 +42,8 @@ from splitmerge_cli.verify.enumerate import (
     mixture_states,
     normalise,
 )
-from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.outcomes import latent_outcomes, outcome_log_weight
+from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.variants import VARIANTS
 
 

@@ -33,7 +33,8 @@ SIZES = {"first_name": (60, 12.0), "last_name": (120, 40.0), "town": (40, 4.0)}
 """How many names there are: so many, and so many times the root of the number of entities."""
 FIRST_DAY, DAYS = date(1930, 1, 1), 80 * 365
 HOUSES = 200
-ONSETS, VOWELS, ENDS = "b br d f fr g gr h j k l m n p r s st t tr v w z".split(), "aeiou", ["", "", "n", "r", "l", "s"]
+ONSETS = ("b", "br", "d", "f", "g", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w", "z")
+VOWELS, ENDS = "aeiou", ("", "", "n", "r", "l", "s")
 
 
 def generate(
@@ -148,7 +149,7 @@ def _names(rng: np.random.Generator, n: int) -> list[str]:
 
 
 def _pick(rng: np.random.Generator, choices: Sequence[str]) -> str:
-    return choices[rng.integers(len(choices))]
+    return choices[int(rng.integers(len(choices)))]
 
 
 def _slip_of_letters(rng: np.random.Generator, word: str) -> str:
