@@ -15,7 +15,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes
+from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes, slips_of
 from splitmerge_cli.verify.transitions import total_variation
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "bob", "bobby", "carl", "carla", "karl", "karla", "zoe")
@@ -61,7 +61,7 @@ def test_likelihood_sums_over_every_true_value(distortion, similar, K):
 def test_rows_of_probabilities_sum_to_one():
     for field in FIELDS:
         shares = np.random.default_rng(3).dirichlet(np.ones(len(field.levels)))
-        np.testing.assert_allclose(probabilities(shares, field.levels, field.type, 0.3, 0.4).sum(axis=1), 1.0)
+        np.testing.assert_allclose(probabilities(shares, slips_of(field), 0.3, 0.4).sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("samplers", [(), (Gibbs,), (Chaperones, RGSM)], ids=["refresh", "gibbs", "pairs"])
@@ -87,9 +87,9 @@ def test_shares_given_the_partition():
         draws.append(model.parameters[:, 0])
     for f, field in enumerate(FIELDS):
         shares = np.bincount(values[values[:, f] >= 0, f]) / (values[:, f] >= 0).sum()
-        nodes = []
+        slips, nodes = slips_of(field), []
         for (theta, a), (similar, b) in product(share_nodes(priors["distortion"]), share_nodes(priors["similar"])):
-            P, weight = probabilities(shares, field.levels, field.type, theta, similar), a * b
+            P, weight = probabilities(shares, slips, theta, similar), a * b
             for k in range(6):
                 own = values[labels == k, f]
                 weight *= shares @ P[:, own[own >= 0]].prod(axis=1)
