@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.options import Gamma, PositiveOrGamma
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.core.options import Gamma, PositiveOrGamma, read_options
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import resolutions_of
@@ -42,6 +42,7 @@ from splitmerge_cli.verify.enumerate import (
     mixture_states,
     normalise,
 )
+from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.outcomes import latent_outcomes, outcome_log_weight
 from splitmerge_cli.verify.variants import VARIANTS
 
@@ -479,6 +480,31 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
     return mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
 
 
+def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` records of a name, some near each other, a word and a number, with missing cells; with ``sources``, not
+    an option of the model, those of two files."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}
+    options |= dict(params)
+    sources = np.arange(size, dtype=np.int32) % 2 if options.pop("sources", False) else None
+    words = (("anna", "anne", "bob"), ("x", "y", "z"), ("1961", "1962", "2024"))
+    rng = np.random.default_rng(seed)
+    values = rng.integers(3, size=(size, 3)).astype(np.int32)
+    values[0], values[1, :2], values[-1] = 0, 1, (2, -1, 1)
+    types = ("string", "categorical", "number")
+    names = [tuple(levels[code] for code in np.unique(values[:, f]) if code >= 0) for f, levels in enumerate(words)]
+    fields = tuple(ColumnType(kind, levels) for kind, levels in zip(types, names, strict=True))
+    for f in range(3):
+        known = values[:, f] >= 0
+        values[known, f] = np.unique(values[known, f], return_inverse=True)[1]
+    another = partial(build, values, fields, sources, **options)
+    read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
+    shares = {key: read[key] for key in ("distortion", "similar")}
+    held = {key: getattr(share, "mean", share) for key, share in shares.items()}
+    weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"])
+    integrated = partial(weigh, **shares) if held != shares else None
+    return mixture_case(another, mixture_states(size), partial(weigh, **held), options, "records", integrated)
+
+
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """The small case of a model with a ``reference_log_lik``: the example of its kind of data, of `size` items."""
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
@@ -519,6 +545,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "Mixed": mixed_case,
     "IRM": irm_case,
     "HDP": hdp_case,
+    "Records": records_case,
     "OverdispersedMultinomial": overdispersed_case,
 }
 """Special small cases; a model that is not named here uses the case of its ``reference_log_lik``."""
