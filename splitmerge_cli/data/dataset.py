@@ -121,6 +121,12 @@ class Kind:
     """Whether clusters are topics."""
     is_network: ClassVar[bool] = False
     """Whether items are nodes; `from_object` then takes what of a network is read."""
+    has_small_clusters: ClassVar[bool] = False
+    """Whether most clusters have a few items, however many items there are: an estimate is made component by component
+    (`splitmerge_cli.diagnostics.small_clusters`), and the shares of the largest clusters judge no chain."""
+    answers: ClassVar[str] = ""
+    """The class that writes further tables at the end of a run, and describes them (a
+    `splitmerge_cli.runs.entities.Entities`); empty: clusters are described."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
