@@ -24,10 +24,10 @@ from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_size
-from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
+from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.clusterings import estimate_of, interval_of_run
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
@@ -169,8 +169,9 @@ class Posterior(OutcomeAnswers, LinkAnswers):
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(
-                self.partitions, loss, self.n_clusters_interval, self.dataset.items
+            small = self.dataset.kind.has_small_clusters
+            self._estimates[loss] = estimate_of(
+                self.partitions, small, loss, self.n_clusters_interval, self.dataset.items
             )
         return self._estimates[loss]
 
