@@ -10,6 +10,7 @@ cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
+from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.partition cimport Partition
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
@@ -19,6 +20,7 @@ cdef class Model(Partition):
     cdef readonly Prior prior       # of the partition; None if the state holds weights in its place (HDP)
     cdef readonly bint conjugate    # parameters integrated out
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
+    cdef readonly NearPairs near_pairs  # items that may belong together: anchors are drawn among them; None: among all
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     cdef readonly tuple shared      # of Prepared: read-only data and tables, which models of the same data share

@@ -17,6 +17,7 @@ from pkgutil import resolve_name
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.partition cimport Partition
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
@@ -619,6 +620,18 @@ cdef class Model(Partition):
         if self.prior is None:
             raise ValueError(f"model {type(self).__name__} offers no draw from its prior")
         return self.prior.draw(generator)
+
+    def set_near_pairs(self, NearPairs near_pairs not None):
+        """Let samplers that are built from here on draw their anchors among these pairs.
+
+        Raises
+        ------
+        ValueError
+            Pairs of another number of items.
+        """
+        if near_pairs.N != self.N:
+            raise ValueError(f"near_pairs: pairs of {near_pairs.N} items, but the model has {self.N}")
+        self.near_pairs = near_pairs
 
     def separate(self):
         """Move items that may not share a cluster apart: nothing, where any may."""

@@ -28,6 +28,7 @@ import numpy as np
 
 from splitmerge_cli.core.memory cimport copy_ints
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.table cimport weigh_powers
@@ -150,6 +151,9 @@ cdef class Bundles(Model):
             self.vectors = np.zeros((N, rows.vectors.shape[1]))
             np.add.at(self.vectors, items.repeat(counts), rows.vectors / mass[items.repeat(counts), None])
         self._take_apart(N, bundles.pairs_apart)
+        if rows.near_pairs is not None:
+            of_rows = items.repeat(counts)[rows.near_pairs.pairs]
+            self.near_pairs = NearPairs(of_rows[of_rows[:, 0] != of_rows[:, 1]], N, rows.near_pairs.share)
         # the columns of items are filled before any item is counted
         self._allocate(N, N)
         self._fill_bank(np.repeat(items, counts), mass)

@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 from splitmerge_cli.models.similar_values import near_values
 
 
-def prepare(values: NDArray[np.int32], fields: Sequence[tuple[str, Sequence[str]]], options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def prepare(
+    values: NDArray[np.int32], fields: Sequence[tuple[str, Sequence[str]]], similarity: str, strength: float
+) -> dict[str, Any]:
     """Tables of the values of all fields, one numbering for all: those of field f begin at ``begin[f]``.
 
     Parameters
@@ -19,8 +21,8 @@ def prepare(values: NDArray[np.int32], fields: Sequence[tuple[str, Sequence[str]
         int32 ``[N, F]``: codes of a field's values, from 0; -1 where missing.
     fields : sequence
         For each field its type and its levels, the words that the codes stand for.
-    options : sequence of (str, object)
-        Of `near_values`, by name.
+    similarity, strength
+        Of `near_values`.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def prepare(values: NDArray[np.int32], fields: Sequence[tuple[str, Sequence[str]
             raise ValueError(f"field {f + 1}: no known cell; expected one at least")
         n = len(levels)
         share.append(np.bincount(values[values[:, f] >= 0, f], minlength=n) / known[f])
-        first, other, weight = near_values(levels, kind, **dict(options))
+        first, other, weight = near_values(levels, kind, similarity, strength)
         starts.append(first[1:] + starts[-1][-1])
         near.append(other + begin[-1])
         alike.append(weight)

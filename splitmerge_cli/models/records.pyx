@@ -36,9 +36,10 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.options import Choice, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
 from splitmerge_cli.models.record_tables import prepare, vectors_of
+from splitmerge_cli.models.similar_values import SIMILARITIES
 
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
@@ -104,6 +105,9 @@ cdef class Records(Model):
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
                     "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
+        Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
+               choices=SIMILARITIES),
+        Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
     )
     READS_MISSING = True
 
@@ -154,7 +158,7 @@ cdef class Records(Model):
         fields = tuple((field.type, tuple(field.levels)) for field in fields)
         if values.ndim != 2 or len(fields) != values.shape[1] or not len(fields):
             raise ValueError(f"values: shape {values.shape}; expected (N, F) with {len(fields)} fields")
-        data = share(prepare, values, fields, ())
+        data = share(prepare, values, fields, given["similarity"], given["strength"])
         cdef Py_ssize_t N = values.shape[0], f, u, most = 0
         self.F, self.data = len(fields), data
         self._hold(data)

@@ -1,4 +1,4 @@
-"""The two items that a split-merge move is about: any two, or two about which partitions of the chain history differ.
+"""The two items that a split-merge move is about: any two, by the model's near pairs if it has any, or two about which partitions of the chain history differ.
 
 (Hashed pairs stand in ``lshsm.pyx``, choices among clusters in ``smart.pyx``.)
 """
@@ -6,12 +6,15 @@ from splitmerge_cli.core.history cimport AdaptiveProposal
 
 
 cdef class UniformPair(Anchors):
-    """Any two items."""
+    """Any two items; where the model has near pairs (``core/near_pairs.pyx``), mostly one of these."""
 
     cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
         if model.N < 2:
             return False
-        rng.draw_two(model.N, i, j)
+        if model.near_pairs is not None:
+            model.near_pairs.draw(rng, i, j)
+        else:
+            rng.draw_two(model.N, i, j)
         return True
 
 

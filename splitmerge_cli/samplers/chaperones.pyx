@@ -18,6 +18,8 @@ Cost: `scans` pairs of predictives for each item of the two clusters, however ma
 from libc.stdint cimport int32_t
 
 from splitmerge_cli._kernels cimport RESTRICTED
+from splitmerge_cli.core.capabilities cimport Coupled
+from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.hash_tables cimport HashTables
 
@@ -36,16 +38,19 @@ cdef class Chaperones(Sampler):
     """
 
     OPTIONS = (
-        Choice("pairs", "uniform", "how the two items are drawn: uniform, or hashed (every second pair from one bucket "
-               "of a hash table, which similar items share)", choices=("uniform", "hashed")),
+        Choice("pairs", "auto", "how the two items are drawn: uniform, hashed (every second pair from one bucket of a "
+               "hash table, which similar items share), near (mostly one of the model's near pairs) or auto (near for a "
+               "model with near pairs, else uniform)", choices=("auto", "uniform", "hashed", "near")),
         Count("scans", 2, "scans of the items of the two clusters", least=1),
         BITS, TABLES, SEED,
         *Sampler.OPTIONS,
     )
     MOVES = ("chaperones",)
-    FORMS = {"exact": ({"pairs": "uniform"}, {"pairs": "hashed"})}
+    FORMS = {"exact": ({"pairs": "uniform"}, {"pairs": "hashed"}, {"pairs": "near"})}
 
     cdef readonly HashTables tables     # pairs=hashed; else None
+    cdef NearPairs near                 # pairs=near; else None
+    cdef bint coupled                   # clusters' likelihoods depend on each other
     cdef int rounds
     cdef int32_t *items                 # [N] of the two clusters, in item order
     cdef Py_ssize_t i, j                # the chaperones
@@ -55,6 +60,12 @@ cdef class Chaperones(Sampler):
         self.model.keep_lists()
         options = self.options
         self.rounds = options["scans"]
+        self.coupled = isinstance(model, Coupled)
+        if options["pairs"] in ("auto", "near"):
+            self.near = model.near_pairs
+        if options["pairs"] == "near" and self.near is None:
+            raise ValueError("sampler.pairs=near: expected a model with near pairs (model=records); "
+                             "sampler.pairs=uniform asks for none")
         if options["pairs"] == "hashed":
             if model.vectors is None:
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "
@@ -85,7 +96,11 @@ cdef class Chaperones(Sampler):
             return self.null()
         self.draw_pair()
         self.model.reserve(K + 1)
-        self.model.begin_scan()
+        if self.near is None or self.coupled:
+            self.model.begin_scan()
+        else:
+            # all that is read: a scan's weights of K clusters would cost more than the step
+            self.model.scratch(K)
         n = self.model.members(self.model.z[self.i], self.model.z[self.j], self.items)
         for _scan in range(self.rounds):
             self.rng.begin_items(RESTRICTED, self.items, n, -1)
@@ -101,6 +116,9 @@ cdef class Chaperones(Sampler):
     cdef void draw_pair(self) noexcept nogil:
         """Draw the chaperones, whatever the state is."""
         cdef Py_ssize_t N = self.model.N
+        if self.near is not None:
+            self.near.draw(self.rng, &self.i, &self.j)
+            return
         self.i, self.j = self.rng.draw_index(N), -1
         if self.tables is not None and self.rng.draw_index(2) == 1:
             self.j = self.tables.draw(self.rng, self.i, False)

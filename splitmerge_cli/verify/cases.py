@@ -42,8 +42,8 @@ from splitmerge_cli.verify.enumerate import (
     mixture_states,
     normalise,
 )
-from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.outcomes import latent_outcomes, outcome_log_weight
+from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.variants import VARIANTS
 
 
@@ -481,15 +481,16 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
 
 
 def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` records of a name, some near each other, a word and a number, with missing cells; with ``sources``, not
-    an option of the model, those of two files."""
+    """`size` records of a name, some near each other, a word and a number, with missing cells unless ``complete``; with
+    ``sources`` those of two files. Neither is an option of the model."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}
-    options |= dict(params)
+    options |= {"similarity": "edit", "strength": 2.0} | dict(params)
+    complete = options.pop("complete", False)
     sources = np.arange(size, dtype=np.int32) % 2 if options.pop("sources", False) else None
-    words = (("anna", "anne", "bob"), ("x", "y", "z"), ("1961", "1962", "2024"))
+    words = (("kathrine", "katrin", "katrine"), ("x", "y", "z"), ("1961", "1962", "2024"))
     rng = np.random.default_rng(seed)
     values = rng.integers(3, size=(size, 3)).astype(np.int32)
-    values[0], values[1, :2], values[-1] = 0, 1, (2, -1, 1)
+    values[0], values[1, :2], values[-1] = 0, 1, (2, 0 if complete else -1, 1)
     types = ("string", "categorical", "number")
     names = [tuple(levels[code] for code in np.unique(values[:, f]) if code >= 0) for f, levels in enumerate(words)]
     fields = tuple(ColumnType(kind, levels) for kind, levels in zip(types, names, strict=True))
@@ -500,7 +501,8 @@ def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapp
     read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
     shares = {key: read[key] for key in ("distortion", "similar")}
     held = {key: getattr(share, "mean", share) for key, share in shares.items()}
-    weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"])
+    compared = {key: options[key] for key in ("similarity", "strength")}
+    weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"], **compared)
     integrated = partial(weigh, **shares) if held != shares else None
     return mixture_case(another, mixture_states(size), partial(weigh, **held), options, "records", integrated)
 

@@ -16,20 +16,23 @@ NODES = 12
 """Of a beta prior: exact for polynomials of degree 23."""
 
 
+def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDArray[np.float64]:
+    """w(x | y) of a field, float64 ``[V, V]``: row y, column x; rows of zeros where no value is near y."""
+    begin, other, weight = near_values(field.levels, field.type, similarity, strength)
+    slips = np.zeros((len(field.levels), len(field.levels)))
+    for y in range(len(field.levels)):
+        near = slice(begin[y], begin[y + 1])
+        slips[y, other[near]] = weight[near] / weight[near].sum()
+    return slips
+
+
 def probabilities(
-    shares: NDArray[np.float64], levels: Sequence[str], kind: str, distortion: float, similar: float
+    shares: NDArray[np.float64], slips: NDArray[np.float64], distortion: float, similar: float
 ) -> NDArray[np.float64]:
     """P(x | y) of a field, float64 ``[V, V]``: row y, column x."""
-    begin, other, weight = near_values(levels, kind)
-    P = np.empty((len(levels), len(levels)))
-    for y in range(len(levels)):
-        near = slice(begin[y], begin[y + 1])
-        slips = np.zeros(len(levels))
-        slips[other[near]] = weight[near]
-        psi = similar * slips / slips.sum() + (1.0 - similar) * shares if slips.any() else shares
-        P[y] = distortion * psi
-        P[y, y] += 1.0 - distortion
-    return P
+    has_near = slips.any(axis=1, keepdims=True)
+    psi = np.where(has_near, similar * slips + (1.0 - similar) * shares, shares)
+    return distortion * psi + (1.0 - distortion) * np.eye(len(shares))
 
 
 def records_log_weight(
@@ -41,14 +44,17 @@ def records_log_weight(
     prior: object,
     distortion: float | Beta,
     similar: float | Beta,
+    **compared: Any,
 ) -> Callable[[State], float]:
-    """Log weight of a state: shares of distorted cells that have a beta prior are integrated out."""
+    """Log weight of a state: shares of distorted cells that have a beta prior are integrated out. `compared`: how
+    values are, for `slips_of`."""
     tables = []
     for f, field in enumerate(fields):
         known = values[values[:, f] >= 0, f]
         shares = np.bincount(known, minlength=len(field.levels)) / len(known)
-        grid = list(product(_nodes(distortion), _nodes(similar)))
-        by_node = [probabilities(shares, field.levels, field.type, a[0], b[0]) for a, b in grid]
+        grid = list(product(share_nodes(distortion), share_nodes(similar)))
+        slips = slips_of(field, **compared)
+        by_node = [probabilities(shares, slips, a[0], b[0]) for a, b in grid]
         tables.append((shares, np.array(by_node), np.array([a[1] * b[1] for a, b in grid])))
 
     def log_lik(z: NDArray[np.int64]) -> float:
@@ -66,8 +72,8 @@ def records_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
-def _nodes(share: float | Beta) -> list[tuple[float, float]]:
-    """Values of a share and their weights; a share that is fixed has one."""
+def share_nodes(share: float | Beta) -> list[tuple[float, float]]:
+    """Values of a share and their weights, which sum to 1; a share that is fixed has one."""
     if not isinstance(share, Beta):
         return [(float(share), 1.0)]
     x, weight = roots_jacobi(NODES, share.b - 1.0, share.a - 1.0)

@@ -13,6 +13,7 @@ from enumerations import Enumeration, round_trip_defect
 
 from splitmerge_cli.config import classes, component
 from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.samplers.arm import ARM
@@ -125,6 +126,16 @@ def _changes(sampler: type[Sampler], base: dict[str, Any]) -> Iterator[dict[str,
 SAMPLERS = _forms()
 
 
+def chooses(form: Form, model: Model) -> bool:
+    """Whether a model has what a form chooses pairs or clusters by; without near pairs `auto` is `uniform` or `all`."""
+    words = {form.options.get(name) for name in ("pairs", "clusters")}
+    if "hashed" in words and model.vectors is None:
+        return False
+    if model.near_pairs is not None:
+        return "near" not in words or not (model.allows_empty and "clusters" in form.options)
+    return not words & {"near", "all", "uniform"}
+
+
 def is_adaptive(name: str) -> bool:
     """Whether a sampler learns from other chains, so that it has a kernel for each pair of partitions and of items."""
     return hasattr(SAMPLERS[name].sampler, "fix")
@@ -150,7 +161,7 @@ def is_supported(case_name: str, name: str) -> bool:
         return False
     if form.options.get("proposal") == "sums" and not case.model.conjugate:
         return False
-    if form.options.get("pairs") == "hashed" and case.model.vectors is None:
+    if not chooses(form, case.model):
         return False
     # hyper-parameters and missing cells are drawn from a continuum
     return name != "refresh" or not (case.model.hyperparameters or getattr(case.model, "n_imputed", 0))

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from enumerations import enumeration
-from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, is_adaptive
+from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses, is_adaptive
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -95,7 +95,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
         and s != "refresh"
         # relabellings multiply the paths, and have nothing to do with what an item is
         and not (form.options.get("relabel") and (learning or c != "bernoulli-mfm-apart"))
-        and not (form.options.get("pairs") == "hashed" and case_of(c).model.vectors is None)
+        and chooses(form, case_of(c).model)
     ]
 
 

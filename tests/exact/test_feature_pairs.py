@@ -59,6 +59,7 @@ MAGNITUDES = {
     "cuts",
     "slope_weight",
     "propensity",
+    "strength",
 }
 """Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
 MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}, "IRM": {"kappa0", "b0"}}
@@ -77,6 +78,8 @@ LEVELS: dict[str, list[Any]] = {
     "candidates": [None, CANDIDATES],
     "outcome": [None, 5, 1],
     "effects": [[], [4]],
+    "distortion": [0.2, "beta(2,6)"],
+    "similar": [0.6, "beta(2,3)"],
 }
 PRIORS = {
     "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
@@ -94,6 +97,7 @@ OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
     "Mixed": {"complete": [True, False]},
+    "Records": {"complete": [True, False], "sources": [False, True]},
     "IRM": {
         "form": ["count", "binary", "real", "levels"],
         **{name: [False, True] for name in ("directed", "loops", "sides", "columns")},
@@ -203,7 +207,9 @@ def levels_of(option: Option) -> list[Any]:
 def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
-        without = [prior for prior in features_of(model)["prior"] if prior.split("(")[0] in ("uniform", "esc")]
+        without = [
+            prior for prior in features_of(model)["prior"] if prior.split("(")[0] in ("uniform", "uniform_count", "esc")
+        ]
         found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
     return found
 

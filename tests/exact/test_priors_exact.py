@@ -5,7 +5,7 @@ them with a largest K."""
 import numpy as np
 import pytest
 from compiled import pieces
-from every_sampler import KEPT, LEARNERS, is_adaptive
+from every_sampler import KEPT, LEARNERS, chooses, is_adaptive
 from every_sampler import SAMPLERS as EVERY
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
@@ -117,7 +117,7 @@ def test_every_sampler_at_the_largest_K(name, prior):
         assert max(K for _, K in case.states) == 2 == case.model.largest_K
         if form.sampler.DRAWS_FROM_CONTINUUM or not form.sampler.supports(case.model)[0]:
             continue
-        if form.options.get("pairs") == "hashed" and case.model.vectors is None:
+        if not chooses(form, case.model):
             continue
         sampler = form.sampler(case.model, Rng(0), **form.options)
         assert stationarity_defect(matrix(case, sampler), case.pi) < 1e-12

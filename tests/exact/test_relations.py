@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from compiled import pieces as compiled
 from enumerations import enumeration
-from every_sampler import SAMPLERS, check_terms, is_adaptive
+from every_sampler import SAMPLERS, check_terms, chooses, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
 from scipy.stats import chisquare
 
@@ -69,6 +69,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
         and not form.sampler.DRAWS_FROM_CONTINUUM
         and s != "refresh"
         and not (form.options.get("relabel") and (learning or c != "directed"))
+        and chooses(form, case_of(c).model)
         and not (form.options.get("pairs") == "hashed" and c != "directed")
     ]
 

@@ -16,6 +16,7 @@ from every_sampler import (
     SAMPLERS,
     case_of,
     check_terms,
+    chooses,
     is_adaptive,
     is_supported,
     pairs,
@@ -308,10 +309,11 @@ def random_case(seed):
 @pytest.mark.parametrize("seed", range(24))
 def test_exact_on_random_cases(seed):
     case = random_case(seed)
-    for name, (sampler_class, options) in SAMPLERS.items():
+    for name, form in SAMPLERS.items():
+        sampler_class, options = form
         if is_adaptive(name) or name == "refresh" or sampler_class.DRAWS_FROM_CONTINUUM:
             continue
-        if options.get("pairs") == "hashed" and case.model.vectors is None:
+        if not chooses(form, case.model):
             continue
         if sampler_class.supports(case.model)[0]:
             assert stationarity_defect(matrix(case, sampler_class, **options), case.pi) < 1e-11, name

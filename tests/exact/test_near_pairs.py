@@ -1,0 +1,149 @@
+"""Anchors and clusters that are drawn through near pairs: every sampler alone, each term, each mutant, coupled chains.
+
+The near pairs are set on models of other data, so that the whole of a small posterior is known.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from enumerations import enumeration
+from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses
+from joint_kernels import joint_kernel
+
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.near_pairs import NearPairs
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.bundles import Bundles as BundlesOfData
+from splitmerge_cli.models.bundles import Bundles
+from splitmerge_cli.samplers.chaperones import Chaperones
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.verify.cases import Case, small_case
+from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect
+
+PAIRS = [[0, 1], [3, 1], [2, 3]]
+"""Item 4 of five has none."""
+CASES = {
+    "bernoulli": ("Bernoulli", 5, {"beta1": 0.1, "beta0": 0.2}, PAIRS),
+    "bernoulli-none": ("Bernoulli", 4, {}, []),
+    "gaussian": ("Gaussian", 4, {"covariance": "diag"}, PAIRS),
+    "irm": ("IRM", 4, {"beta1": 0.3}, PAIRS),
+    "emm": ("EMM", 4, {}, PAIRS),
+}
+"""The last, where empty clusters are kept, has near pairs but no clusters through them."""
+
+
+def _with_pairs(model: Model, pairs: list[list[int]]) -> Model:
+    model.set_near_pairs(NearPairs(pairs, model.N, 0.7))
+    return model
+
+
+@cache
+def case_of(name: str) -> Case:
+    model, size, options, pairs = CASES[name]
+    case = small_case(MODEL_CLASSES[model], size, 1, options)
+    _with_pairs(case.model, pairs)
+    return Case(case.model, lambda: _with_pairs(case.build(), pairs), case.states, case.pi, name)
+
+
+USERS = sorted(
+    {s.split("-")[0] for s in SAMPLERS} & {"chaperones", "dyadic", "rgsm", "independence", "pgsm", "sdds", "ss"}
+)
+KERNELS = [
+    (c, s)
+    for c in CASES
+    for s, form in SAMPLERS.items()
+    if s.split("-")[0] in USERS
+    and form.sampler.supports(case_of(c).model)[0]
+    and chooses(form, case_of(c).model)
+    and not (CASES[c][1] > 4 and s.split("-")[0] in ("pgsm", "rgsm"))
+]
+
+
+@pytest.mark.parametrize(("case_name", "name"), KERNELS)
+def test_exact(case_name, name):
+    """Stationary, reversible; every term is needed."""
+    case, form = case_of(case_name), SAMPLERS[name]
+    found = enumeration(case, form.sampler, **form.options)
+    np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
+    assert stationarity_defect(found.matrix, case.pi) < 1e-12
+    if found.sampler.TERMS:
+        assert balance_defect(found.matrix, case.pi) < 1e-12
+        check_terms(found)
+
+
+def test_every_user_is_found():
+    assert {s.split("-")[0] for _, s in KERNELS} == set(USERS) and len(USERS) == 7
+
+
+@pytest.mark.parametrize(
+    ("sampler", "options"),
+    [(Dyadic, {"allocation": "sams"}), (SDDS, {"kernel": "ssdm"}), (SDDS, {"kernel": "smds"}), (Chaperones, {})],
+)
+def test_near_pairs_count(sampler, options):
+    """They change the kernel, and forbid nothing: it is irreducible, whichever pairs there are."""
+    case = case_of("bernoulli")
+    P = enumeration(case, sampler, **options).matrix
+    assert is_irreducible(P)
+    assert np.abs(P - enumeration(small_case(*_args("bernoulli")), sampler, **options).matrix).max() > 1e-3
+
+
+def _args(name):
+    model, size, options, _ = CASES[name]
+    return MODEL_CLASSES[model], size, 1, options
+
+
+@pytest.mark.parametrize("name", ["dyadic-allocation=sams", "sdds", "ss", "chaperones"])
+def test_coupled_chains_keep_both_margins(name):
+    """The joint kernel of two chains has the matrix of one on either side, and equal chains stay equal."""
+    case, form = case_of("gaussian"), SAMPLERS[name]
+    kernel = joint_kernel(case.build, lambda model, rng: form.sampler(model, rng, **form.options), case.states)
+    assert max(kernel.margin_defect, kernel.parting) < 1e-12
+    # distinct chains meet
+    assert kernel.meeting_distribution(np.full(15, 1 / 15), 1, 300).sum() > 0.99
+
+
+def test_bundles_have_the_pairs_of_their_rows():
+    rows = _with_pairs(small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, PAIRS)
+    model = Bundles(rows, BundlesOfData(np.array([0, 0, 1, 2, 1], dtype=np.int32)))
+    # rows 0 and 1 are one item: a pair of the same
+    assert model.near_pairs.pairs.tolist() == [[0, 2], [1, 2]]
+    assert model.near_pairs.share == 0.7
+
+
+@pytest.mark.parametrize(
+    ("sampler", "options", "message"),
+    [
+        (SDDS, {"clusters": "near"}, "sampler.clusters=near: expected a model with near pairs"),
+        (Chaperones, {"pairs": "near"}, "sampler.pairs=near: expected a model with near pairs"),
+    ],
+)
+def test_models_without_near_pairs_say_so(sampler, options, message):
+    model = small_case(MODEL_CLASSES["Bernoulli"], 4, 1, {}).model
+    with pytest.raises(ValueError, match=message):
+        sampler(model, Rng(0), **options)
+
+
+def test_as_printed_chooses_among_all():
+    """Printed ratios are of clusters chosen among all K."""
+    model = case_of("bernoulli").model
+    with pytest.raises(ValueError, match="sampler.mode=exact"):
+        SDDS(model, Rng(0), clusters="near", mode="as_printed")
+    without = small_case(*_args("bernoulli"))
+    P = enumeration(case_of("bernoulli"), SDDS, mode="as_printed").matrix
+    np.testing.assert_array_equal(P, enumeration(without, SDDS, mode="as_printed").matrix)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "share", "message"),
+    [([[0, 4]], 0.5, "from 0 to 3"), ([[1, 1]], 0.5, "two different"), ([[0, 1]], 1.0, "share=1.0")],
+)
+def test_near_pairs_are_checked(pairs, share, message):
+    with pytest.raises(ValueError, match=message):
+        NearPairs(pairs, 4, share)
+
+
+def test_pairs_of_other_items_are_rejected():
+    with pytest.raises(ValueError, match="pairs of 4 items, but the model has 5"):
+        case_of("bernoulli").model.set_near_pairs(NearPairs([[0, 1]], 4))

@@ -1,0 +1,134 @@
+"""Records: likelihoods against every true value, shares of distorted cells and joint chains against quadrature."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.core.hyperpriors import Beta
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.dataset import ColumnType
+from splitmerge_cli.models.records import Records
+from splitmerge_cli.samplers.chaperones import Chaperones
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes, slips_of
+from splitmerge_cli.verify.transitions import total_variation
+
+NAMES = ("ann", "anna", "anne", "annie", "bo", "bob", "bobby", "carl", "carla", "karl", "karla", "zoe")
+DATES = ("1961-02-03", "1961-03-02", "1962-02-03", "1999-12-31")
+FIELDS = (
+    ColumnType("string", NAMES),
+    ColumnType("categorical", ("f", "m")),
+    ColumnType("date", DATES),
+    ColumnType("number", ("1", "2", "12", "1200")),
+)
+
+
+def some_records(N, seed=1):
+    """Records whose cells are any value, every value at least once, a sixth of the cells missing."""
+    rng = np.random.default_rng(seed)
+    values = np.column_stack([np.arange(N) % len(field.levels) for field in FIELDS]).astype(np.int32)
+    for f in range(len(FIELDS)):
+        rng.shuffle(values[:, f])
+        extra = values[:, f].copy()
+        for code in range(len(FIELDS[f].levels)):
+            extra[np.flatnonzero(values[:, f] == code)[0]] = -1
+        values[(extra >= 0) & (rng.random(N) < 1 / 6), f] = -1
+    return values
+
+
+def brute_log_lik(values, labels, distortion, similar):
+    weigh = records_log_weight(values, FIELDS, None, 1.0, prior="uniform", distortion=distortion, similar=similar)
+    return weigh((tuple(labels), max(labels) + 1))
+
+
+@pytest.mark.parametrize("distortion, similar", [(0.1, 0.5), (0.9, 0.999), (1e-7, 1e-6)])
+@pytest.mark.parametrize("K", [1, 3, 40])
+def test_likelihood_sums_over_every_true_value(distortion, similar, K):
+    """Few values and many, products and sums of logarithms: the second where 40 records are one entity."""
+    values = some_records(40)
+    labels = np.random.default_rng(2).integers(K, size=40) if K < 40 else np.arange(40)
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+    model = Records(values, FIELDS, distortion=distortion, similar=similar, prior="uniform")
+    model.set_labels(labels)
+    assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, distortion, similar), abs=1e-8)
+
+
+def test_rows_of_probabilities_sum_to_one():
+    for field in FIELDS:
+        shares = np.random.default_rng(3).dirichlet(np.ones(len(field.levels)))
+        np.testing.assert_allclose(probabilities(shares, slips_of(field), 0.3, 0.4).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("samplers", [(), (Gibbs,), (Chaperones, RGSM)], ids=["refresh", "gibbs", "pairs"])
+def test_joint_chain_has_the_posterior_by_quadrature(samplers):
+    case = small_case(Records, 4, 3, {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)"})
+    rng = Rng(5)
+    moves = [*(make(case.model, rng) for make in samplers or (Gibbs,)), Refresh(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, moves, rng, 40_000)
+    assert total_variation(frequencies, case.partitions[1]) < 3.0 * noise
+    # with shares held at their means it is another one
+    assert total_variation(frequencies, case.pi) > 5.0 * noise
+
+
+def test_shares_given_the_partition():
+    """Mean and variance of theta and lambda of each field, by ``refresh`` alone, and by integrals on a grid."""
+    values, priors = some_records(14, 4), {"distortion": Beta(2, 5), "similar": Beta(1.5, 2)}
+    labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 5], dtype=np.int32)
+    model = Records(values, FIELDS, prior="uniform", **priors)
+    model.set_labels(labels)
+    refresh, draws = Refresh(model, Rng(6)), []
+    for _ in range(6000):
+        refresh.step()
+        draws.append(model.parameters[:, 0])
+    for f, field in enumerate(FIELDS):
+        shares = np.bincount(values[values[:, f] >= 0, f]) / (values[:, f] >= 0).sum()
+        slips, nodes = slips_of(field), []
+        for (theta, a), (similar, b) in product(share_nodes(priors["distortion"]), share_nodes(priors["similar"])):
+            P, weight = probabilities(shares, slips, theta, similar), a * b
+            for k in range(6):
+                own = values[labels == k, f]
+                weight *= shares @ P[:, own[own >= 0]].prod(axis=1)
+            nodes.append((theta, similar, weight))
+        *by_share, weight = np.array(nodes).T
+        for t, share in enumerate(by_share):
+            mean = share @ weight / weight.sum()
+            own = np.array(draws)[:, t * len(FIELDS) + f]
+            # some 10 of the 6,000 draws count as one
+            assert own.mean() == pytest.approx(mean, abs=5 * own.std() / np.sqrt(600)), (f, t)
+            assert own.std() == pytest.approx(np.sqrt((share - mean) ** 2 @ weight / weight.sum()), rel=0.15)
+
+
+def test_two_records_of_a_source_are_never_one_entity():
+    values, sources = some_records(24), np.arange(24) % 3
+    model = Records(values, FIELDS, sources)
+    rng = Rng(1)
+    moves = [Gibbs(model, rng), RGSM(model, rng), Chaperones(model, rng), Refresh(model, rng)]
+    merged = 0
+    for _ in range(200):
+        for move in moves:
+            move.step()
+        pairs = set(zip(model.labels.tolist(), sources.tolist(), strict=True))
+        assert len(pairs) == 24
+        merged += model.K < 24
+    assert merged > 20
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"values": np.zeros((3, 2), dtype=np.int32)}, "expected \\(N, F\\) with 4 fields"),
+        ({"sources": [0, 1]}, "sources: expected 24 numbers from 0"),
+        ({"distortion": "beta(0,1)"}, "model.distortion"),
+        ({"similar": 1.0}, "model.similar"),
+        ({"similarity": "sound"}, "model.similarity"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    given = {"values": some_records(24), "fields": FIELDS} | change
+    with pytest.raises(ValueError, match=message):
+        Records(given.pop("values"), given.pop("fields"), **given)
