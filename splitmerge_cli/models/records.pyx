@@ -38,6 +38,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
 from splitmerge_cli.core.options import Choice, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
+from splitmerge_cli.models.record_pairs import near_pairs_of
 from splitmerge_cli.models.record_tables import prepare, vectors_of
 from splitmerge_cli.models.similar_values import SIMILARITIES
 
@@ -193,6 +194,7 @@ cdef class Records(Model):
             self.source = ints_of(sources)
             self._hold(sources)
         self.vectors = share(vectors_of, values, data).vectors
+        self.near_pairs = share(near_pairs_of, values, data, sources).near_pairs
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
