@@ -13,6 +13,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api import documents
 from splitmerge_cli.api.cautions import DataNote, warn
+from splitmerge_cli.api.entities import EntityAnswers
 from splitmerge_cli.api.links import LinkAnswers
 from splitmerge_cli.api.outcomes import OutcomeAnswers
 from splitmerge_cli.api.tables import Table
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Posterior(OutcomeAnswers, LinkAnswers):
+class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     """A sample from the posterior over partitions: the run that made it, and the data.
 
     Draws are the recorded states of the second halves of the chains, in the order of the chains. Whatever summarises

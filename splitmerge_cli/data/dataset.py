@@ -53,6 +53,8 @@ READ_AS = "columns are read as "
 AS_NETWORK = "read as a network of "
 """Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
+OF_ENTITIES = ("entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
+"""Pictures of kinds whose items are records of entities."""
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
 

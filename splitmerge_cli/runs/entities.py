@@ -218,13 +218,17 @@ def _count(number: int, what: str) -> str:
 
 def _show_review(path: Path) -> Iterator[str]:
     """The pairs that are not labelled yet, both records on lines of their own."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row.get(SAME) == ""][:SHOWN]
-    fields = [name for name in (rows or [{}])[0] if f"{name}{_OTHER}" in rows[0]]
-    for row in rows:
-        one, other = ([row[f"{name}{end}"] for name in fields] for end in ("", _OTHER))
+    for row, one, other in read_review_rows(path, SHOWN)[1]:
         yield f"  {float(row['probability']):.2f}  {row['row']}: {shorten(', '.join(filter(None, one)), WIDE)}"
         yield f"        {row['other']}: {shorten(', '.join(filter(None, other)), WIDE)}"
+
+
+def read_review_rows(path: Path, most: int) -> tuple[list[str], list[tuple[dict[str, str], list[str], list[str]]]]:
+    """The names of the fields; and `most` pairs that are not labelled yet, each with the fields of both records."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row.get(SAME) == ""][:most]
+    fields = [name for name in (rows or [dict[str, str]()])[0] if f"{name}{_OTHER}" in rows[0]]
+    return fields, [(row, *([row[f"{name}{end}"] for name in fields] for end in ("", _OTHER))) for row in rows]
 
 
 _OTHER = " (other)"
