@@ -26,9 +26,9 @@ BLOCK = 8_192
 """New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
 the model of the data."""
 ALONE: dict[str, Any] = dict.fromkeys(
-    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts")
+    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts", "other", "source")
 )
-ALONE |= {"apart": True}
+ALONE |= {"apart": True, "duplicates": False}
 """Options of data with which new rows are read alone, but for the rows of one unit."""
 BLOCK_COUPLED = 16
 """New items that are predicted at once where each has a model of its own."""

@@ -228,7 +228,7 @@ def specify_sample(
     else:
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
-        data, of_table = take_columns(data, of_table, OF_ROWS[:3])
+        data, of_table = take_columns(data, of_table, OF_ROWS[:4])
         if keys["model"] == AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
             keys["model"] = MODELS[NETWORK]
     # as of a file: model=auto asks for scales unless they are named
@@ -266,7 +266,7 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_ROWS = ("weights", "group", "labels", "must_link", "cannot_link")
+OF_ROWS = ("weights", "group", "labels", "source", "must_link", "cannot_link")
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")
 OF_OBJECTS = (*OF_TABLES, *OF_ROWS, *OF_NETWORKS, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that also apply to an object."""

@@ -17,34 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.column_types import COLUMN_TYPES as COLUMN_TYPES
+from splitmerge_cli.data.column_types import ColumnType, Copies
 from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
-
-COLUMN_TYPES = ("binary", "categorical", "ordinal", "count", "real")
-"""Types of columns in a mixed table."""
-
-
-@dataclass(frozen=True)
-class ColumnType:
-    """Type of a column in a mixed table, one of `COLUMN_TYPES`, and the values (levels) that the codes of a ``binary``,
-    ``categorical`` or ``ordinal`` one stand for, code 0 first.
-    """
-
-    type: str
-    levels: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Copies:
-    """Rows of a table, each different one of which is read once: the item that each row is (int32 ``[rows]``, numbered
-    by first appearance), and names of the rows, where the data give one.
-    """
-
-    items: NDArray[np.int32]
-    names: list[str] | None = None
-
 
 FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
@@ -110,6 +88,8 @@ class Kind:
     """Whether cells may be missing."""
     takes_exposure: ClassVar[bool] = False
     """Whether rows may have exposures (``data.exposure``)."""
+    takes_sources: ClassVar[bool] = False
+    """Whether rows may come from several files (``data.other``, ``data.source``)."""
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
@@ -166,6 +146,10 @@ class Kind:
     def outline(self, N: int, D: int) -> Dataset:
         """A data set of N items, with D columns or words, whose cells are to be drawn: what models take as given."""
         raise NotImplementedError
+
+    def take(self, dataset: Dataset, rows: NDArray[np.int64] | slice) -> dict[str, Any]:
+        """Fields of a `Dataset` with the values of these rows alone."""
+        return {"values": dataset.values[rows]}
 
     # -- readers
     def recognises(self, data: Any) -> bool:
@@ -295,11 +279,11 @@ class Dataset:
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
-        ``binary``, ``points``, ``mixed``: name of each column, where the file gives one.
+        ``binary``, ``points``, ``mixed``, ``records``: name of each column, where the file gives one.
     positions : tuple of int or None
         Place of each column in its table, from 0, where columns of that are left out, or in another order.
     types : tuple of ColumnType or None
-        ``mixed``: the type of each column.
+        ``mixed``, ``records``: the type of each column.
     names : list of str or None
         Name of each item, where the data give one.
     meta : dict
@@ -323,6 +307,8 @@ class Dataset:
     relations : Relations or None
         ``graph``: what the network has beyond the simple undirected one: directions, weights, layers, two kinds of
         nodes, columns of nodes. The model reads these in place of the `values`.
+    sources : numpy.ndarray or None
+        ``records``: int32 ``[N]``, the file of each record, where an entity has at most one record of a file.
 
     Raises
     ------
@@ -348,6 +334,7 @@ class Dataset:
     exposure: NDArray[np.float64] | None = None
     bundles: Bundles | None = None
     relations: Relations | None = None
+    sources: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -499,7 +486,8 @@ class Dataset:
         exposure = None if self.exposure is None else self.exposure[rows]
         bundles = None if self.bundles is None else self.bundles.take(rows)
         further: dict[str, Any] = {"reduction": reduction, "exposure": exposure, "bundles": bundles}
-        return replace(self, values=self.values[rows], truth=None, names=None, copies=None, **further)
+        further |= {"sources": None if self.sources is None else self.sources[rows], **self.kind.take(self, rows)}
+        return replace(self, truth=None, names=None, copies=None, **further)
 
     @property
     def notes(self) -> list[str]:

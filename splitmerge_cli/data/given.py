@@ -61,6 +61,8 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         yield dataset.scales
     if dataset.exposure is not None:
         yield dataset.exposure
+    if dataset.sources is not None:
+        yield dataset.sources
     if (bundles := dataset.bundles) is not None:
         yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
         yield bundles.names

@@ -33,7 +33,7 @@ RANKS = 3
 """Places between two numbers, in their order, that may be near."""
 CLOSE = 0.01
 """Difference of near numbers that are not whole, in standard deviations."""
-MOST_PARTS = 180
+MOST_PARTS = 80
 """Parts of a string that are sorted, at most: of a longer one those of its beginning."""
 MOST_CANDIDATES = (60, 8_000_000)
 """Pairs that share a part: so many a value, or in all. A field that has more of both has a lower limit of edits."""
@@ -61,8 +61,8 @@ def near_values(
     categorical           none
     ====================  ==========================================================================================
 
-    A field of 1,000 values or more has a limit of one edit if a value has more than 20 near ones on average, and none if
-    one edit makes more than 40.
+    A field of 1,000 values or more has a limit of one edit if values have more than 20 near ones on average, and none
+    if one edit makes more than 40.
 
     Parameters
     ----------

@@ -30,6 +30,7 @@ DATA_FILES = {
     "stop_words": "data.stop_words",
     "must_link": "data.must_link",
     "cannot_link": "data.cannot_link",
+    "other": "data.other",
 }
 """Keys of the files that a data set is read from."""
 NO_FILES = {"data.stop_words": ("none", "english", "auto")}

@@ -15,6 +15,7 @@ from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
+from splitmerge_cli.data.tables.records import Joined
 from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
@@ -57,6 +58,9 @@ def csv(
     must_link: str | Path | None = None,
     cannot_link: str | Path | None = None,
     prior_counts: str | None = None,
+    other: str | Path | None = None,
+    source: str | int | None = None,
+    duplicates: bool = False,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -66,10 +70,11 @@ def csv(
         A text file (.csv, .tsv, .txt, .data, .dat or without an ending, optionally .gz), .parquet, .feather, .xlsx or
         .npy; ``points`` also a sparse matrix in .npz, as ``scipy.sparse.save_npz`` writes it. ``-``: standard input,
         which is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart.
-    kind : {"tokens", "binary", "points", "mixed"}
+    kind : {"tokens", "binary", "points", "mixed", "records"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
         or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
         `splitmerge_cli.data.tables.inference` says what each column is read as. Of the last three cells may be missing.
+        ``records``: see `splitmerge_cli.data.tables.records`.
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
     header : {"auto", True, False}
@@ -124,6 +129,12 @@ def csv(
     prior_counts : {"rows", "items"}, optional
         What the prior of the partition counts: rows, as often as their weights say, or items. By default rows, but
         items with `group` and with fractions.
+    other : str or Path, optional
+        ``records``: another file of records with the same columns.
+    source : str or int, optional
+        ``records``: column of the file that a record comes from.
+    duplicates : bool
+        With `other` or `source`: whether an entity may have several records of a file.
 
     Returns
     -------
@@ -155,15 +166,55 @@ def csv(
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
+    sourced = {"other": other, "source": source, "duplicates": duplicates or None}
+    for key, value in sourced.items():
+        require(
+            value is None or of_kind.takes_sources,
+            f"data.{key}",
+            value,
+            f"null: only model=records takes it, not {kind}",
+        )
+    require(
+        not duplicates or bool(other or source), "data.duplicates", "true", "false without data.other and data.source"
+    )
+    require(other is None or source is None, "data.source", source, "null with data.other")
+    require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
         require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
-    wanted = Wanted(of_kind, truth, listed, left_out, types, words, exposure, weights, group, labels)
+    roles = (exposure, weights, group, labels, source)
+    wanted = Wanted(of_kind, truth, listed, left_out, types, words, *roles, bool(duplicates))
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
+
+    def read(path: str | Path) -> Table:
+        return _read(path, wanted, header, separator, decimal, encoding, sheet)
+
+    table = read(path) if other is None else Joined(read(path), read(other))
+    if not table.rows or not table.width:
+        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
+    require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
+    check_names(table)
+    wanted.note(table)
+    dataset = of_kind.from_table(table, wanted, N, header)
+    dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
+    return reduce_columns(read_scales(dataset, scale), reduce)
+
+
+def _read(
+    path: str | Path,
+    wanted: Wanted,
+    header: str | bool,
+    separator: str,
+    decimal: str,
+    encoding: str,
+    sheet: str | int | None,
+) -> Table:
+    """The cells of a file that are asked for; parameters and errors as of `csv`."""
+    of_kind = wanted.kind
     path = require_file(path, f"a table ({FORMATS})")
     suffix = suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
@@ -188,16 +239,9 @@ def csv(
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
         raise NoMixedTable(
-            f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {kind}"
+            f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
         )
     else:
         saved = "; save it as .xlsx or .csv" if suffix in (".xls", ".ods", ".xlsb", ".sav", ".dta", ".json") else ""
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}{saved}")
-    if not table.rows or not table.width:
-        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
-    require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
-    check_names(table)
-    wanted.note(table)
-    dataset = of_kind.from_table(table, wanted, N, header)
-    dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
-    return reduce_columns(read_scales(dataset, scale), reduce)
+    return table

@@ -246,6 +246,29 @@ def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
     return f"{n} levels: {shown}, ..." if n > SHOWN else shown
 
 
+def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
+    """A data frame, or what becomes one, as a table, and the names of its rows."""
+    data = as_pandas(data)
+    data = data.to_frame() if isinstance(data, pd.Series) else data
+    if not isinstance(data, pd.DataFrame):
+        values, columns, names = table_of(data, "cells")
+        data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
+        data.columns = data.columns.map(str)
+    _, _, names = frame_of(data)
+    # several columns may share a name
+    plain = data.set_axis(range(data.shape[1]), axis=1)
+    categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
+    try:
+        plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
+        table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reject_machine_error(error, name)
+        raise DataError(f"data: {error}; expected a value of one type in each column") from error
+    table.names, table.categories = [str(column) for column in data.columns], categories
+    check_names(table)
+    return table, names
+
+
 class MixedReading(KindReading):
     """Reads tables whose columns are of several types."""
 
@@ -258,24 +281,7 @@ class MixedReading(KindReading):
         types: Mapping[str | int, str] | None = None,
     ) -> Dataset:
         """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
-        data = as_pandas(data)
-        data = data.to_frame() if isinstance(data, pd.Series) else data
-        if not isinstance(data, pd.DataFrame):
-            values, columns, names = table_of(data, "cells")
-            data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
-            data.columns = data.columns.map(str)
-        _, _, names = frame_of(data)
-        # several columns may share a name
-        plain = data.set_axis(range(data.shape[1]), axis=1)
-        categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
-        try:
-            plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
-            table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reject_machine_error(error, name)
-            raise DataError(f"data: {error}; expected a value of one type in each column") from error
-        table.names, table.categories = [str(column) for column in data.columns], categories
-        check_names(table)
+        table, names = frame_table(data, name)
         chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
         dataset = read_mixed(table, Wanted(self.kind, None, chosen, [], types), None, name)
         return replace(dataset, truth=truth, names=dataset.names if names is None else names)
