@@ -9,7 +9,7 @@ from splitmerge_cli.api.stored_draws import StoredDraws
 from splitmerge_cli.api.tables import Table
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
-from splitmerge_cli.runs import entities
+from splitmerge_cli.runs.entities import LEAST, MOST_REVIEWED, list_entities, list_pairs, list_review
 from splitmerge_cli.runs.store.schema import PARAMETERS
 
 
@@ -45,11 +45,9 @@ class EntityAnswers(StoredDraws):
         recorded = self._recorded_partitions
         certainty = self._membership()["certainty"].to_numpy() if len(recorded) else None
         mean = np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
-        return Table(
-            entities.list_entities(self._model, self.dataset, self._labels, mean, certainty, self.run.first_cluster)
-        )
+        return Table(list_entities(self._model, self.dataset, self._labels, mean, certainty, self.run.first_cluster))
 
-    def pairs(self, least: float = entities.LEAST) -> Table:
+    def pairs(self, least: float = LEAST) -> Table:
         """Pairs of records that may be of one entity, with their probability.
 
         Parameters
@@ -79,9 +77,9 @@ class EntityAnswers(StoredDraws):
         """
         self._require_records()
         self._warn()
-        return Table(entities.list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
+        return Table(list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
 
-    def review(self, most: int = entities.MOST_REVIEWED) -> Table:
+    def review(self, most: int = MOST_REVIEWED) -> Table:
         """Pairs of records that a person should label, those with a probability nearest to 0.5 first.
 
         Parameters
@@ -93,8 +91,8 @@ class EntityAnswers(StoredDraws):
         -------
         pandas.DataFrame
             One row for each pair: row, other (positions from 0), same (empty: 1 or 0 is to be filled in), probability,
-            and the fields of both records side by side, NAME and NAME (other). The pairs with 1 are ``must_link`` of the
-            next sample, those with 0 ``cannot_link``.
+            and the fields of both records side by side, NAME and NAME (other). The next sample takes the pairs with 1
+            as ``must_link``, the pairs with 0 as ``cannot_link``.
 
         Raises
         ------
@@ -110,7 +108,7 @@ class EntityAnswers(StoredDraws):
         """
         self._require_records()
         self._warn()
-        return Table(entities.list_review(self.dataset, self._linked_pairs, most, 0))
+        return Table(list_review(self.dataset, self._linked_pairs, most, 0))
 
     @cached_property
     def _linked_pairs(self) -> LinkedPairs:
@@ -118,7 +116,10 @@ class EntityAnswers(StoredDraws):
         if recorded.empty:
             self.partitions  # noqa: B018 - says why there are none
         return find_linked_pairs(
-            {int(chain): np.stack(rows.to_list()).astype(np.int32) for chain, rows in recorded.groupby("chain")["labels"]}
+            {
+                int(chain): np.stack(rows.to_list()).astype(np.int32)
+                for chain, rows in recorded.groupby("chain")["labels"]
+            }
         )
 
     def _require_records(self) -> None:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.diagnostics.partition_kernels import best_match
 from splitmerge_cli.diagnostics.partition_losses import number_sorted
 
-
 FEW_CELLS = 200
 """Cells that are matched together, however many parts they fall into."""
 

@@ -1,8 +1,8 @@
 """Answers about entities, of which the items of a run are records: their merged records, pairs of records with
 probabilities, pairs for a person to label; tables, and lines of text.
 
-The tables of a finished run are ``entities.csv``, ``pairs.csv`` and ``review.csv``. The last is to be filled in, so it is
-not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the same file is then
+The tables of a finished run are ``entities.csv``, ``pairs.csv`` and ``review.csv``. The last is to be filled in, so it
+is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the same file is then
 ``data.must_link`` and ``data.cannot_link`` of the next run.
 """
 
@@ -24,7 +24,6 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters, sho
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
 from splitmerge_cli.diagnostics.summary import measure
-from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.judgement import judgement_of

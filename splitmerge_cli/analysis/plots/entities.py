@@ -94,5 +94,7 @@ def uncertain_pairs(run: Run) -> Figure:
             ax.text(0.08, y + step / len(rows), text, va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
-    footnote(figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}")
+    footnote(
+        figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}"
+    )
     return figure

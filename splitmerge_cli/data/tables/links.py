@@ -34,8 +34,8 @@ def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) 
     """The pairs of rows that an option says: in a file of two columns, or an array; None without any.
 
     A file has names of rows, names of `units` (which stand for their first row), or numbers of rows from 1. An array
-    has names, or positions from 0. Of a file of reviewed pairs (`REVIEWED`) ``must_link`` reads the rows with 1 in the
-    column `SAME`, ``cannot_link`` the rows with 0. Raises a `DataError` that names the cell of an unknown row.
+    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`:
+    ``must_link`` reads its rows with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown row.
     """
     if link is None:
         return None
