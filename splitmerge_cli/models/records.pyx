@@ -658,6 +658,37 @@ cdef class Records(Model):
                     c = self.cell[c].after
         return {"counts": counts}
 
+    def true_values(self):
+        """The most probable true value of every cluster in each field, given its records, theta and lambda.
+
+        Only values that a record has or is near to are compared: any other has no cell that speaks for it.
+
+        Returns
+        -------
+        values : ndarray of int32, shape (K, F)
+            Codes as in the data; -1 where all cells are missing.
+        probability : ndarray of float64, shape (K, F)
+            Of that value; NaN where all cells are missing.
+        """
+        cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
+        cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
+        cdef Py_ssize_t k, f, m, t, best, count
+        cdef double total, scale
+        for k in range(self.K):
+            for f in range(self.F):
+                m = self.gather(f, k, -1, -1)
+                if not m:
+                    continue
+                count = self.weigh_truths(f, m, &scale)
+                best, total = 0, 0.0
+                for t in range(count):
+                    total += self.weight[t]
+                    if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
+                        best = t
+                values[k, f] = self.truth[best] - self.begin[f]
+                probability[k, f] = self.weight[best] / total
+        return np.asarray(values), np.asarray(probability)
+
 
 cdef double log_beta(double a, double b, double x) noexcept nogil:
     """Log density of Beta(a, b); 0 where a is."""
