@@ -48,9 +48,9 @@ def part(source: Path, name: str) -> str:
 
 | | |
 |---|---|
-| moves, as `moves.parquet` counts them | {", ".join(f"`{move}`" for move in target.MOVES)} |
+| moves in `moves.parquet` | {", ".join(f"`{move}`" for move in target.MOVES)} |
 | terms of the log ratio | {terms} |
-| models, with their default options | {", ".join(supported) or NO_MODEL.format(name)} |
+| models | {", ".join(supported) or NO_MODEL.format(name)} |
 
 """
     rows = [[f"`{row.key}={row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
@@ -85,9 +85,8 @@ def _verification(source: Path, name: str) -> str:
     return f"""
 ## Verification
 
-`smcmc verify sampler={name} iterations=20000` compares the transition matrix of the compiled sampler with the
-enumerated posterior ([what the columns mean](index.md#verification), [every case](verification.csv)). The largest
-values of all cases:
+Largest values over all cases of `smcmc verify sampler={name} iterations=20000`
+([columns](index.md#verification), [every case](verification.csv)):
 
 {table(head, lines)}"""
 
