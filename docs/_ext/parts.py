@@ -124,7 +124,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     frame : pandas.DataFrame
         Rows of ``ID-claims.csv``.
     link : bool
-        Begin each claim with a link to the page of its figure.
+        Begin each claim with a link to the page of its figure, which has the reading.
     """
     frame = frame.assign(
         reading=[", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
@@ -135,8 +135,11 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         frame["reading"] = ""
     columns: dict[str, list[str]] = {}
     above = ("", "")
+    kinds = {r.of for r in frame.itertuples(index=False) if r.n}
+    one_kind = f" ({kinds.pop()})" if len(kinds) == 1 and len(frame) > 1 else ""
     for r in frame.itertuples(index=False):
-        units = f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else ""
+        number = str(r.n) if one_kind else f"{r.n} {r.of}"
+        units = number if r.n else "exact" if r.rule in ("exact", "holds") else ""
         cells = {
             "verdict": verdict(r.verdict, r.counted),
             "claim": _claim(r, above, link),
@@ -149,7 +152,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         for name, text in cells.items():
             columns.setdefault(name, []).append(text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
-    head = list(shown)
+    head = [f"n{one_kind}" if name == "n" else name for name in shown]
     intro = f"\nRead as: {cell(shared)}.\n" if shared else ""
     return intro + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
 
@@ -162,7 +165,7 @@ def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
     is_new = r.statement != above[0]
     if r.statement and is_new:
         lines.append(f'<span class="statement">{cell(r.statement)}</span>')
-    if (r.reading != "") if is_new else (r.reading != above[1]):
+    if not link and ((r.reading != "") if is_new else (r.reading != above[1])):
         lines.append(f'<span class="soft">read as: {cell(r.reading or "it stands")}</span>')
     if r.reason and pd.isna(r.ours) and not link:
         lines.append(f'<span class="soft">{cell(r.reason)}</span>')

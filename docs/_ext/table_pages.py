@@ -59,14 +59,22 @@ def _arm_table2(numbers: pd.DataFrame) -> Table:
 
 def _rhat_table(numbers: pd.DataFrame) -> Table:
     rhat_by_key = {
-        (r.level, r.start, r.sampler, r.arm_iterations): _pair(r.rhat, r.spread, 2)
+        (r.level, r.start, (r.sampler, r.arm_iterations)): _pair(r.rhat, r.spread, 2)
         for r in numbers.itertuples(index=False)
     }
-    cells = pd.Series(rhat_by_key)
-    lengths = sorted(numbers["arm_iterations"].unique())
-    head = ["network", "start", "sampler", *(f"cost of {length:,} iterations of ARM" for length in lengths)]
-    what = "R-hat of the log joint between restarts, mean ± standard deviation over the chains of a restart."
-    return what, head, _grid(cells, [level_title, STARTS.__getitem__, title_of], lengths)
+    index = pd.Index(list(rhat_by_key), tupleize_cols=False)
+    columns = sorted({(sampler, length) for _, _, (sampler, length) in index}, key=lambda pair: pair[1])
+    rows = []
+    for level, start in dict.fromkeys(key[:2] for key in index):
+        row = (rhat_by_key.get((level, start, column), "") for column in columns)
+        rows.append([level_title(level), STARTS[start], *row])
+    several = len({length for _, length in columns}) > 1
+    head = ["network", "start", *(f"{title_of(name)}{f', {length:,}' if several else ''}" for name, length in columns)]
+    what = (
+        "R-hat of the log joint between restarts, mean ± standard deviation over the chains of a restart, at the cost "
+        f"of {' or '.join(f'{length:,}' for length in sorted({length for _, length in columns}))} iterations of ARM."
+    )
+    return what, head, rows
 
 
 def _arm_table5(numbers: pd.DataFrame) -> Table:

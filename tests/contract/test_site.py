@@ -220,7 +220,8 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         "\\<said\\>",
         "measured \\*so\\*",
         "--label3: 'published: '",
-        "| 0.5 ms | −0.625 ms | \\[−0.75,&nbsp;0.75\\] | 10 splits |",
+        "| n (splits) |",
+        "| 0.5 ms | −0.625 ms | \\[−0.75,&nbsp;0.75\\] | 10 |",
         "1 more verdicts on these claims",
         "1 of them differ",
     ):
