@@ -178,7 +178,7 @@ def table(results: list[dict[str, Any]]) -> str:
 
 
 def summary(results: list[dict[str, Any]]) -> str:
-    """A line for each program and sampler in Markdown: on how many inputs it agrees, and the total variations where not."""
+    """A line of Markdown for each program and sampler: how many inputs agree, and how far the others are off."""
     lines = ["| program | sampler | agrees on | differs: TV, with noise |", "|---|---|---|---|"]
     names = dict.fromkeys((result["program"], result["version"], result["sampler"]) for result in results)
     for name in names:
