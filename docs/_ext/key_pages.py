@@ -167,7 +167,7 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
     rows : iterable of (Row, list of str)
         Keys, and the names of their choices.
     links : mapping, optional
-        Where a key leads to.
+        Where a key leads to, which has its meaning.
     """
     lines = []
     for row, names in rows:
@@ -178,7 +178,8 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
             heading = f"#{short}" if group == "model" and short not in OF_PRIORS else ""
             line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
         line |= {"default": _default(row.default), "expected": _expected(row.expected)}
-        lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})
+        meaning = "" if links else words(row.meaning.replace("``", "`"))
+        lines.append(line | {"meaning": meaning})
     return cards(lines)
 
 
