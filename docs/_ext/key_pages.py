@@ -31,6 +31,8 @@ OF_PRIORS = {option.name for option in priors.OPTIONS}
 FILES = ("csv", "edges", "corpus")
 """Choices of `data` that read a file of the user's own."""
 LAUNCHER = "hydra/launcher"
+LIMITS = re.compile(r" from 1e-\d+ to 1e\+\d+| to \d{10,}\b")
+"""Limits of a key that no one meets."""
 MISSING = "???"
 """Default of a key that needs a value."""
 
@@ -155,8 +157,9 @@ def _default(default: str) -> str:
 
 
 def _expected(expected: str) -> str:
-    """Return what a key takes; large whole numbers with commas."""
-    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", expected))
+    """Return what a key takes, without limits that no one meets; large whole numbers with commas."""
+    shorter = LIMITS.sub("", expected).replace("a name or text", "text")
+    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", shorter))
 
 
 def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None = None) -> str:

@@ -5,6 +5,8 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+import key_pages
+
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.core.model import Model
@@ -53,7 +55,10 @@ def part(source: Path, name: str) -> str:
 | models | {", ".join(supported) or NO_MODEL.format(name)} |
 
 """
-    rows = [[f"`{row.key}={row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
+    rows = [
+        [f"`{row.key}={row.default}`", key_pages.LIMITS.sub("", row.expected), row.help]
+        for row in option_rows("sampler", name)
+    ]
     text += table(["option, default", "expected", "meaning"], rows) if rows else "It has no options.\n"
     return text + _verification(source, name)
 

@@ -10,6 +10,7 @@ from findings import claims_of, findings
 from parts import cell
 
 from splitmerge_cli.papers import claims as tables
+from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.declaration import Paper
 
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
@@ -30,12 +31,14 @@ def words(text: str) -> str:
 
 def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) -> str:
     """The titles of a paper's findings, numbered; where `kept` is given, with text and the verdicts they rest on."""
-    text = ""
+    text, shown = "", list[Claim]()
     for number, finding in enumerate(findings(paper).findings, 1):
         if kept is None:
             text += f"{number}. {finding.title}\n"
         else:
-            verdicts = parts.verdict_table(claims_of(finding.claims), kept)
+            claims = claims_of(finding.claims)
+            verdicts = parts.verdict_table(claims, kept, shown)
+            shown += claims
             text += f"\n### {number}. {finding.title.rstrip('.')}\n\n{finding.text}\n{verdicts}"
     return text
 

@@ -221,7 +221,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         "measured \\*so\\*",
         "--label3: 'published: '",
         "| n (splits) |",
-        "| 0.5 ms | −0.625 ms | \\[−0.75,&nbsp;0.75\\] | 10 |",
+        "| 0.5 ms | −0.625 | \\[−0.75,&nbsp;0.75\\] | 10 |",
         "1 more verdicts on these claims",
         "1 of them differ",
     ):
