@@ -40,7 +40,7 @@ exclude_patterns = [
 ]
 nitpicky = True
 # pages of these classes list their members, which have no entries of their own
-LISTED = r"splitmerge_cli\.(core\.(model\.Model|partition\.Partition|history\.History)|data\.dataset\.Dataset)\..*"
+LISTED = r"splitmerge_cli\.(core\.(model|partition|history|prior|capabilities)\.\w+|data\.dataset\.Dataset)\..*"
 nitpick_ignore_regex = [("py:obj", LISTED)]
 bibtex_bibfiles = ["articles/references.bib"]
 bibtex_default_style = "alpha"
