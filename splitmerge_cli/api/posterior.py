@@ -13,6 +13,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api import documents
 from splitmerge_cli.api.cautions import DataNote, warn
+from splitmerge_cli.api.entities import EntityAnswers
 from splitmerge_cli.api.links import LinkAnswers
 from splitmerge_cli.api.outcomes import OutcomeAnswers
 from splitmerge_cli.api.tables import Table
@@ -24,10 +25,10 @@ from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
 from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_size
-from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
+from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.clusterings import estimate_of, interval_of_run
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Posterior(OutcomeAnswers, LinkAnswers):
+class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     """A sample from the posterior over partitions: the run that made it, and the data.
 
     Draws are the recorded states of the second halves of the chains, in the order of the chains. Whatever summarises
@@ -169,8 +170,9 @@ class Posterior(OutcomeAnswers, LinkAnswers):
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(
-                self.partitions, loss, self.n_clusters_interval, self.dataset.items
+            small = self.dataset.kind.has_small_clusters
+            self._estimates[loss] = estimate_of(
+                self.partitions, small, loss, self.n_clusters_interval, self.dataset.items
             )
         return self._estimates[loss]
 

@@ -31,6 +31,8 @@ READ_AS = "columns are read as "
 AS_NETWORK = "read as a network of "
 """Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
+OF_ENTITIES = ("entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
+"""Pictures of kinds whose items are records of entities."""
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
 
@@ -101,6 +103,12 @@ class Kind:
     """Whether clusters are topics."""
     is_network: ClassVar[bool] = False
     """Whether items are nodes; `from_object` then takes what of a network is read."""
+    has_small_clusters: ClassVar[bool] = False
+    """Whether most clusters have a few items, however many items there are: an estimate is made component by component
+    (`splitmerge_cli.diagnostics.small_clusters`), and the shares of the largest clusters judge no chain."""
+    answers: ClassVar[str] = ""
+    """The class that writes further tables at the end of a run, and describes them (a
+    `splitmerge_cli.runs.entities.Entities`); empty: clusters are described."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 

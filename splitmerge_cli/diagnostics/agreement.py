@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.diagnostics.partition_kernels import best_match
 from splitmerge_cli.diagnostics.partition_losses import number_sorted
 
+FEW_CELLS = 200
+"""Cells that are matched together, however many parts they fall into."""
+
 
 def _table(truth: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
     """True cluster, cluster and items ``[3, cells]`` of the cells that have some, cluster by cluster."""
@@ -73,12 +76,59 @@ def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     """Share of items that are right under the best one-to-one match of clusters to true clusters (Hungarian method)."""
     rows, columns, items = _drop_uncontested(_drop_uncontested(_table(truth, labels))[[1, 0, 2]])
     row, column = (np.unique(each, return_inverse=True)[1] for each in (rows, columns))
-    few = np.zeros((row.max() + 1, column.max() + 1))
-    few[row, column] = items
+    parts = _find_parts(row, column)
+    right = sum(_match(row[part], column[part], items[part]) for part in parts)
+    right += items.sum() - sum(items[part].sum() for part in parts)
+    return float(right / np.size(truth))
+
+
+def _match(row: NDArray[np.intp], column: NDArray[np.intp], items: NDArray[np.int64]) -> float:
+    """Items of the cells in the best one-to-one match of rows to columns."""
+    i, j = (np.unique(each, return_inverse=True)[1] for each in (row, column))
+    if len(i) > FEW_CELLS:
+        from scipy.sparse import csr_array, hstack
+        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+        # a further column for each row, which may have no other; no weight is 0
+        cells = csr_array((items + 1.0, (i, j)))
+        free = csr_array((np.ones(cells.shape[0]), (np.arange(cells.shape[0]),) * 2))
+        both = csr_array(hstack([cells, free]))
+        return float(both[min_weight_full_bipartite_matching(both, maximize=True)].sum() - cells.shape[0])
+    few = np.zeros((i.max() + 1, j.max() + 1))
+    few[i, j] = items
     few = few if few.shape[0] <= few.shape[1] else few.T
     row_of = best_match(np.ascontiguousarray(few))
     matched = row_of >= 0
-    return float(few[row_of[matched], matched].sum() / np.size(truth))
+    return float(few[row_of[matched], matched].sum())
+
+
+def _find_parts(row: NDArray[np.intp], column: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Split cells into parts without a common row or column, each of which is matched on its own; few cells are one. A
+    cell that shares neither with another is matched, and in no part."""
+    if len(row) <= FEW_CELLS:
+        return [np.arange(len(row))]
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    R, C = row.max() + 1, column.max() + 1
+    cells = csr_array((np.ones(len(row)), (row, column + R)), shape=(R + C, R + C))
+    part = connected_components(cells, directed=False)[1][row]
+    order = np.argsort(part, kind="stable")
+    order = order[np.bincount(part)[part[order]] > 1]
+    return np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []
+
+
+def pair_scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs of items that a clustering puts together; 1 where there are none to find.
+
+    Examples
+    --------
+    >>> pair_scores([0, 0, 1, 1], [0, 0, 0, 1])
+    {'precision': 0.3333333333333333, 'recall': 0.5, 'f1': 0.4}
+    """
+    both, true, found, _ = _pairs(truth, labels)
+    f1 = 2 * both / (true + found) if true + found else 1.0
+    return {"precision": both / found if found else 1.0, "recall": both / true if true else 1.0, "f1": f1}
 
 
 def _drop_uncontested(table: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,6 +15,8 @@ KINDS = 4
 """Most kinds of partitions between which chains move."""
 APART_DRAWS = 0.15
 """Mean silhouette from which on draws are of different kinds."""
+MOST_LABELS = 2_000_000
+"""Labels of the partitions of a chain that are looked at, at most."""
 EXAMPLES = 2
 """Clusters that are named of a difference."""
 
@@ -35,7 +37,7 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 4
     few = {}
     for chain, rows in partitions.items():
         each = np.asarray(rows, dtype=np.int32)
-        few[chain] = each[np.unique(np.linspace(0, len(each) - 1, most_rows).astype(int))]
+        few[chain] = each[_evenly(each, most_rows)]
     own_distance = {chain: float(np.median(_between_different(rows))) for chain, rows in few.items()}
     groups: list[list[int]] = []
     for chain, rows in few.items():
@@ -72,9 +74,7 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    rows_of_chain = {
-        chain: np.unique(np.linspace(0, len(rows) - 1, most_rows).astype(int)) for chain, rows in partitions.items()
-    }
+    rows_of_chain = {chain: _evenly(rows, most_rows) for chain, rows in partitions.items()}
     drawn = np.concatenate(
         [np.asarray(partitions[chain], dtype=np.int32)[rows] for chain, rows in rows_of_chain.items()]
     )
@@ -100,6 +100,13 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40
         silhouette[chain] = own_kinds[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
         begin += len(rows)
     return silhouette
+
+
+def _evenly(rows: ArrayLike, most_rows: int) -> NDArray[np.intp]:
+    """Numbers of at most `most_rows` partitions ``[M, N]``, evenly spaced; of many items fewer, but `FEWEST`."""
+    M, N = np.shape(rows)
+    fitting = min(most_rows, max(FEWEST, MOST_LABELS // N))
+    return np.unique(np.linspace(0, M - 1, fitting).astype(int))
 
 
 def _mean_silhouette(apart: NDArray[np.float64], kinds: NDArray[np.int32]) -> float:
@@ -134,31 +141,40 @@ def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
     'clusters of 3 and 2 items of the first are one in the second'
     """
     a, b = (np.unique(labels, return_inverse=True)[1] for labels in (one, other))
-    shared = np.zeros((a.max() + 1, b.max() + 1), dtype=np.int64)
-    np.add.at(shared, (a, b), 1)
     sentences = []
-    for table, whose, in_which in ((shared, "first", "second"), (shared.T, "second", "first")):
-        parts = _find_joined(table)
+    for one_side, other_side, whose, in_which in ((a, b, "first", "second"), (b, a, "second", "first")):
+        parts = _find_joined(one_side, other_side)
         for sizes in parts[:EXAMPLES]:
             sentences.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
         if len(parts) > EXAMPLES:
             sentences.append(f"{len(parts) - EXAMPLES} more such unions")
-    elsewhere = len(a) - int(shared.max(axis=1).sum())
+    elsewhere = len(a) - int(_find_homes(a, b)[1].sum())
     return "; ".join(sentences) or f"{elsewhere:,} items are in another cluster"
 
 
-def _find_joined(shared: NDArray[np.int64]) -> list[list[int]]:
-    """Find clusters of rows that one of columns puts together, and return their sizes, the largest sums first.
+def _find_homes(a: NDArray[np.intp], b: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each cluster of a partition the cluster of another that most of its items are in, the first of equals, and
+    how many these are; both partitions ``[N]`` from 0."""
+    cells, counts = np.unique(a.astype(np.int64) * (b.max() + 1) + b, return_counts=True)
+    cluster, other = np.divmod(cells, b.max() + 1)
+    order = np.lexsort((other, -counts, cluster))
+    first = order[np.unique(cluster[order], return_index=True)[1]]
+    return other[first], counts[first]
+
+
+def _find_joined(a: NDArray[np.intp], b: NDArray[np.intp]) -> list[list[int]]:
+    """Find clusters of one partition that a cluster of another puts together, and return the numbers of their items
+    there, the largest sums first.
 
     They are at least two, each has most of its items in it, and they make most of it.
     """
-    unions = []
-    home = shared.argmax(axis=1)
-    mostly = shared.max(axis=1) > shared.sum(axis=1) / 2
-    for column in range(shared.shape[1]):
-        rows = np.flatnonzero((home == column) & mostly & (shared[:, column] >= 2))
-        if len(rows) > 1 and shared[rows, column].sum() > shared[:, column].sum() / 2:
-            unions.append(sorted(shared[rows, column].tolist(), reverse=True))
+    unions, sizes = [], np.bincount(b)
+    home, shared = _find_homes(a, b)
+    mostly = np.flatnonzero((shared > np.bincount(a) / 2) & (shared >= 2))
+    order = mostly[np.argsort(home[mostly], kind="stable")]
+    for rows in np.split(order, np.flatnonzero(np.diff(home[order])) + 1):
+        if len(rows) > 1 and shared[rows].sum() > sizes[home[rows[0]]] / 2:
+            unions.append(sorted(shared[rows].tolist(), reverse=True))
     return sorted(unions, key=sum, reverse=True)
 
 

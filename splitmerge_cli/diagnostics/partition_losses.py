@@ -187,6 +187,8 @@ class ExpectedLoss:
         Cost of separating what is together, from 0 to 2; joining what is apart costs 2 - a.
     clusters : tuple of int, optional
         Fewest and most clusters of the partitions whose loss is asked for; by default any number.
+    times : ndarray of int, optional
+        ``[M]``: how often each partition came up, if the rows are different ones.
 
     Attributes
     ----------
@@ -209,10 +211,14 @@ class ExpectedLoss:
         most_cells: int,
         a: float = 1.0,
         clusters: tuple[int, int] | None = None,
+        times: NDArray[np.int64] | None = None,
     ) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
         self.own, self._a = (2 - a) * self.f, a
-        first, times = find_distinct(rows)
+        if times is None:
+            first, times = find_distinct(rows)
+        else:
+            first = np.arange(len(rows))
         blocks, self.block, self.size = find_blocks(rows[first])
         self.weight = times / times.sum()
         self._blocks = np.ascontiguousarray(blocks)

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.partition_losses import check_partitions, find_blocks
 from splitmerge_cli.diagnostics.point_estimate import first_rows
+from splitmerge_cli.diagnostics.small_clusters import count_pairs, pairs_of
 
 MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
@@ -28,6 +29,8 @@ _CELLS = 2**24
 """Number of cells held at a time, in addition to the result."""
 _FEW_CELLS = 16
 """Cells per item in a table of two partitions up to which counting into the table is faster than sorting."""
+_MANY_CLUSTERS = 1000
+"""Clusters from which on pairs of items that are together are listed, if they are fewer than items times clusters."""
 _PAIR_COST = 1500
 """Counting one pair of items takes as long as so many products in a multiplication of matrices; measured."""
 
@@ -139,6 +142,8 @@ def membership(partitions: ArrayLike, labels: ArrayLike, items: NDArray[np.int32
         return Membership(*(getattr(of_items, each.name)[items] for each in fields(of_items)))
     rows, own_labels, sizes = _fitting(partitions, labels)
     N, K = len(own_labels), len(sizes)
+    if K >= _MANY_CLUSTERS and max(map(count_pairs, rows)) < N * K / 16:
+        return _membership_by_pairs(rows, own_labels, sizes)
     certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
     for some, means in mean_co_clustering(rows, own_labels):
         certainty[some] = means[np.arange(len(some)), own_labels[some]]
@@ -158,6 +163,36 @@ def membership(partitions: ArrayLike, labels: ArrayLike, items: NDArray[np.int32
         probability[some] = means[positions, best].clip(0, 1)
         second[some] = np.where(probability[some].round(12) > 0, best, -1)
     return Membership(certainty, second, probability)
+
+
+def _membership_by_pairs(
+    rows: NDArray[np.int32], own_labels: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Membership:
+    """`membership` from the pairs of items that are together in each partition, which are few in small clusters."""
+    N, K = len(own_labels), len(sizes)
+    size = sizes[own_labels]
+    certainty, keys, weights = np.zeros(N), [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for m, row in enumerate(rows):
+        i, j = np.divmod(pairs_of(row), N)
+        one, other = np.concatenate([i, j]), own_labels[np.concatenate([j, i])]
+        is_own = other == own_labels[one]
+        alone = np.bincount(row)[row] == 1
+        together = np.where(size == 1, alone, np.bincount(one[is_own], minlength=N) / np.maximum(size - 1, 1))
+        certainty += together
+        keys.append(one[~is_own] * K + other[~is_own])
+        weights.append(((1 - together)[one] / sizes[other])[~is_own])
+        if sum(map(len, keys)) > _CELLS or m == len(rows) - 1:
+            distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
+            keys, weights = [distinct], [np.bincount(place, np.concatenate(weights), len(distinct))]
+    item, cluster = np.divmod(keys[0], K)
+    share = weights[0] / len(rows)
+    # the first of equals; sums in another order differ by rounding
+    order = np.lexsort((cluster, -share.round(12), item))
+    best = order[np.unique(item[order], return_index=True)[1]]
+    best = best[share[best].round(12) > 0]
+    second, probability = np.full(N, -1, dtype=np.int64), np.zeros(N)
+    second[item[best]], probability[item[best]] = cluster[best], share[best].clip(0, 1)
+    return Membership((certainty / len(rows)).clip(0, 1), second, probability)
 
 
 def _measure_separation(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import ColumnType, Dataset, Kind
+from splitmerge_cli.data.dataset import OF_ENTITIES, ColumnType, Dataset, Kind
 from splitmerge_cli.data.fields import keep_levels
 from splitmerge_cli.received import DataError
 
@@ -31,6 +31,10 @@ class Records(Kind):
     text_types = ("string",)
     any_columns = True
     takes_sources = True
+    has_small_clusters = True
+    answers = "splitmerge_cli.runs.entities:Entities"
+    # matrices, trees and balls of thousands of entities show nothing
+    pictures = ("traces", "n_clusters", *OF_ENTITIES)
 
     def check(self, dataset: Dataset) -> None:
         x, name, types = dataset.values, dataset.name, dataset.types

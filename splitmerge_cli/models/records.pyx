@@ -38,6 +38,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
 from splitmerge_cli.core.options import Choice, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
+from splitmerge_cli.models.record_pairs import near_pairs_of
 from splitmerge_cli.models.record_tables import prepare, vectors_of
 from splitmerge_cli.models.similar_values import SIMILARITIES
 
@@ -193,6 +194,7 @@ cdef class Records(Model):
             self.source = ints_of(sources)
             self._hold(sources)
         self.vectors = share(vectors_of, values, data).vectors
+        self.near_pairs = share(near_pairs_of, values, data, sources).near_pairs
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
@@ -655,6 +657,37 @@ cdef class Records(Model):
                     counts[k, self.cell[c].value] = self.cell[c].count
                     c = self.cell[c].after
         return {"counts": counts}
+
+    def true_values(self):
+        """The most probable true value of every cluster in each field, given its records, theta and lambda.
+
+        Only values that a record has or is near to are compared: any other has no cell that speaks for it.
+
+        Returns
+        -------
+        values : ndarray of int32, shape (K, F)
+            Codes as in the data; -1 where all cells are missing.
+        probability : ndarray of float64, shape (K, F)
+            Of that value; NaN where all cells are missing.
+        """
+        cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
+        cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
+        cdef Py_ssize_t k, f, m, t, best, count
+        cdef double total, scale
+        for k in range(self.K):
+            for f in range(self.F):
+                m = self.gather(f, k, -1, -1)
+                if not m:
+                    continue
+                count = self.weigh_truths(f, m, &scale)
+                best, total = 0, 0.0
+                for t in range(count):
+                    total += self.weight[t]
+                    if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
+                        best = t
+                values[k, f] = self.truth[best] - self.begin[f]
+                probability[k, f] = self.weight[best] / total
+        return np.asarray(values), np.asarray(probability)
 
 
 cdef double log_beta(double a, double b, double x) noexcept nogil:

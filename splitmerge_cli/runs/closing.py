@@ -29,9 +29,10 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     recorders.say(run)
     # the lines of clusters end with the interval's
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
-    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
+    of_entities = "entities" in run.summary
+    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary or of_entities else brief:
         print(fold(line), file=sys.stderr, flush=True)
-    if scores := summaries.score_line(run):
+    if (scores := summaries.score_line(run)) and not of_entities:
         print(fold(scores), file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)

@@ -20,6 +20,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     minimise_expected_loss,
     most_partitions,
 )
+from splitmerge_cli.diagnostics.small_clusters import estimate_by_components, minimise_by_components
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
 from splitmerge_cli.runs.recorders.base import Recorder, best
 from splitmerge_cli.runs.store import schema
@@ -134,22 +135,36 @@ def pooled_estimate(
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        items = recorder.dataset.items
-        estimate = estimate_partition(together, interval=interval, items=items)
+        items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
+        estimate = estimate_of(together, small, interval=interval, items=items)
         of_items = together if items is None else first_rows(together, items)
-        least = minimise_expected_loss(of_items)
+        least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items)
         if recorder.dataset.bundles is not None:
             estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if recorder.dataset.truth is not None:
             each = {
-                c: (estimate_partition(rows, items=items) if len(sampled) > 1 else estimate).labels
+                c: (estimate_of(rows, small, items=items) if len(sampled) > 1 else estimate).labels
                 for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
+
+
+def estimate_of(
+    partitions: NDArray[np.int32],
+    small: bool,
+    loss: str = "vi",
+    interval: tuple[int, int] | None = None,
+    items: NDArray[np.int32] | None = None,
+) -> "Estimate":
+    """The estimate of a run, see `splitmerge_cli.diagnostics.point_estimate.estimate_partition`; of `small` clusters
+    (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters."""
+    if small:
+        return estimate_by_components(partitions, loss, items)
+    return estimate_partition(partitions, loss, interval, items)
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:

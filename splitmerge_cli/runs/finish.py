@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,12 +78,16 @@ def assemble(
     late = late_partitions(store.path, plan.dataset.N, iterations)
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    trace = _diagnosed_trace(store.path)
+    trace = _diagnosed_trace(store.path, plan.dataset.kind.has_small_clusters)
     counts = late_counts(trace)
     interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
+    kind = plan.dataset.kind
+    answers = resolve_name(kind.answers) if kind.answers else None
+    if answers is not None:
+        rows = [*rows, *answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
     possible_K = plan.largest_K, 1 if plan.dataset.bundles is None else plan.dataset.bundles.smallest_K
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
@@ -152,8 +157,10 @@ def assemble(
         store.write_clusters(labels, listed.names, membership, copies, weights, data.unit_names)
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
+    certainty = None if membership is None else membership["certainty"]
+    if answers is not None:
+        summary["entities"] = answers.write(plan, store, summary["point_estimate"]["labels"], late, certainty)
     if summaries.is_described(plan):
-        certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
 
@@ -201,15 +208,16 @@ def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> d
     return find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
 
 
-def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
-    """The columns of the trace, the largest fractions as ``[rows, 5]``."""
+def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:
+    """The columns of the trace, the largest fractions as ``[rows, 5]``; without these if clusters are `small`."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
         wanted = schema.recorded_columns(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
         names = [name for name in wanted if name in present and name not in schema.SCORES]
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}
-    return columns | {"largest": columns["largest"].reshape(len(table), -1)}
+    fractions = columns.pop("largest").reshape(len(table), -1)
+    return columns if small else columns | {"largest": fractions}
 
 
 def _summary(
@@ -321,10 +329,12 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
         labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
-    expected = float(distances(labels, thin_partitions(sampled)).mean())
+    small = dataset.kind.has_small_clusters
+    expected = float(distances(labels, sampled if small else thin_partitions(sampled)).mean())
+    within = f", with as many clusters as the {LEVEL:g} interval of their number" * (not small)
     return {
         "criterion": f"least expected variation of information {over}, separating at cost {COST:g} and joining at "
-        f"{2 - COST:g}, with as many clusters as the {LEVEL:g} interval of their number",
+        f"{2 - COST:g}{within}",
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,

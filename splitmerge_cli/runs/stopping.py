@@ -103,6 +103,8 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     traces = []
     for chain in chains:
         trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
+        if plan.dataset.kind.has_small_clusters:
+            trace = trace.drop(columns="largest")
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):
         return Look(upto, False, None, None, None, None)

@@ -22,6 +22,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
 )
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs import entities
 from splitmerge_cli.runs.grouping import FEW_ITEMS, describe_rows, is_outlying, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
@@ -69,7 +70,8 @@ def is_described(plan: "Plan") -> bool:
     """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
     experiment."""
     is_users_own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
-    return bool(is_users_own) and plan.spec.experiment is None and plan.recorder.describes
+    may_be = plan.spec.experiment is None and plan.recorder.describes and not plan.dataset.kind.answers
+    return bool(is_users_own) and may_be
 
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
@@ -130,6 +132,11 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
             f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
             f"smcmc plot {path} draws them)"
         )
+    if "entities" in run.summary:
+        if columns:
+            raise ConfigError(f"--columns: {run.path}: entities; {entities.ENTITIES} has the merged record of each")
+        yield from entities.Entities.lines(run)
+        return
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, total_size(run.summary))
     yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)

@@ -23,6 +23,7 @@ from splitmerge_cli.diagnostics.cluster_table import network_columns, number, sh
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, search, summaries
+from splitmerge_cli.runs.entities import Entities
 from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
@@ -43,7 +44,9 @@ PROTOTYPES = 3
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
-NUMBER, CERTAINTY, CHAINS = ("n_clusters", "dendrogram", "calibration"), ("co_clustering", "credible_ball"), ("traces",)
+NUMBER = ("n_clusters", "entity_sizes", "dendrogram", "calibration")
+CERTAINTY = ("co_clustering", "credible_ball", "pair_probabilities", "pair_calibration", "uncertain_pairs")
+CHAINS = ("traces",)
 """Pictures of the number of clusters, of their certainty, of chains; the others show clusters."""
 
 
@@ -140,7 +143,7 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 # -- one run
 def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
     """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
-    if run.has_topics:
+    if run.has_topics or "entities" in run.summary:
         return [], None, ""
     if "labels" not in run.summary["point_estimate"]:
         return [], None, "Clusters of so many items are not listed."
@@ -197,6 +200,11 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         return
     if trouble:
         yield paragraph(trouble)
+        return
+    if "entities" in run.summary:
+        for line in Entities.lines(run):
+            if not line.startswith(" ") and not line.endswith(":"):
+                yield paragraph(_sentence(line))
         return
     shown = rows[:MOST_CLUSTERS]
     network = bool(shown) and "density" in shown[0]

@@ -15,6 +15,7 @@ from splitmerge_cli.analysis.plots import (
     chains,
     columns,
     dendrogram,
+    entities,
     network,
     points,
     power,
@@ -122,6 +123,33 @@ PICTURES = {
         lambda run: run.is_done,
         blocks.block_graph,
     ),
+    "entity_sizes": Picture(
+        "How many records do entities have?",
+        "bars of the number of entities over their number of records",
+        entities.can_draw,
+        entities.sizes,
+        in_column=True,
+    ),
+    "uncertain_pairs": Picture(
+        "Which pairs of records should a person look at?",
+        "text of both records of the most uncertain pairs, with the probability of being of one entity",
+        entities.has_pairs,
+        entities.uncertain_pairs,
+    ),
+    "pair_probabilities": Picture(
+        "How many pairs of records are certain?",
+        "histogram of the probabilities that two records are of one entity",
+        lambda run: entities.can_draw(run) and "pairs" in run.summary["entities"],
+        entities.pair_probabilities,
+        in_column=True,
+    ),
+    "pair_calibration": Picture(
+        "Are the probabilities of pairs right?",
+        "line of the share of pairs that are of one entity in truth over their probability, with the diagonal",
+        entities.has_truth,
+        entities.pair_calibration,
+        in_column=True,
+    ),
     "n_clusters": Picture(
         "How many clusters are there?",
         "bars of the posterior probability of each number of clusters, dots for each chain",
@@ -201,5 +229,6 @@ def _make_each(run: Run, make: Callable[[str], Any], names: Iterable[str]) -> It
 
 def _has(run: Run, name: str) -> bool:
     """Whether the data of a run are of a kind that has a picture, and it can be drawn."""
-    kind = Kind if name in Kind.pictures else specification_of(run).model.kind
+    of_every_kind = name in Kind.pictures and not entities.can_draw(run)
+    kind = Kind if of_every_kind else specification_of(run).model.kind
     return name in kind.pictures and PICTURES[name].can_draw(run)

@@ -12,9 +12,13 @@ from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.columns import is_number
 from splitmerge_cli.data.tables.free_text import read_list
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.data.tables.text import PLAIN
+from splitmerge_cli.data.tables.text import PLAIN, Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
+
+SAME, REVIEWED = "same", ["row", "other", "same"]
+"""Column of a file of reviewed pairs: 1 for two rows that belong together, 0 for two that do not, or empty; and the
+columns that such a file has at least."""
 
 
 class Links(NamedTuple):
@@ -30,7 +34,8 @@ def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) 
     """The pairs of rows that an option says: in a file of two columns, or an array; None without any.
 
     A file has names of rows, names of `units` (which stand for their first row), or numbers of rows from 1. An array
-    has names, or positions from 0. Raises a `DataError` that names the cell of an unknown row.
+    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`:
+    ``must_link`` reads its rows with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown row.
     """
     if link is None:
         return None
@@ -65,6 +70,10 @@ def _expect(N: int, rows: Mapping[str, int], first: int) -> str:
 def _read_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twice: set[str]) -> Links:
     table = read_list(require_file(path, f"a file of two columns, a row of the data in each ({key})"), "auto", True)
     assert table is not None
+    if _is_review(table):
+        pairs, same, at = _read_reviewed(table, N)
+        chosen = same == key.endswith("must_link")
+        return Links(str(path), pairs[chosen], lambda k: f"{path}: row {table.row(int(at[chosen][k]))}")
     if table.width != 2:
         raise DataError(f"{path}: row {table.row(0)}: cells: {table.width}; expected 2, a row of the data in each")
     cells = [[str(cell).strip() for cell in table.cells(j).to_pylist()] for j in (0, 1)]
@@ -92,3 +101,40 @@ def _read_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twic
                 raise table.error(i, j, f"{_expect(N, names, 1)} ({key})")
             pairs[i, j] = row
     return Links(str(path), pairs, lambda k: f"{path}: row {table.row(k)}", table.notes)
+
+
+def _is_review(table: Text) -> bool:
+    return {*REVIEWED} <= {str(table.cells(j)[0].as_py()).strip() for j in range(table.width)}
+
+
+def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """The labelled pairs of a file: rows from 0, whether they belong together, and the line of each."""
+    head = [str(table.cells(j)[0].as_py()).strip() for j in range(table.width)]
+    table.take_header()
+    table.columns = [column.slice(1) for column in table.columns]
+    one, other, same = (head.index(name) for name in REVIEWED)
+    cells = {j: [str(cell).strip() for cell in table.cells(j).to_pylist()] for j in (one, other, same)}
+    for i, cell in enumerate(cells[same]):
+        if cell not in ("", "0", "1"):
+            raise table.error(i, same, "1 (the two belong together), 0 (they do not) or an empty cell")
+    labelled = [i for i, cell in enumerate(cells[same]) if cell]
+    if not labelled:
+        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(SAME)}; expected at least one")
+    for j in (one, other):
+        for i in labelled:
+            if not (PLAIN.fullmatch(cells[j][i]) and 1 <= int(cells[j][i]) <= N):
+                raise table.error(i, j, _expect(N, {}, 1))
+    pairs = np.array([[int(cells[j][i]) - 1 for j in (one, other)] for i in labelled], dtype=np.int64)
+    return pairs, np.array([cells[same][i] == "1" for i in labelled]), np.array(labelled, dtype=np.int64)
+
+
+def read_review(link: Any, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    """The labelled pairs of a file of reviewed pairs: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
+    together; None for anything else, such as a file of two columns."""
+    if not isinstance(link, str | Path):
+        return None
+    try:
+        table = read_list(require_file(link, "a file"), "auto", True)
+        return None if table is None or not _is_review(table) else _read_reviewed(table, N)[:2]
+    except DataError:
+        return None

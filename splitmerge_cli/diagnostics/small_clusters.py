@@ -1,0 +1,251 @@
+"""Partitions of many small clusters: pairs of items that are ever together, and an estimate by their components.
+
+Two items are *linked* if some sampled partition puts them in one cluster. No sampled cluster reaches beyond a component
+of the graph of linked pairs. The partition of least expected loss does not either: its expected loss is
+
+    sum_k (2 - a) f(n_k) - 2 sum_kl w_l f(n_kl) + a constant,
+
+n_k being its clusters, n_kl their intersections with the sampled clusters l (`partition_losses`). Cut a cluster k where
+components end. No intersection changes, since every sampled cluster lies in one component; and f is superadditive,
+f(x + y) > f(x) + f(y) for x, y >= 1, so the sum becomes smaller if a < 2. What is left is a sum over components:
+each is minimised on its own, and the union of the minima is the minimum. Components of up to `partition_search.FEW`
+blocks are minimised by comparing all partitions, larger ones by the same search as any other data.
+
+That needs no bound on the number of clusters, which would tie the components together: so such an estimate may have
+fewer or more clusters than the interval of their number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.diagnostics.partition_losses import (
+    ROUNDING,
+    ExpectedLoss,
+    by_appearance,
+    by_size,
+    check_partitions,
+    terms,
+)
+from splitmerge_cli.diagnostics.partition_search import candidates
+from splitmerge_cli.diagnostics.point_estimate import COST, MAX_CELLS, MAX_WORK, Estimate, TooManyClusters, first_rows
+
+MOST_PAIRS = 20_000_000
+"""Pairs of items in the clusters of one partition, and linked pairs, at most."""
+_HELD = 4_000_000
+"""Pairs of several partitions that are held before they are counted."""
+_FEW_ITEMS = 64
+"""Items up to which the clusters of all partitions are numbered at once, by comparing items with each other."""
+
+
+@dataclass(frozen=True)
+class LinkedPairs:
+    """Pairs of items that sampled partitions put in one cluster, and how often.
+
+    Attributes
+    ----------
+    N : int
+        Items.
+    ends : numpy.ndarray
+        int64 ``[P, 2]``: the two items, from 0, the smaller first, in ascending order.
+    counts : numpy.ndarray
+        int64 ``[chains, P]``: in how many partitions of each chain the two are together.
+    draws : numpy.ndarray
+        int64 ``[chains]``: partitions of each chain.
+    """
+
+    N: int
+    ends: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    draws: NDArray[np.int64]
+
+    @cached_property
+    def probability(self) -> NDArray[np.float64]:
+        """float64 ``[P]``: share of all partitions in which the two are together."""
+        return np.asarray(self.counts.sum(axis=0) / self.draws.sum())
+
+    @cached_property
+    def by_chain(self) -> NDArray[np.float64]:
+        """float64 ``[chains, P]``: the share in each chain."""
+        return np.asarray(self.counts / self.draws[:, None])
+
+    @cached_property
+    def standard_error(self) -> NDArray[np.float64]:
+        """float64 ``[P]``: Monte Carlo standard error of each probability, from the spread of the chains; NaN with one
+        chain."""
+        chains = len(self.draws)
+        if chains < 2:
+            return np.full(len(self.ends), np.nan)
+        return np.asarray(self.by_chain.std(axis=0, ddof=1) / np.sqrt(chains))
+
+    @cached_property
+    def spread(self) -> NDArray[np.float64]:
+        """float64 ``[P]``: largest probability of a chain less the smallest."""
+        return np.asarray(np.ptp(self.by_chain, axis=0))
+
+    @cached_property
+    def components(self) -> NDArray[np.int32]:
+        """int32 ``[N]``: component of the graph of linked pairs of each item, numbered by first appearance."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        first, second = self.ends.T
+        graph = csr_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(self.N, self.N))
+        return by_appearance(connected_components(graph, directed=False)[1])
+
+
+def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
+    """Find the pairs of items that are together in a sampled partition.
+
+    Parameters
+    ----------
+    partitions : mapping of int to array_like
+        By chain int ``[M, N]``, M and N at least 1.
+
+    Raises
+    ------
+    TooManyClusters
+        Clusters are so large that there are more than `MOST_PAIRS` pairs.
+
+    Examples
+    --------
+    >>> pairs = find_linked_pairs({0: [[0, 0, 1], [0, 1, 1]], 1: [[0, 0, 1], [0, 0, 1]]})
+    >>> pairs.ends.tolist(), pairs.probability.tolist(), pairs.spread.tolist()
+    ([[0, 1], [1, 2]], [0.75, 0.25], [0.5, 0.5])
+    """
+    by_chain = [check_partitions(rows) for rows in partitions.values()]
+    N = by_chain[0].shape[1]
+    each = [_count_times(rows) for rows in by_chain]
+    keys = np.unique(np.concatenate([keys for keys, _ in each]))
+    counts = np.zeros((len(each), len(keys)), dtype=np.int64)
+    for c, (of_chain, times) in enumerate(each):
+        counts[c, np.searchsorted(keys, of_chain)] = times
+    return LinkedPairs(N, np.column_stack([keys // N, keys % N]), counts, np.array([len(rows) for rows in by_chain]))
+
+
+def _count_times(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of items i < j that partitions ``[M, N]`` join, as numbers i N + j in ascending order, and how often."""
+    keys, times = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    pending: list[NDArray[np.int64]] = []
+    for m, row in enumerate(rows):
+        pending.append(pairs_of(row))
+        if sum(map(len, pending)) > _HELD or m == len(rows) - 1:
+            new, count = np.unique(np.concatenate(pending), return_counts=True)
+            merged, place = np.unique(np.concatenate([keys, new]), return_inverse=True)
+            times = np.bincount(place, np.concatenate([times, count]), len(merged)).astype(np.int64)
+            keys, pending = merged, []
+            _check_number(len(keys))
+    return keys, times
+
+
+def _check_number(pairs: float) -> None:
+    if pairs > MOST_PAIRS:
+        raise TooManyClusters(f"clusters are too large to list their {pairs:,.0f} pairs of items")
+
+
+def count_pairs(row: NDArray[np.int32]) -> float:
+    """How many pairs of items are in one cluster of a partition, labels ``[N]`` from 0."""
+    sizes = np.bincount(row).astype(np.float64)
+    return float((sizes * (sizes - 1.0)).sum() / 2.0)
+
+
+def pairs_of(row: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The pairs of items i < j in one cluster of a partition, labels ``[N]`` from 0, as numbers i N + j.
+
+    Examples
+    --------
+    >>> pairs_of(np.array([0, 1, 0, 0])).tolist()
+    [2, 3, 11]
+    """
+    _check_number(count_pairs(row))
+    sizes = np.bincount(row).astype(np.int64)
+    here = np.flatnonzero(sizes[row] > 1)
+    order = here[np.argsort(row[here], kind="stable")]
+    size = sizes[row[order]]
+    place = np.arange(len(order))
+    begin = np.flatnonzero(np.diff(row[order], prepend=-1))
+    # an item is paired with those behind it in its cluster
+    behind = size - 1 - (place - np.repeat(begin, size[begin]))
+    step = np.arange(int(behind.sum())) - np.repeat(np.cumsum(behind) - behind, behind)
+    return np.repeat(order, behind) * len(row) + order[np.repeat(place + 1, behind) + step]
+
+
+def minimise_by_components(
+    partitions: ArrayLike, loss: str = "vi", a: float = 1.0, pairs: LinkedPairs | None = None
+) -> Estimate:
+    """The partition of least expected loss, of any number of clusters, component by component (see this module).
+
+    Parameters are as of `splitmerge_cli.diagnostics.point_estimate.minimise_expected_loss`, `a` being below 2; `pairs`
+    are the linked ones, if they are known. No partition is left out. Raises as `find_linked_pairs`.
+
+    Examples
+    --------
+    >>> minimise_by_components([[0, 0, 1, 2], [0, 0, 1, 1], [0, 1, 2, 3]], "binder").labels.tolist()
+    [0, 0, 1, 2]
+    """
+    if not 0 <= a < 2:
+        raise ValueError(f"a={a}: expected from 0 to less than 2")
+    rows = check_partitions(partitions)
+    M, N = rows.shape
+    f, scale = terms(loss, N)
+    pairs = find_linked_pairs({0: rows}) if pairs is None else pairs
+    labels = pairs.components.astype(np.int64)
+    size = np.bincount(labels)
+    # components that no partition divides stay as they are
+    always = pairs.counts.sum(axis=0) == M
+    together = np.bincount(labels[pairs.ends[always, 0]], minlength=len(size))
+    divided = together < size * (size - 1) // 2
+    total, number = 0.0, len(size)
+    # of two items: together at cost (2 - a) (1 - p), apart at cost a p
+    two = np.flatnonzero((divided & (size == 2))[labels[pairs.ends[:, 0]]])
+    p = pairs.counts[:, two].sum(axis=0) / M
+    joined, separated = (2 - a) * (1 - p), a * p
+    apart = separated < joined - ROUNDING
+    labels[pairs.ends[two[apart], 1]] = number + np.arange(int(apart.sum()))
+    number += int(apart.sum())
+    total += float(f[2] * np.minimum(joined, separated).sum()) if N > 1 else 0.0
+    order = np.argsort(pairs.components, kind="stable")
+    begin = np.cumsum(size) - size
+    for k in np.flatnonzero(divided & (size > 2)).tolist():
+        members = order[begin[k] : begin[k] + size[k]]
+        of_members, least = _minimise(rows[:, members], loss, a)
+        total += least
+        labels[members] = np.where(of_members == 0, k, number + of_members - 1)
+        number += int(of_members.max())
+    return Estimate(by_appearance(labels), loss, max(0.0, total / scale), M)
+
+
+def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.int64], float]:
+    """The best partition of the items of a component, labels from 0, and its expected loss, not divided by a scale."""
+    distinct, times = np.unique(_renumber(rows), axis=0, return_counts=True)
+    expected = ExpectedLoss(distinct, loss, MAX_CELLS, a, times=times)
+    best, least = None, np.inf
+    for labels in candidates(expected, MAX_WORK):
+        value = expected(labels)
+        if value < least - ROUNDING:
+            best, least = labels, value
+    assert best is not None
+    return by_appearance(best[expected.block]).astype(np.int64), least * expected.scale
+
+
+def _renumber(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Number the clusters of partitions ``[M, n]`` by first appearance."""
+    if rows.shape[1] > _FEW_ITEMS:
+        return check_partitions(rows)
+    # the first item that is in the cluster of each
+    first = np.stack([(rows == rows[:, [j]]).argmax(axis=1) for j in range(rows.shape[1])], axis=1)
+    number = np.cumsum(first == np.arange(rows.shape[1]), axis=1) - 1
+    return np.take_along_axis(number, first, axis=1).astype(np.int32)
+
+
+def estimate_by_components(partitions: ArrayLike, loss: str = "vi", items: NDArray[np.int32] | None = None) -> Estimate:
+    """The estimate of a run whose clusters are small: of least expected loss at `COST`, of any number of clusters, the
+    largest first. `items` are as of `splitmerge_cli.diagnostics.point_estimate.estimate_partition`."""
+    if items is not None:
+        estimate = estimate_by_components(first_rows(partitions, items), loss)
+        return replace(estimate, labels=estimate.labels[items])
+    estimate = minimise_by_components(partitions, loss, COST)
+    return replace(estimate, labels=by_size(estimate.labels))

@@ -1,0 +1,171 @@
+"""Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields, one
+of them exactly or nearly, the most likely ones first.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.near_pairs import NearPairs
+
+Pairs = NDArray[np.int64]
+"""int64 ``[P]``: the smaller record times N, plus the larger one."""
+MOST_FIELDS = 4
+"""Fields that a blocking key has, at most."""
+PLACES = 10
+"""Records of one key that are paired with a record, at most: those next to it by number."""
+PER_RECORD = 3.0
+"""Pairs of a key, by record, at most: one with more needs another field."""
+MOST = 20
+"""Pairs that are kept, by record, at most."""
+LEAST = -7.0
+"""Log odds of a pair, at least."""
+DISTORTED, SIMILAR = 0.1, 0.5
+"""Shares of distorted cells, and of similar ones among these, in the score of a pair."""
+_CHUNK = 1 << 20
+
+
+def find_pairs(
+    values: NDArray[np.int32], data: Any, sources: NDArray[np.int32] | None = None, most: float = MOST
+) -> NDArray[np.int32]:
+    """Find pairs of records that may be of one entity.
+
+    A blocking key is a set of fields. Of one field, then of two, up to `MOST_FIELDS`, each set counts in which records
+    agree rarely, unless a part of it counts. Records of one key are a pair, and so are records that agree but for one
+    field, where their values are near. A pair's score is the log likelihood ratio of one entity over two, field by
+    field, as if truths were one of the two values; pairs whose odds are below exp(`LEAST`) are left out.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        int32 ``[N, F]``: codes of a field's values, -1 where missing.
+    data : Prepared
+        Of ``record_tables.prepare``.
+    sources : numpy.ndarray, optional
+        int32 ``[N]``: two records of one source are no pair.
+    most : float, optional
+        Pairs by record, at most; the most likely ones stay.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 ``[P, 2]``, the smaller record first, ascending.
+    """
+    N, F = values.shape
+    numbers = np.where(values >= 0, values + data.begin[:-1], -1)
+    # what a value adds to a key; -1, missing, is the last
+    code = np.random.default_rng(1).integers(1 << 63, size=int(data.begin[-1]) + 1, dtype=np.uint64)
+    score = _Score(numbers, data)
+    found: list[Pairs] = [np.empty(0, dtype=np.int64)]
+    scores: list[NDArray[np.float64]] = [np.empty(0)]
+    for pairs in _candidates(numbers, code, data):
+        if sources is not None:
+            pairs = pairs[sources[pairs // N] != sources[pairs % N]]
+        for start in range(0, len(pairs), _CHUNK):
+            chunk = pairs[start : start + _CHUNK]
+            odds = score(chunk // N, chunk % N) - np.log(2.5 * N)
+            found.append(chunk[odds > LEAST])
+            scores.append(odds[odds > LEAST])
+    pairs, first = np.unique(np.concatenate(found), return_index=True)
+    odds = np.concatenate(scores)[first]
+    if len(pairs) > most * N:
+        pairs = pairs[np.sort(np.argsort(-odds, kind="stable")[: int(most * N)])]
+    return np.column_stack([pairs // N, pairs % N]).astype(np.int32)
+
+
+def _candidates(numbers: NDArray[np.int64], code: NDArray[np.uint64], data: Any) -> Iterator[Pairs]:
+    """Pairs of each key, which may come again."""
+    N, F = numbers.shape
+    chosen: list[tuple[int, ...]] = []
+    for size in range(1, min(F, MOST_FIELDS) + 1):
+        for key in combinations(range(F), size):
+            if any(set(part) <= set(key) for part in chosen):
+                continue
+            complete = np.flatnonzero((numbers[:, key] >= 0).all(axis=1))
+            keys = code[numbers[np.ix_(complete, key)]].sum(axis=1, dtype=np.uint64)
+            order = np.argsort(keys, kind="stable")
+            keys, records = keys[order], complete[order]
+            pairs = _pairs_within(keys, records, N)
+            if len(pairs) > PER_RECORD * N and size < F:
+                continue
+            chosen.append(key)
+            yield pairs
+            for f in key:
+                yield _nearly(keys, records, numbers[records, f], code, data, N)
+
+
+def _pairs_within(keys: NDArray[np.uint64], records: NDArray[np.int64], N: int) -> Pairs:
+    """Pairs of records with one key, at most `PLACES` places apart; the keys are sorted, and their records."""
+    here, found = np.arange(len(keys)), [np.empty(0, dtype=np.int64)]
+    for step in range(1, PLACES + 1):
+        here = here[here + step < len(keys)]
+        here = here[keys[here] == keys[here + step]]
+        found.append(records[here] * N + records[here + step])
+    return np.concatenate(found)
+
+
+def _nearly(
+    keys: NDArray[np.uint64],
+    records: NDArray[np.int64],
+    x: NDArray[np.int64],
+    code: NDArray[np.uint64],
+    data: Any,
+    N: int,
+) -> Pairs:
+    """Pairs of records with the same key but for a field whose values `x` are near."""
+    degree = data.near_begin[x + 1] - data.near_begin[x]
+    row = np.repeat(np.arange(len(x)), degree)
+    entry = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree) + data.near_begin[x][row]
+    near = data.near[entry]
+    # once for each pair
+    row, near = row[near > x[row]], near[near > x[row]]
+    wanted = keys[row] - code[x[row]] + code[near]
+    first, end = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
+    found = [np.empty(0, dtype=np.int64)]
+    for step in range(PLACES):
+        there = first + step < end
+        row, first, end = row[there], first[there], end[there]
+        a, b = records[row], records[first + step]
+        found.append(np.minimum(a, b) * N + np.maximum(a, b))
+    return np.concatenate(found)
+
+
+def near_pairs_of(
+    values: NDArray[np.int32], data: Any, sources: NDArray[np.int32] | None = None
+) -> dict[str, NearPairs]:
+    """Near pairs of the model: ``near_pairs``, of `find_pairs`."""
+    return {"near_pairs": NearPairs(find_pairs(values, data, sources), len(values))}
+
+
+class _Score:
+    """Log likelihood ratio of one entity over two, of pairs of records."""
+
+    def __init__(self, numbers: NDArray[np.int64], data: Any) -> None:
+        self.numbers, self.data, self.U = numbers, data, int(data.begin[-1])
+        U = np.arange(self.U)
+        self.keys = np.repeat(U, np.diff(data.near_begin)) * self.U + data.near[: data.near_begin[-1]]
+        clean = (1.0 - DISTORTED) ** 2
+        self.equal = np.log(clean / data.share + 1.0 - clean)
+        self.apart = np.log(1.0 - clean)
+        a, b = self.keys // max(self.U, 1), self.keys % max(self.U, 1)
+        slips = data.alike[: len(a)] * (data.norm[a] / data.share[b] + data.norm[b] / data.share[a])
+        self.near = np.log((1.0 - DISTORTED) * DISTORTED * SIMILAR * slips + 1.0 - clean)
+
+    def __call__(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        total = np.zeros(len(i))
+        for f in range(self.numbers.shape[1]):
+            a, b = self.numbers[i, f], self.numbers[j, f]
+            known = np.flatnonzero((a >= 0) & (b >= 0))
+            a, b = a[known], b[known]
+            term = np.where(a == b, self.equal[a], self.apart)
+            if len(self.keys) and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]:
+                other = np.flatnonzero(a != b)
+                wanted = a[other] * self.U + b[other]
+                place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+                hit = self.keys[place] == wanted
+                term[other[hit]] = self.near[place[hit]]
+            total[known] += term
+        return total

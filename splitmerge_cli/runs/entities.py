@@ -1,0 +1,355 @@
+"""Answers about entities, of which the items of a run are records: their merged records, pairs of records with
+probabilities, pairs for a person to label; tables, and lines of text.
+
+The tables of a finished run are ``entities.csv``, ``pairs.csv`` and ``review.csv``. The last is to be filled in, so it
+is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the same file is then
+``data.must_link`` and ``data.cannot_link`` of the next run.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.config import Component
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.links import SAME, read_review
+from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics.agreement import pair_scores
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters, shorten, span
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
+from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
+from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.files import write_text
+from splitmerge_cli.runs.store.names import ENTITIES, PAIRS, REVIEW
+from splitmerge_cli.runs.store.read import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from splitmerge_cli.diagnostics.summary import Row
+    from splitmerge_cli.runs.clusterings import Late
+    from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.store.store import RunStore
+
+LEAST = 0.05
+"""Probability from which on a pair is listed; a pair between this and 1 less this is uncertain."""
+MOST_REVIEWED = 100
+"""Pairs of `REVIEW` that are not labelled yet, at most."""
+SHOWN = 10
+"""Uncertain pairs that a run prints."""
+WIDE = 60
+"""Letters of a record in a line, at most."""
+APART = 0.5
+"""Difference between chains in the probability of a pair that is worth a line."""
+BINS = 10
+"""Bins of probabilities in which pairs are compared with the truth."""
+
+
+class Entities:
+    """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
+
+    @staticmethod
+    def write(
+        plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
+    ) -> dict[str, Any]:
+        """Write the tables of a run that ends.
+
+        Parameters
+        ----------
+        plan : Plan
+        store : RunStore
+        labels : array_like of int
+            ``[N]``, from 0: the entities that the run lists.
+        late : mapping of int to Late
+            By chain the draws of its second half.
+        certainty : array_like of float, optional
+            ``[N]``, of each record.
+
+        Returns
+        -------
+        dict
+            The entry ``entities`` of the summary.
+        """
+        dataset, labels = plan.dataset, np.asarray(labels, dtype=np.int32)
+        parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
+        mean = np.concatenate(parameters).mean(axis=0) if parameters else None
+        _keep(store, ENTITIES, list_entities(plan.spec.model, dataset, labels, mean, certainty))
+        sizes = np.bincount(np.bincount(labels))
+        entry: dict[str, Any] = {"sizes": [[int(n), int(sizes[n])] for n in np.flatnonzero(sizes)]}
+        if dataset.truth is not None:
+            known = dataset.truth >= 0
+            entry["agreement"] = pair_scores(dataset.truth[known], labels[known])
+        try:
+            pairs = find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
+        except TooManyClusters as error:
+            return entry | {"why_no_pairs": str(error)}
+        if pairs is None:
+            return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
+        _keep(store, PAIRS, list_pairs(dataset, pairs, labels))
+        labelled = read_review(plan.spec.data.values.get("must_link"), dataset.N)
+        review = list_review(dataset, pairs, labelled=labelled)
+        write_text(plan.path / REVIEW, _as_csv(review))
+        return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
+
+    @staticmethod
+    def judge(partitions: Mapping[int, NDArray[np.int32]]) -> list["Row"]:
+        """Rows of a diagnosis that judge the number of pairs of records in one entity, by the partitions ``[M, N]`` of
+        the second half of each chain; none of too few."""
+        draws = min(map(len, partitions.values()), default=0)
+        if draws < mixing.MIN_DRAWS:
+            return []
+        last = [rows[len(rows) - draws :] for rows in partitions.values()]
+        series = np.array([[count_pairs(row) for row in rows] for rows in last])
+        return [*measure("pairs", series)[1], ("mean/pairs", None, float(series.mean()), None)]
+
+    @staticmethod
+    def lines(run: Run) -> Iterator[str]:
+        """Describe the entities of a finished run, its pairs and its files."""
+        summary = run.summary
+        entry, chosen = summary["entities"], summary["point_estimate"]
+        yield f"{_count(chosen['n_clusters'], 'entity')} of {summary['N']:,} records{_describe_number(run)}"
+        yield f"records of an entity: {_describe_sizes(entry['sizes'])}"
+        if scores := entry.get("agreement"):
+            shown = ", ".join(f"{name} {scores[key]:.4f}" for key, name in _SCORES.items())
+            yield f"pairs of records in one entity, compared with the truth: {shown}"
+        yield f"{ENTITIES}: the merged record of each entity; clusters.csv: the entity of each record"
+        if why := entry.get("why_no_pairs"):
+            yield f"no probabilities of pairs: {why}"
+            return
+        low, high = LEAST, 1 - LEAST
+        yield (
+            f"{PAIRS}: {entry['pairs']:,} pairs of probability {low:g} or more, from {entry['draws']:,} draws; "
+            f"{entry['uncertain']:,} are uncertain ({low:g} to {high:g})"
+        )
+        if entry["apart"]:
+            yield (
+                f"chains differ by more than {APART:g} in the probability of "
+                f"{_count(entry['apart'], 'pair')}: at most {entry['spread']:.2f}"
+            )
+        path = run.path / REVIEW
+        if not entry["to_review"] or not path.is_file():
+            return
+        yield f"the most uncertain of {_count(entry['to_review'], 'pair')} in {REVIEW}:"
+        yield from _show_review(path)
+
+
+_SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+
+
+def reviewed_again(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The keys with which the next run reads the labelled pairs of a finished run; None if it has none to label, its
+    data take none, or links come from other files.
+
+    Parameters
+    ----------
+    run : Run
+    data : mapping
+        Options of its data.
+    """
+    path, links = run.path / REVIEW, ("must_link", "cannot_link")
+    entry, N = run.summary.get("entities") or {}, run.summary["N"]
+    if not entry.get("to_review") or not {*links} <= data.keys() or not path.is_file() or data.get("weights"):
+        return None
+    former = {data[key] for key in links} - {None}
+    if former and (len(former) > 1 or read_review(former.pop(), N) is None):
+        return None
+    return {f"data.{key}": str(path) for key in links}
+
+
+def _describe_number(run: Run) -> str:
+    """The interval of the number of entities, if the chains agree."""
+    if judgement_of(run).converged is False:
+        return ", of the best state: the chains have not converged"
+    return f", 95 % interval {span(*interval_of_run(run))}"
+
+
+def _describe_sizes(sizes: Sequence[Sequence[int]]) -> str:
+    """How many entities have so many records.
+
+    Examples
+    --------
+    >>> _describe_sizes([[1, 8000], [2, 100], [5, 1], [9, 1]])
+    '1 in 8,000 entities, 2 in 100, 5 or more in 2'
+    """
+    few = [[n, count] for n, count in sizes if n < 5]
+    parts = [f"{n} in {count:,}" for n, count in few]
+    if more := sum(count for n, count in sizes if n >= 5):
+        parts.append(f"5 or more in {more:,}")
+    first, *others = parts
+    return ", ".join([f"{first} {'entity' if sizes[0][1] == 1 and len(parts) == 1 else 'entities'}", *others])
+
+
+def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:
+    """Numbers of pairs for the summary; with the truth, by bins of probability: pairs, their mean probability, and the
+    share that are of one entity."""
+    p = pairs.probability
+    entry: dict[str, Any] = {
+        "draws": int(pairs.draws.sum()),
+        "pairs": int((p >= LEAST).sum()),
+        "uncertain": int(((p >= LEAST) & (p <= 1 - LEAST)).sum()),
+        "apart": int((pairs.spread > APART).sum()),
+        "spread": float(pairs.spread.max(initial=0.0)),
+    }
+    if dataset.truth is not None:
+        both = dataset.truth[pairs.ends]
+        known = (both >= 0).all(axis=1)
+        place = np.minimum((p[known] * BINS).astype(int), BINS - 1)
+        counts = np.bincount(place, minlength=BINS)
+        sums = [np.bincount(place, weights, BINS) for weights in (p[known], (both[:, 0] == both[:, 1])[known])]
+        entry["calibration"] = [
+            [int(n), *(float(each[b] / n) for each in sums)] for b, n in enumerate(counts.tolist()) if n
+        ]
+    return entry
+
+
+def _count(number: int, what: str) -> str:
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def _show_review(path: Path) -> Iterator[str]:
+    """The pairs that are not labelled yet, both records on lines of their own."""
+    for row, one, other in read_review_rows(path, SHOWN)[1]:
+        yield f"  {float(row['probability']):.2f}  {row['row']}: {shorten(', '.join(filter(None, one)), WIDE)}"
+        yield f"        {row['other']}: {shorten(', '.join(filter(None, other)), WIDE)}"
+
+
+def read_review_rows(path: Path, most: int) -> tuple[list[str], list[tuple[dict[str, str], list[str], list[str]]]]:
+    """The names of the fields; and `most` pairs that are not labelled yet, each with the fields of both records."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row.get(SAME) == ""][:most]
+    fields = [name for name in (rows or [dict[str, str]()])[0] if f"{name}{_OTHER}" in rows[0]]
+    return fields, [(row, *([row[f"{name}{end}"] for name in fields] for end in ("", _OTHER))) for row in rows]
+
+
+_OTHER = " (other)"
+"""Behind the name of a field: of the second record."""
+
+
+def texts_of(dataset: Dataset, values: NDArray[np.int32]) -> dict[str, NDArray[np.object_]]:
+    """The words of codes ``[n, F]`` by field; an empty text where -1."""
+    return {
+        name: np.array([*column.levels, ""], dtype=object)[values[:, f]]
+        for f, (name, column) in enumerate(zip(dataset.column_names, dataset.types or (), strict=True))
+    }
+
+
+def list_entities(
+    model: Component,
+    dataset: Dataset,
+    labels: NDArray[np.int32],
+    parameters: NDArray[np.float64] | None,
+    certainty: ArrayLike | None,
+    first: int = FIRST,
+) -> "pd.DataFrame":
+    """A row for each entity: its number, number of records, mean certainty of these, and its merged record.
+
+    Parameters
+    ----------
+    model : Component
+    dataset : Dataset
+    labels : numpy.ndarray
+        int32 ``[N]``, from 0.
+    parameters : numpy.ndarray, optional
+        Posterior means of the parameters of the model, if it has some.
+    certainty : array_like of float, optional
+        ``[N]``.
+    first : int
+        Number of the entity with label 0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns entity, records, certainty, and each field: its most probable true value, empty if all are missing.
+    """
+    import pandas as pd
+
+    built = build_model(model, replace(dataset, bundles=None))
+    built.set_labels(labels)
+    if parameters is not None:
+        built.set_parameters(parameters[:, None])
+    K = int(labels.max()) + 1
+    records = np.bincount(labels)
+    sure = np.full(K, np.nan) if certainty is None else np.bincount(labels, np.asarray(certainty)) / records
+    columns = {"entity": number_clusters(np.arange(K), first), "records": records, "certainty": sure.round(6)}
+    fields = texts_of(dataset, built.true_values()[0])
+    return pd.concat([pd.DataFrame(columns), pd.DataFrame(fields)], axis=1)
+
+
+def list_pairs(
+    dataset: Dataset, pairs: LinkedPairs, labels: NDArray[np.int32], least: float = LEAST, first: int = FIRST
+) -> "pd.DataFrame":
+    """A row for each pair of records that are of one entity with a probability of at least `least`, the most probable
+    first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns row, other (numbers of records, the first being `first`), name, other_name (where records have names),
+        probability, standard_error (Monte Carlo, from the spread of the chains; missing with one chain), and together
+        (1: in one entity of `labels`).
+    """
+    import pandas as pd
+
+    chosen = np.flatnonzero(pairs.probability >= least)
+    chosen = chosen[np.argsort(-pairs.probability[chosen], kind="stable")]
+    i, j = pairs.ends[chosen].T
+    named = {}
+    if dataset.names is not None:
+        names = np.array(dataset.names, dtype=object)
+        named = {"name": names[i], "other_name": names[j]}
+    return pd.DataFrame(
+        {"row": i + first, "other": j + first, **named}
+        | {"probability": pairs.probability[chosen], "standard_error": pairs.standard_error[chosen].round(6)}
+        | {"together": (labels[i] == labels[j]).astype(int)}
+    )
+
+
+def list_review(
+    dataset: Dataset,
+    pairs: LinkedPairs,
+    most: int = MOST_REVIEWED,
+    first: int = FIRST,
+    labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,
+) -> "pd.DataFrame":
+    """A row for each pair of records that a person should label: at most `most`, those of a probability nearest to 0.5
+    first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns row, other, same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both
+        records side by side: NAME and NAME (other).
+    """
+    import pandas as pd
+
+    p = pairs.probability
+    doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST))
+    doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")][:most]
+    ends, same, shown = pairs.ends[doubt], [""] * len(doubt), p[doubt]
+    if labelled is not None:
+        ends = np.concatenate([labelled[0], ends])
+        same = [*(str(int(one)) for one in labelled[1]), *same]
+        shown = np.concatenate([np.full(len(labelled[1]), np.nan), shown])
+    i, j = ends.T
+    both = [texts_of(dataset, dataset.values[rows]) for rows in (i, j)]
+    columns: dict[str, Any] = {"row": i + first, "other": j + first, SAME: same, "probability": shown}
+    for name in both[0]:
+        columns |= {name: both[0][name], f"{name}{_OTHER}": both[1][name]}
+    return pd.DataFrame(columns)
+
+
+def _as_csv(table: "pd.DataFrame") -> str:
+    return str(table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+
+
+def _keep(store: "RunStore", name: str, table: "pd.DataFrame") -> None:
+    store.keep_text(name, _as_csv(table))

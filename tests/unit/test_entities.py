@@ -1,0 +1,136 @@
+"""Tables of entities, pairs and pairs for a person, and the way back of the labelled ones."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smcmc
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.tables.files import csv as read_csv
+from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import entities
+
+NAMES = ("ann", "anne", "bob")
+
+
+def records(names: list[str] | None = None) -> Dataset:
+    """Four records of a name and a town, one cell missing."""
+    values = np.array([[0, 0], [1, 0], [2, 1], [2, -1]], dtype=np.int32)
+    types = (ColumnType("string", NAMES), ColumnType("categorical", ("x", "y")))
+    return Dataset("four", "records", values, columns=["name", "town"], types=types, names=names)
+
+
+DRAWS = {0: [[0, 0, 1, 1], [0, 0, 1, 2]], 1: [[0, 1, 2, 2], [0, 0, 1, 1]]}
+
+
+def test_pairs_are_sorted_and_have_errors() -> None:
+    labels = np.array([0, 0, 1, 1], dtype=np.int32)
+    table = entities.list_pairs(records(list("abcd")), find_linked_pairs(DRAWS), labels, 0.0)
+    assert table.to_dict("list") == {
+        "row": [1, 3],
+        "other": [2, 4],
+        "name": ["a", "c"],
+        "other_name": ["b", "d"],
+        "probability": [0.75, 0.75],
+        "standard_error": [0.25, 0.25],
+        "together": [1, 1],
+    }
+    assert len(entities.list_pairs(records(), find_linked_pairs(DRAWS), labels, 0.8)) == 0
+
+
+def test_a_person_gets_the_most_uncertain_pairs_with_both_records() -> None:
+    draws = {0: [[0, 0, 1, 1]] * 5 + [[0, 1, 2, 2]] * 5, 1: [[0, 0, 1, 1]] * 3 + [[0, 1, 2, 3]] * 7}
+    labelled = np.array([[0, 3]]), np.array([False])
+    table = entities.list_review(records(), find_linked_pairs(draws), labelled=labelled)
+    assert table[["row", "other", "same"]].values.tolist() == [[1, 4, "0"], [1, 2, ""], [3, 4, ""]]
+    assert table["probability"].tolist()[1:] == [0.4, 0.65]
+    assert table[["name", "name (other)", "town", "town (other)"]].values.tolist() == [
+        ["ann", "bob", "x", ""], ["ann", "anne", "x", "x"], ["bob", "bob", "y", ""]
+    ]  # fmt: skip
+    assert len(entities.list_review(records(), find_linked_pairs(draws), most=1)) == 1
+
+
+REVIEW = "row,other,same,probability,name,name (other)\n1,2,1,0.5,ann,anne\n2,3,,0.4,anne,bob\n1,4,0,0.45,ann,bob\n"
+
+
+def read(folder: Path, review: str, **options: Any) -> Dataset:
+    """Numbers with the links of a reviewed file; the format is no matter of records."""
+    (folder / "t.csv").write_text("x,y\n1,2\n3,1\n5,6\n7,5\n")
+    (folder / "review.csv").write_text(review)
+    links = {key: str(folder / "review.csv") for key in ("must_link", "cannot_link")}
+    return read_csv(folder / "t.csv", "points", **(links | options))
+
+
+def test_a_reviewed_file_is_read_as_links(tmp_path: Path) -> None:
+    bundles = read(tmp_path, REVIEW).bundles
+    assert bundles is not None
+    assert bundles.items.tolist() == [0, 0, 1, 2] and bundles.apart.tolist() == [[0, 2]]
+    alone = read(tmp_path, REVIEW, cannot_link=None).bundles
+    assert alone is not None and alone.items.tolist() == [0, 0, 1, 2] and not len(alone.apart)
+    zeros = read(tmp_path, REVIEW.replace("1,2,1", "1,2,0")).bundles
+    assert zeros is not None and zeros.items.tolist() == [0, 1, 2, 3] and zeros.apart.tolist() == [[0, 1], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("review", "message"),
+    [
+        (
+            REVIEW.replace("1,2,1", "1,2,yes"),
+            r"review.csv: row 2, column 3 \('same'\): 'yes'; expected 1 .*, 0 .* or an",
+        ),
+        (REVIEW.replace("1,2,1", "1,9,1"), r"review.csv: row 2, column 2 \('other'\): '9'; expected a row from 1 to 4"),
+        (REVIEW.replace("1,2,1", "1,2,").replace("1,4,0", "1,4,"), "no row has 1 or 0 in the column 'same'"),
+        (REVIEW + "2,4,1,0.5,anne,bob\n", r"review.csv: row 4: .*review.csv"),
+    ],
+)
+def test_a_wrong_or_contradictory_row_is_named(tmp_path: Path, review: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, review)
+
+
+PEOPLE = {
+    "name": ["anna smith", "anna smth", "robert jones", "robert jones", "carla meyer", "dora winter"],
+    "street": ["high street", "high street", "low road", "low raod", "mill lane", "church hill"],
+}
+
+
+def test_a_run_of_records_leaves_its_tables(tmp_path: Path) -> None:
+    found = smcmc.sample(
+        "records", PEOPLE, truth=[0, 0, 1, 1, 2, 3], iterations=400, chains=2, progress="none", store=tmp_path
+    )
+    run = found.run
+    entry = run.summary["entities"]
+    assert {"entities.csv", "pairs.csv"} <= set(run.manifest.names) and "review.csv" not in run.manifest.names
+    assert "cluster_summary.csv" not in run.manifest.names
+    table = list(csv.DictReader(StringIO(run.content("entities.csv").decode())))
+    assert sum(int(row["records"]) for row in table) == len(PEOPLE["name"])
+    assert [row["name"] for row in table] == found.entities()["name"].tolist()
+    by_entity = {row["entity"]: row["name"] for row in table}
+    assert {by_entity[str(k)] for k in run.clusters()["cluster"]} == set(by_entity.values())
+    pairs = list(csv.DictReader(StringIO(run.content("pairs.csv").decode())))
+    listed = found.pairs()
+    assert [float(row["probability"]) for row in pairs] == pytest.approx(listed["probability"].tolist(), abs=1e-5)
+    assert [int(row["row"]) for row in pairs] == (listed["row"] + 1).tolist()
+    similarity = found.similarity()
+    for row in listed.itertuples():
+        assert similarity[row.row, row.other] == pytest.approx(row.probability)
+    assert entry["agreement"].keys() == {"precision", "recall", "f1"}
+    assert sum(n * count for n, count in entry["sizes"]) == len(PEOPLE["name"])
+    assert {"rhat/pairs", "rhat/n_clusters"} <= set(run.diagnostics()["quantity"])
+    assert "rhat/largest" not in set(run.diagnostics()["quantity"])
+    lines = list(entities.Entities.lines(run))
+    assert lines[0].startswith(f"{run.summary['point_estimate']['n_clusters']} entit")
+    assert any(line.startswith("pairs.csv: ") for line in lines)
+
+
+def test_other_models_have_no_entities() -> None:
+    found = smcmc.sample("gaussian", [[0.0], [0.1], [5.0]], iterations=20, chains=1, progress="none")
+    for ask in (found.entities, found.pairs, found.review):
+        with pytest.raises(ConfigError, match=r"model=gaussian has no entities; expected records"):
+            ask()
