@@ -177,6 +177,23 @@ def table(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def summary(results: list[dict[str, Any]]) -> str:
+    """A line of Markdown for each program and sampler: how many inputs agree, and how far the others are off."""
+    lines = ["| program | sampler | agrees on | differs: TV, with noise |", "|---|---|---|---|"]
+    names = dict.fromkeys((result["program"], result["version"], result["sampler"]) for result in results)
+    for name in names:
+        rows = [result for result in results if (result["program"], result["version"], result["sampler"]) == name]
+        differing = [row for row in rows if str(row["differs"]) == "True"]
+        numbers = (
+            f"{row['input']}: {float(row['total_variation']):.2f}, "
+            f"{max(float(row['chains_95']), float(row['independent_95'])):.2f}"
+            for row in differing
+        )
+        agreeing = f"{len(rows) - len(differing)} of {len(rows)}"
+        lines.append(f"| {name[0]} {name[1]} | {name[2]} | {agreeing} | {'; '.join(numbers)} |")
+    return "\n".join(lines) + "\n"
+
+
 def _number(value: Any) -> Any:
     try:
         return float(value) if str(value).count(".") < 2 else value
@@ -206,9 +223,9 @@ def merge_rows(old: list[dict[str, Any]], new: list[dict[str, Any]], keys: list[
 
 
 def page(text: str, results: list[dict[str, Any]]) -> str:
-    """The text of docs/released.md with the table of these results."""
+    """The text of docs/released.md with the summary of these results."""
     before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{table(results)}\n{END}{rest.split(END)[1]}"
+    return f"{before}{BEGIN}\n\n{summary(results)}\n{END}{rest.split(END)[1]}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -40,12 +41,41 @@ def _commands_below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
             yield from _commands_below(f"{path} {name}", below)
 
 
+MANY = 3
+"""Commands that have an option, from which on one table explains it."""
+Identity = tuple[tuple[str, ...], str, str]
+"""Ways to write an option, its help and its default."""
+
+
+def shared_options(listed: Iterable[tuple[str, Any]]) -> set[Identity]:
+    """Options that several commands have alike: one table explains them."""
+    counts = Counter(_identity(p) for _, command in listed for p in command.params if p.param_type_name == "option")
+    return {one for one, number in counts.items() if number >= MANY}
+
+
+def _identity(option: Any) -> Identity:
+    return tuple(option.opts), option.help or "", _default(option)
+
+
 def part() -> str:
-    """The list of all commands, then a section for each."""
+    """The list of all commands, the options that several have, then a section for each."""
     listed = list(commands())
+    shared = shared_options(listed)
     rows = [[f"[`{path}`](#{path.replace(' ', '-')})", _short_help(command)] for path, command in listed[1:]]
     text = "\n## All commands\n" + parts.table(["command", "what it does"], rows, raw=(0,))
-    return text + "".join(_section(path, command) for path, command in listed[1:] + listed[:1])
+    text += "\n## Options of several commands\n" + cards(_shared_rows(listed, shared))
+    return text + "".join(_section(path, command, shared) for path, command in listed[1:] + listed[:1])
+
+
+def _shared_rows(listed: Iterable[tuple[str, Any]], shared: set[Identity]) -> list[dict[str, str]]:
+    rows: dict[Identity, dict[str, str]] = {}
+    for _, command in listed:
+        hints = _hints(command)
+        for p in command.params:
+            if p.param_type_name == "option" and not p.hidden and _identity(p) in shared:
+                option = _option(p, hints.get(p.name))
+                rows[_identity(p)] = {"option": option, "default": _default(p), "meaning": _prose(p.help or "")}
+    return list(rows.values())
 
 
 def _short_help(command: Any) -> str:
@@ -61,7 +91,7 @@ def _paragraphs(command: Any) -> list[str]:
     ]
 
 
-def _section(path: str, command: Any) -> str:
+def _section(path: str, command: Any, shared: set[Identity]) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
     usage = [path, *(["[OPTIONS]"] if options else []), *(_name(p) for p in arguments)]
@@ -74,10 +104,17 @@ def _section(path: str, command: Any) -> str:
             text += (f"\n{_prose(match[1])}:\n" if match[1] else "") + parts.code(match[2].rstrip("."))
         else:
             text += f"\n{_prose(paragraph)}\n"
-    hints = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
-    named = [(_code(_name(p)), p) for p in arguments] + [(_option(p, hints.get(p.name)), p) for p in options]
+    hints = _hints(command)
+    special = [p for p in options if _identity(p) not in shared]
+    named = [(_code(_name(p)), p) for p in arguments] + [(_option(p, hints.get(p.name)), p) for p in special]
     lines = [{"argument or option": name, "default": _default(p), "meaning": _prose(p.help or "")} for name, p in named]
-    return text + (cards(lines) if lines else "")
+    text += cards(lines) if lines else ""
+    others = ", ".join(_option(p, hints.get(p.name)) for p in options if _identity(p) in shared)
+    return text + (f"\nAlso {others} ([above](#options-of-several-commands)).\n" if others else "")
+
+
+def _hints(command: Any) -> dict[str, Any]:
+    return get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
 
 
 def _prose(text: str) -> str:

@@ -54,8 +54,7 @@ def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
     n_claims = sum(len(figure["judged"]) for figure in figures.values())
     commits = sorted({str(rules["commit"] or "edited")[:DIGITS] for rules in index["rules"].values()})
     rows = [
-        [f"[{cell(name)}]({name}.md)", cell("; ".join(figure["judged"]).replace("_", " ")), cell(_n_runs(figure))]
-        for name, figure in figures.items()
+        [f"[{cell(name)}]({name}.md)", len(figure["judged"]), cell(_n_runs(figure))] for name, figure in figures.items()
     ]
     (file,) = index["fixed by"]
     return (
@@ -63,7 +62,7 @@ def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
         f"{index[SUPPLEMENTS]} left them\nundecided, from more units; and for the first time, where it had no row. "
         "Its verdicts count. "
         f"`docs/{file}` fixed claims, seeds and runs before\nthe runs; rules: commit {', '.join(commits)}.\n"
-        + parts.table(["figure", "claims", "runs"], rows, raw=range(3))
+        + parts.table(["figure", "claims", "runs"], rows, raw=(0, 2))
     )
 
 
@@ -122,18 +121,15 @@ def _moved_section(first: Edition, later: Edition) -> str:
         f"{len(moved)} of {len(pairs)} verdicts. {len(moved) - reread} of them keep their reading, rule and\n"
         "tolerance, so other seeds moved them, or another way to the interval.\n"
     )
-    rows = [
-        [
-            f"[{cell(r.id)}]({r.id}.md)",
-            cell(f"{r.data}, {r.sampler}: {r.metric.replace('_', ' ')}"),
-            parts.verdict(r.before),
-            parts.verdict(r.after),
-            "changed" if r.reread else "the same",
-        ]
-        for r in moved.itertuples(index=False)
-    ]
-    head = ["figure", "claim", f"edition {first.number}", f"edition {later.number}", "reading and rule"]
-    return text + (parts.table(head, rows, raw=range(5)) if rows else "")
+    rows = []
+    for (name, before, after), claims in moved.groupby(["id", "before", "after"], sort=False):
+        listed = (
+            cell(f"{r.data}, {r.sampler}: {r.metric.replace('_', ' ')}{' (reading changed)' if r.reread else ''}")
+            for r in claims.itertuples(index=False)
+        )
+        rows.append([f"[{cell(name)}]({name}.md)", parts.verdict(before), parts.verdict(after), "; ".join(listed)])
+    head = ["figure", f"edition {first.number}", f"edition {later.number}", "claims"]
+    return text + (parts.table(head, rows, raw=range(4)) if rows else "")
 
 
 def _absent_section(first: Edition, later: Edition, titles: Mapping[str, str]) -> str:

@@ -110,15 +110,15 @@ def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
 def _claims(claims: pd.DataFrame) -> str:
     counted = claims[claims["counted"]]
     text = (
-        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims gives the reason of each "
-        "verdict.\n" + parts.claims_table(counted)
+        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims has the reasons.\n"
+        + parts.claims_table(counted)
     )
     if others := len(claims) - len(counted):
         pairs = claims[~claims["counted"]].merge(counted[[*CLAIM, "verdict"]], on=CLAIM, suffixes=("", "_counted"))
         differing = int((pairs["verdict"] != pairs["verdict_counted"]).sum())
         text += (
-            f"\nThe file has {others} more verdicts on these claims, under readings that were not chosen and do not "
-            f"count:\n{differing} of them differ from the counted verdict.\n"
+            f"\nThe file has {others} more verdicts on these claims, under readings that do not count; "
+            f"{differing} of them differ.\n"
         )
     return text
 
@@ -150,8 +150,7 @@ def _origin(kept: LatestFigure) -> str:
     if commits:
         text += f"Made with commit {' and '.join(map(_commit, commits))}. "
     return (
-        f"{text}\n[index.json](../{parts.place_of(kept)}/index.json) has the ids of all runs, machines, versions of "
-        "packages, and SHA-256 digests of data and\nfiles.\n"
+        f"{text}\n[index.json](../{parts.place_of(kept)}/index.json) has ids of runs, machines, versions and digests.\n"
     )
 
 

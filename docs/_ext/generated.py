@@ -2,7 +2,7 @@
 
 Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers or docs/models is
 read, what the code and docs/samplers/verification.csv say of that sampler or model is put into it; the references of
-commands and keys likewise get their tables. Links to decisions become downloads.
+commands and keys likewise get their tables. Links to decisions and to draw-by-draw.md become downloads.
 """
 
 import re
@@ -16,8 +16,8 @@ import sampler_pages
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-DECISION = re.compile(r"\[([^\]]+)\]\(((?:[\w./]*/)?\d{4}-[\w-]+\.md)(?:#[\w-]+)?\)")
-"""A link to a decision. The site has decisions as files to download."""
+FILE = re.compile(r"\[([^\]]+)\]\(((?:[\w./]*/)?(?:\d{4}-[\w-]+|draw-by-draw)\.md)(?:#[\w-]+)?\)")
+"""A link to a decision, or to the random choices draw by draw, which the site has as files to download."""
 REFERENCES = {"commands": command_pages, "keys": key_pages}
 
 
@@ -26,7 +26,7 @@ def _write_pages(app: Sphinx) -> None:
 
 
 def _add_parts(app: Sphinx, name: str, source: list[str]) -> None:
-    source[0] = DECISION.sub(lambda link: f"{{download}}`{link[1].replace('`', '')} <{link[2]}>`", source[0])
+    source[0] = FILE.sub(lambda link: f"{{download}}`{link[1].replace('`', '')} <{link[2]}>`", source[0])
     folder, _, page = name.partition("/")
     if folder == "samplers":
         source[0] += sampler_pages.overview() if page == "index" else sampler_pages.part(Path(app.srcdir), page)

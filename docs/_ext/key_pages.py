@@ -31,6 +31,8 @@ OF_PRIORS = {option.name for option in priors.OPTIONS}
 FILES = ("csv", "edges", "corpus")
 """Choices of `data` that read a file of the user's own."""
 LAUNCHER = "hydra/launcher"
+LIMITS = re.compile(r" from 1e-\d+ to 1e\+\d+| to \d{10,}\b")
+"""Limits of a key that no one meets."""
 MISSING = "???"
 """Default of a key that needs a value."""
 
@@ -155,8 +157,9 @@ def _default(default: str) -> str:
 
 
 def _expected(expected: str) -> str:
-    """Return what a key takes; large whole numbers with commas."""
-    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", expected))
+    """Return what a key takes, without limits that no one meets; large whole numbers with commas."""
+    shorter = LIMITS.sub("", expected).replace("a name or text", "text")
+    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", shorter))
 
 
 def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None = None) -> str:
@@ -167,7 +170,7 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
     rows : iterable of (Row, list of str)
         Keys, and the names of their choices.
     links : mapping, optional
-        Where a key leads to.
+        Where a key leads to, which has its meaning.
     """
     lines = []
     for row, names in rows:
@@ -178,7 +181,8 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
             heading = f"#{short}" if group == "model" and short not in OF_PRIORS else ""
             line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
         line |= {"default": _default(row.default), "expected": _expected(row.expected)}
-        lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})
+        meaning = "" if links else words(row.meaning.replace("``", "`"))
+        lines.append(line | {"meaning": meaning})
     return cards(lines)
 
 

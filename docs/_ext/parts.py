@@ -1,7 +1,7 @@
 """Parts that pages of the reproduction share: cells, tables, bars of verdicts, in Markdown with some HTML."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     frame : pandas.DataFrame
         Rows of ``ID-claims.csv``.
     link : bool
-        Begin each claim with a link to the page of its figure.
+        Begin each claim with a link to the page of its figure, which has sentence and reading.
     """
     frame = frame.assign(
         reading=[", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
@@ -135,13 +135,16 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         frame["reading"] = ""
     columns: dict[str, list[str]] = {}
     above = ("", "")
+    kinds = {r.of for r in frame.itertuples(index=False) if r.n}
+    one_kind = f" ({kinds.pop()})" if len(kinds) == 1 and len(frame) > 1 else ""
     for r in frame.itertuples(index=False):
-        units = f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else ""
+        number = str(r.n) if one_kind else f"{r.n} {r.of}"
+        units = number if r.n else "exact" if r.rule in ("exact", "holds") else ""
         cells = {
             "verdict": verdict(r.verdict, r.counted),
             "claim": _claim(r, above, link),
             "published": _number(r.published, r.unit),
-            "ours": _number(r.ours, r.unit),
+            "ours": _number(r.ours, r.unit if pd.isna(r.published) else ""),
             "95 % interval": cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;"),
             "n": units,
         }
@@ -149,7 +152,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         for name, text in cells.items():
             columns.setdefault(name, []).append(text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
-    head = list(shown)
+    head = [f"n{one_kind}" if name == "n" else name for name in shown]
     intro = f"\nRead as: {cell(shared)}.\n" if shared else ""
     return intro + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
 
@@ -160,9 +163,9 @@ def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
     figure = f"[{r.id}]({r.id}.md) " if link else ""
     lines = [figure + cell(f"{where}: {str(r.metric).replace('_', ' ')}" if where else r.metric.replace("_", " "))]
     is_new = r.statement != above[0]
-    if r.statement and is_new:
+    if r.statement and is_new and not link:
         lines.append(f'<span class="statement">{cell(r.statement)}</span>')
-    if (r.reading != "") if is_new else (r.reading != above[1]):
+    if not link and ((r.reading != "") if is_new else (r.reading != above[1])):
         lines.append(f'<span class="soft">read as: {cell(r.reading or "it stands")}</span>')
     if r.reason and pd.isna(r.ours) and not link:
         lines.append(f'<span class="soft">{cell(r.reason)}</span>')
@@ -173,10 +176,12 @@ def _number(value: float, unit: str) -> str:
     return "" if pd.isna(value) else cell(with_unit(value, unit)).replace("-", MINUS)
 
 
-def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str:
-    """The counted verdicts on claims that words refer to; or that they are not stored yet."""
+def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame], above: Container[Claim] = ()) -> str:
+    """The counted verdicts on claims that words refer to, but for those above; or that they are not stored yet."""
     rows = []
-    for claim in claims:
+    if not (here := [claim for claim in claims if claim not in above]):
+        return "\nIts verdicts stand above.\n"
+    for claim in here:
         frame = kept.get(claim.id)
         if frame is None:
             rows.append(missing_row(claim))

@@ -5,6 +5,8 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+import key_pages
+
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.core.model import Model
@@ -48,12 +50,15 @@ def part(source: Path, name: str) -> str:
 
 | | |
 |---|---|
-| moves, as `moves.parquet` counts them | {", ".join(f"`{move}`" for move in target.MOVES)} |
+| moves in `moves.parquet` | {", ".join(f"`{move}`" for move in target.MOVES)} |
 | terms of the log ratio | {terms} |
-| models, with their default options | {", ".join(supported) or NO_MODEL.format(name)} |
+| models | {", ".join(supported) or NO_MODEL.format(name)} |
 
 """
-    rows = [[f"`{row.key}={row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
+    rows = [
+        [f"`{row.key}={row.default}`", key_pages.LIMITS.sub("", row.expected), row.help]
+        for row in option_rows("sampler", name)
+    ]
     text += table(["option, default", "expected", "meaning"], rows) if rows else "It has no options.\n"
     return text + _verification(source, name)
 
@@ -85,9 +90,8 @@ def _verification(source: Path, name: str) -> str:
     return f"""
 ## Verification
 
-`smcmc verify sampler={name} iterations=20000` compares the transition matrix of the compiled sampler with the
-enumerated posterior ([what the columns mean](index.md#verification), [every case](verification.csv)). The largest
-values of all cases:
+Largest values over all cases of `smcmc verify sampler={name} iterations=20000`
+([columns](index.md#verification), [every case](verification.csv)):
 
 {table(head, lines)}"""
 

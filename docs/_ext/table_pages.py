@@ -15,6 +15,7 @@ from splitmerge_cli.papers.triadic.runs import METHODS, WORDS
 
 Table = tuple[str, Sequence[str], list[list[str]]]
 """A table: words for its cells, the head, and the rows."""
+SPREADS = "; the picture and the file of numbers have the spreads."
 
 
 def section(id: str, numbers: pd.DataFrame) -> str:
@@ -27,12 +28,6 @@ def section(id: str, numbers: pd.DataFrame) -> str:
 
 def _number(value: float, digits: int, sign: str = "") -> str:
     return "–" if pd.isna(value) else f"{value:{sign},.{digits}f}".replace("-", MINUS)
-
-
-def _pair(centre: float, spread: float, digits: int) -> str:
-    """A mean and a spread; the latter only where there is one."""
-    text = _number(centre, digits)
-    return text if pd.isna(spread) or text == "–" else f"{text}&nbsp;±&nbsp;{_number(spread, digits)}"
 
 
 def _grid(cells: pd.Series, names: Sequence[Callable[[str], str]], columns: Sequence[object]) -> list[list[str]]:
@@ -48,33 +43,39 @@ def _grid(cells: pd.Series, names: Sequence[Callable[[str], str]], columns: Sequ
 def _arm_table2(numbers: pd.DataFrame) -> Table:
     groups = numbers.groupby(["example", "sampler"], sort=False)
     cells = {
-        (example, sampler, metric): _pair(here[metric].mean(), here[metric].std(), int("time" in metric))
+        (example, sampler, metric): _number(here[metric].mean(), int("time" in metric))
         for (example, sampler), here in groups
         for metric in TIMES
     }
     head = ["data", "sampler", *(title.replace("\n", " ") for title in TIMES.values())]
     rows = _grid(pd.Series(cells), [str.capitalize, title_of], list(TIMES))
-    return "Mean ± standard deviation over data sets.", head, rows
+    return f"Means over data sets{SPREADS}", head, rows
 
 
 def _rhat_table(numbers: pd.DataFrame) -> Table:
     rhat_by_key = {
-        (r.level, r.start, r.sampler, r.arm_iterations): _pair(r.rhat, r.spread, 2)
-        for r in numbers.itertuples(index=False)
+        (r.level, r.start, (r.sampler, r.arm_iterations)): _number(r.rhat, 2) for r in numbers.itertuples(index=False)
     }
-    cells = pd.Series(rhat_by_key)
-    lengths = sorted(numbers["arm_iterations"].unique())
-    head = ["network", "start", "sampler", *(f"cost of {length:,} iterations of ARM" for length in lengths)]
-    what = "R-hat of the log joint between restarts, mean ± standard deviation over the chains of a restart."
-    return what, head, _grid(cells, [level_title, STARTS.__getitem__, title_of], lengths)
+    index = pd.Index(list(rhat_by_key), tupleize_cols=False)
+    columns = sorted({(sampler, length) for _, _, (sampler, length) in index}, key=lambda pair: pair[1])
+    rows = []
+    for level, start in dict.fromkeys(key[:2] for key in index):
+        row = (rhat_by_key.get((level, start, column), "") for column in columns)
+        rows.append([level_title(level), STARTS[start], *row])
+    several = len({length for _, length in columns}) > 1
+    head = ["network", "start", *(f"{title_of(name)}{f', {length:,}' if several else ''}" for name, length in columns)]
+    costs = " or ".join(f"{length:,}" for length in sorted({length for _, length in columns}))
+    what = "R-hat of the log joint between restarts, mean over the chains of a restart, at the cost of "
+    what += f"{costs} iterations of ARM{SPREADS}"
+    return what, head, rows
 
 
 def _arm_table5(numbers: pd.DataFrame) -> Table:
     groups = numbers.groupby(["level", "start", "sampler"], sort=False)["acceptance_percent"]
-    cells = groups.agg(lambda x: _pair(x.mean(), x.std(), 2))
+    cells = groups.agg(lambda x: _number(x.mean(), 2))
     samplers = list(dict.fromkeys(numbers["sampler"]))
     head = ["network", "start", *map(title_of, samplers)]
-    words = "Proposals accepted, in percent, mean ± standard deviation over restarts."
+    words = f"Proposals accepted, in percent, means over restarts{SPREADS}"
     return words, head, _grid(cells, [level_title, STARTS.__getitem__], samplers)
 
 
@@ -85,13 +86,13 @@ def _lshsm_table1(numbers: pd.DataFrame) -> Table:
     setting = [
         f"{schedule}/{start}" for schedule, start in zip(*(wide.index.get_level_values(k) for k in (0, 1)), strict=True)
     ]
-    cells = pd.Series([f"{_number(r.nmi, 2)}&nbsp;/&nbsp;{_number(r.accuracy, 2)}" for r in wide.itertuples()])
+    cells = pd.Series([f"{_number(r.nmi, 2)},&nbsp;{_number(r.accuracy, 2)}" for r in wide.itertuples()])
     cells.index = pd.MultiIndex.from_arrays([setting, *(wide.index.get_level_values(k) for k in ("method", "data"))])
     data = list(dict.fromkeys(numbers["data"]))
     words = {f"{schedule}/{start}": text for (schedule, start), text in SETTINGS.items()}
     rows = _grid(cells, [words.__getitem__, FORMS.__getitem__], data)
     return (
-        "NMI / accuracy of the state of highest log joint, means over data sets.",
+        "NMI and accuracy of the state of highest log joint, means over data sets.",
         ["setting", "sampler", *data],
         rows,
     )

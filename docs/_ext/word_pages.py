@@ -10,10 +10,13 @@ from findings import claims_of, findings
 from parts import cell
 
 from splitmerge_cli.papers import claims as tables
+from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.declaration import Paper
 
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""
+MISPRINT = "none: a misprint in the text"
+"""Effect in ``errata.csv`` of an error that changes nothing; the page leaves it out."""
 NONE = "none"
 """Text in ``errata.csv`` where no command shows an error."""
 SPAN = re.compile(r"(`[^`]+`)")
@@ -27,13 +30,15 @@ def words(text: str) -> str:
 
 
 def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) -> str:
-    """The findings of a paper, numbered; with the verdicts that they rest on where `kept` is given."""
-    text = ""
+    """The titles of a paper's findings, numbered; where `kept` is given, with text and the verdicts they rest on."""
+    text, shown = "", list[Claim]()
     for number, finding in enumerate(findings(paper).findings, 1):
         if kept is None:
-            text += f"{number}. **{finding.title}** {' '.join(finding.text.split())}\n"
+            text += f"{number}. {finding.title}\n"
         else:
-            verdicts = parts.verdict_table(claims_of(finding.claims), kept)
+            claims = claims_of(finding.claims)
+            verdicts = parts.verdict_table(claims, kept, shown)
+            shown += claims
             text += f"\n### {number}. {finding.title.rstrip('.')}\n\n{finding.text}\n{verdicts}"
     return text
 
@@ -60,15 +65,17 @@ def errata(known: Sequence[Paper]) -> str:
     """The page of errata."""
     text = (
         "# Errata\n\nWhat is misprinted or wrong in the papers, and what is right? Where it matters for a sampler, the "
-        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`).\n"
+        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). A command shows the "
+        "error.\nAn error without a size is a misprint in the text.\n"
     )
     for paper in known:
         text += f"\n## {paper.name}\n"
         for number, row in enumerate(tables.errata(paper).to_dict("records"), 1):
             text += f"\n### {number}. {cell(row['where'])}\n\n"
-            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in ERRATA.items())
+            shown = {column: label for column, label in ERRATA.items() if row[column] != MISPRINT}
+            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in shown.items())
             if row["command"] != NONE:
-                text += f"\nThis shows it:\n{parts.code(row['command'])}"
+                text += parts.code(row["command"])
     return text
 
 

@@ -34,6 +34,6 @@ cdef class CoupledClusters:
     cdef bint reflect_theirs(self, Rng rng, double below) noexcept nogil
     cdef bint is_of_rest(self, Rng rng) noexcept nogil
     cdef void reflect(self) noexcept nogil
-    cdef double log_density(self, bint own, const double *theta, const double *log_weight) noexcept nogil
-    cdef double to_normal(self, bint own, const double *theta, const double *log_weight) noexcept nogil
-    cdef double from_normal(self, bint own, double *theta, double *log_weight) noexcept nogil
+    cdef double log_density(self, bint by_this_chain, const double *theta, const double *log_weight) noexcept nogil
+    cdef double to_normal(self, bint by_this_chain, const double *theta, const double *log_weight) noexcept nogil
+    cdef double from_normal(self, bint by_this_chain, double *theta, double *log_weight) noexcept nogil

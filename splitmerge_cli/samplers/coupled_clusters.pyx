@@ -176,46 +176,46 @@ cdef class CoupledClusters:
         for t in range(n):
             self.zeta[t] -= 2.0 * along * self.axis[t]
 
-    cdef double log_density(self, bint own, const double *theta, const double *log_weight) noexcept nogil:
-        """log density of the parameters and the log weights of all clusters that are shared; `own`: as this chain draws
-        them, else as the other one does."""
+    cdef double log_density(self, bint by_this_chain, const double *theta, const double *log_weight) noexcept nogil:
+        """log density of the parameters and the log weights of all clusters that are shared: as this chain draws them if
+        `by_this_chain`, else as the other one does."""
         cdef Py_ssize_t k, n, held = self.parameters.posterior_size
         cdef double total = 0.0
         for k in range(self.model.K):
             if self.theirs[k] != NULL:
-                total += self.parameters.log_density(self.posterior + k * held if own else self.theirs[k] + 2,
+                total += self.parameters.log_density(self.posterior + k * held if by_this_chain else self.theirs[k] + 2,
                                                      theta + k * self.parameters.size)
                 if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else <Py_ssize_t> self.theirs[k][0]
+                    n = self.model.size[k] if by_this_chain else <Py_ssize_t> self.theirs[k][0]
                     total += n * log_weight[k] - exp(log_weight[k]) - lgamma(<double> n)
         return total
 
-    cdef double to_normal(self, bint own, const double *theta, const double *log_weight) noexcept nogil:
+    cdef double to_normal(self, bint by_this_chain, const double *theta, const double *log_weight) noexcept nogil:
         """Fill `zeta`; returns the log determinant of the map."""
         cdef Py_ssize_t k, held = self.parameters.posterior_size, dimension = self.parameters.dimension + 1
         cdef double n, total = 0.0
         memset(self.zeta, 0, self.model.K * dimension * sizeof(double))
         for k in range(self.model.K):
             if self.theirs[k] != NULL:
-                total += self.parameters.to_normal(self.posterior + k * held if own else self.theirs[k] + 2,
+                total += self.parameters.to_normal(self.posterior + k * held if by_this_chain else self.theirs[k] + 2,
                                                    theta + k * self.parameters.size, self.zeta + k * dimension)
                 if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else self.theirs[k][0]
+                    n = self.model.size[k] if by_this_chain else self.theirs[k][0]
                     self.zeta[(k + 1) * dimension - 1] = sqrt(n) * (log_weight[k] - log(n))
                     total += 0.5 * log(n)
         return total
 
-    cdef double from_normal(self, bint own, double *theta, double *log_weight) noexcept nogil:
+    cdef double from_normal(self, bint by_this_chain, double *theta, double *log_weight) noexcept nogil:
         """The inverse; returns the same."""
         cdef Py_ssize_t k, held = self.parameters.posterior_size, dimension = self.parameters.dimension + 1
         cdef double n, total = 0.0
         for k in range(self.model.K):
             if self.theirs[k] != NULL:
-                total += self.parameters.from_normal(self.posterior + k * held if own else self.theirs[k] + 2,
+                total += self.parameters.from_normal(self.posterior + k * held if by_this_chain else self.theirs[k] + 2,
                                                      self.zeta + k * dimension, theta + k * self.parameters.size)
                 log_weight[k] = 0.0
                 if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else self.theirs[k][0]
+                    n = self.model.size[k] if by_this_chain else self.theirs[k][0]
                     log_weight[k] = log(n) + self.zeta[(k + 1) * dimension - 1] / sqrt(n)
                     total += 0.5 * log(n)
         return total

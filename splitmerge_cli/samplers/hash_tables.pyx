@@ -124,8 +124,8 @@ cdef class HashTables:
             of_item = column[order]
             first = np.flatnonzero(np.diff(of_item, prepend=-1))
             code = of_item[first]
-            at = np.minimum(np.searchsorted(code, code ^ mask), len(code) - 1) if len(code) else code
-            opposite.append(np.where(code[at] == code ^ mask, at + n_buckets, -1).astype(np.int32))
+            nearest = np.minimum(np.searchsorted(code, code ^ mask), len(code) - 1) if len(code) else code
+            opposite.append(np.where(code[nearest] == code ^ mask, nearest + n_buckets, -1).astype(np.int32))
             starts.append((first + n_members).astype(np.int32))
             members.append(order)
             column[order] = np.repeat(np.arange(len(first)) + n_buckets, np.diff(np.r_[first, len(order)]))

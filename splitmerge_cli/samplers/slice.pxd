@@ -8,7 +8,7 @@ from splitmerge_cli.core.sampler cimport Sampler
 cdef struct component_t:
     double log_weight
     double drop                         # by what share of its weight it is above the next one
-    int32_t at                          # below K a cluster, else one without items; its parameters stand there
+    int32_t slot                        # below K a cluster, else one without items; its parameters stand there
 
 
 cdef class Slice(Sampler):

@@ -58,7 +58,7 @@ cdef int compare_weights(const void *one, const void *other) noexcept nogil:
     cdef const component_t *b = <const component_t *> other
     if a.log_weight != b.log_weight:
         return -1 if a.log_weight > b.log_weight else 1
-    return -1 if a.at < b.at else 1
+    return -1 if a.slot < b.slot else 1
 
 
 cdef class Slice(Sampler):
@@ -133,8 +133,8 @@ cdef class Slice(Sampler):
         self.model.scratch(self.model.K)
         for t in range(self.n):
             self.parameters.draw_posterior(
-                self.rng, min(self.components[t].at, self.model.K),
-                self.theta + self.components[t].at * self.parameters.size, self.work)
+                self.rng, min(self.components[t].slot, self.model.K),
+                self.theta + self.components[t].slot * self.parameters.size, self.work)
         changed = self.draw_labels()
         if self.rng.is_halted:
             return 0
@@ -157,7 +157,7 @@ cdef class Slice(Sampler):
     cdef int add_component(self, double log_weight) except -1 nogil:
         """One more, behind the others."""
         self.need(self.n + 1)
-        self.components[self.n].log_weight, self.components[self.n].at = log_weight, <int32_t> self.n
+        self.components[self.n].log_weight, self.components[self.n].slot = log_weight, <int32_t> self.n
         self.n += 1
         return 0
 
@@ -170,7 +170,7 @@ cdef class Slice(Sampler):
                     self.log_weight, self.weight_room * sizeof(double), 2 * self.n * sizeof(double))
             self.weight_room = 2 * self.n
         for t in range(self.n):
-            self.log_weight[self.components[t].at] = self.components[t].log_weight
+            self.log_weight[self.components[t].slot] = self.components[t].log_weight
         qsort(self.components, self.n, sizeof(component_t), compare_weights)
         for t in range(self.n - 1):
             self.compare_to_next(t)
@@ -258,7 +258,7 @@ cdef class Slice(Sampler):
 
     cdef void draw_tile(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """New labels of n items. Components that are far below the best one for all of them are left out."""
-        cdef Py_ssize_t t, c, at, running = 0, cluster = self.model.z[items[0]]
+        cdef Py_ssize_t t, c, slot, running = 0, cluster = self.model.z[items[0]]
         cdef double *row
         cdef double lowest = INFINITY
         cdef const component_t *component
@@ -270,11 +270,11 @@ cdef class Slice(Sampler):
         # the first item's cluster first, as it is the cluster of most
         for c in range(-1, self.count_above(lowest, self.n)):
             component = self.components + (self.count_above(self.log_weight[cluster], self.n) - 1 if c < 0 else c)
-            at = component.at
+            slot = component.slot
             row = self.score + running * TILE_ITEMS
-            if c >= 0 and at == self.running[0].at:
+            if c >= 0 and slot == self.running[0].slot:
                 continue
-            self.parameters.score_tile(self.tile, self.theta + at * self.parameters.size, 0.0, self.floor, row)
+            self.parameters.score_tile(self.tile, self.theta + slot * self.parameters.size, 0.0, self.floor, row)
             if c >= 0 and tile_is_far(row):
                 continue
             self.allow(component.log_weight)
@@ -287,7 +287,7 @@ cdef class Slice(Sampler):
         for t in range(n):
             for c in range(running):
                 self.chance[c] = self.score[c * TILE_ITEMS + t]
-            self.label[items[t]] = self.running[self.rng.draw_categorical(self.chance, running)].at
+            self.label[items[t]] = self.running[self.rng.draw_categorical(self.chance, running)].slot
             if self.rng.is_halted:
                 return
 
