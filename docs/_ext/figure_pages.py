@@ -109,9 +109,10 @@ def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
 
 def _claims(claims: pd.DataFrame) -> str:
     counted = claims[claims["counted"]]
+    spreads = " Behind ± stands the spread that the paper prints." if parts.has_spreads(counted) else ""
     text = (
-        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims has the reasons.\n"
-        + parts.claims_table(counted)
+        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims has the reasons."
+        f"{spreads}\n{parts.claims_table(counted)}"
     )
     if others := len(claims) - len(counted):
         pairs = claims[~claims["counted"]].merge(counted[[*CLAIM, "verdict"]], on=CLAIM, suffixes=("", "_counted"))
