@@ -161,7 +161,10 @@ class _Score:
             known = np.flatnonzero((a >= 0) & (b >= 0))
             a, b = a[known], b[known]
             term = np.where(a == b, self.equal[a], self.apart)
-            if len(self.keys) and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]:
+            if (
+                len(self.keys)
+                and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]
+            ):
                 other = np.flatnonzero(a != b)
                 wanted = a[other] * self.U + b[other]
                 place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
