@@ -17,6 +17,8 @@ ANY = "any"
 FILE = "auto.csv"
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
+PASSES = {"records": "sams"}
+"""By model with near pairs, whose iterations are passes over these, the sampler."""
 CROSSES = {"emm": "independence"}
 """By model, the sampler in place of the one that races chose, whose chains stay in the mode where they begin: a race
 to a target that all chains reach does not show it."""
@@ -63,6 +65,8 @@ def _table() -> dict[str, Choice]:
 
 def choice_for(model: str) -> Choice:
     """Return what ``sampler=auto`` takes for a model of this name."""
+    if model in PASSES:
+        return Choice(model, PASSES[model], 1, PASSES[model], 0)
     entry = _table().get(model, _table()[ANY])
     return replace(entry, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else entry
 
@@ -82,6 +86,8 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     entry = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
     chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
+    if entry.model in PASSES:
+        return f"{chosen}: a split or merge for each near pair in an iteration"
     if entry.model in CROSSES:
         return f"{chosen} (its proposals cross between modes of model={entry.model})"
     if entry.model == ANY:

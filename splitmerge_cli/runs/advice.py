@@ -206,7 +206,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
             return "other starts, of one cluster, of single items, or from the prior", {"init": MIXTURE}
         return "another start, item by item", {"init": "sequential"}
     # more moves leave large tables and topics in the modes that their starts found
-    if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not spec.model.kind.has_topics:
+    kind = spec.model.kind
+    if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not (kind.has_topics or kind.has_small_clusters):
         return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
     return None
 

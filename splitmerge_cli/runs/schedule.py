@@ -38,13 +38,15 @@ class Schedule:
     @property
     def invariants(self) -> frozenset[str]:
         """Names of the quantities that no step of any sampler changes, as in `Sampler.invariants`."""
-        return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
+        different = dict.fromkeys(self.samplers)
+        return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in different])
 
 
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
-    Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler that
+    For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as there are
+    pairs, and no scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler that
     is named is `refresh`, every iteration ends with it.
 
     Parameters
@@ -71,7 +73,10 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     if spec.schedule.weights is None:
         mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
         samplers = [mover] * spec.schedule.moves
-        if scan is not None and mover.scans:
+        if scan == "full" and mover.scans and model.near_pairs is not None:
+            # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
+            samplers *= max(len(model.near_pairs), 1)
+        elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)
     refresh = component("sampler", "refresh")
