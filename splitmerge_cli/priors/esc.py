@@ -48,8 +48,8 @@ def invert_series(a: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_renewal(log_mu: NDArray[np.float64], N: int | None = None) -> float:
-    """log u_N, from log mu(m) for m from 0 to N, or up to where mu is nothing; -inf where it underflows, or is below 1e-6
-    and would take too long.
+    """log u_N, from log mu(m) for m from 0 to N, or up to where mu is nothing; -inf where it underflows or is below
+    1e-6 and would take too long.
 
     With mu(m) x^m in place of mu(m), u_N has a factor x^N. Where most of mu lies beyond N, x is such that the rest has
     a sum of 1, so that nothing underflows. Each value of u is a mean, by mu, of those before it: once as many in a row
