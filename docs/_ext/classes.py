@@ -105,16 +105,12 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         of_class = rows[rows["class"] == name]
         if of_class.empty:
             continue
-        lines = [
-            [
-                f"[{cell(row.id)}]({row.id}.md)",
-                f"{cell(row.data)}, {cell(row.sampler)}: {cell(row.metric.replace('_', ' '))}",
-                cell(row.decides),
-            ]
-            for row in of_class.itertuples()
-        ]
+        lines = []
+        for (figure, decides), claims in of_class.groupby(["id", "decides"], sort=False):
+            listed = (cell(f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}") for row in claims.itertuples())
+            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), cell(decides)])
         text += f"\n## {name.capitalize()}\n\n"
-        text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
+        text += parts.table(["figure", "claims", "other settings" if name != INPUT else "why"], lines, raw=range(3))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
     why = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)

@@ -96,7 +96,11 @@ def _section(path: str, command: Any, shared: set[Identity]) -> str:
     options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
     usage = [path, *(["[OPTIONS]"] if options else []), *(_name(p) for p in arguments)]
     text = f"\n## `{path}`\n" + parts.code(" ".join(usage))
-    for paragraph in _paragraphs(command):
+    first, *others = _paragraphs(command)
+    # the list of all commands has the first sentence
+    is_said = path != "smcmc" and others[:1] != ["\b"]
+    rest = first.removeprefix(_short_help(command)).lstrip(".: ") if is_said else first
+    for paragraph in [rest, *others] if rest else others:
         match = COMMAND.fullmatch(paragraph)
         if paragraph == "\b":  # a list of keys, whose page has more
             text = f"{text.rstrip()} [Keys](keys.md).\n"
@@ -109,8 +113,8 @@ def _section(path: str, command: Any, shared: set[Identity]) -> str:
     named = [(_code(_name(p)), p) for p in arguments] + [(_option(p, hints.get(p.name)), p) for p in special]
     lines = [{"argument or option": name, "default": _default(p), "meaning": _prose(p.help or "")} for name, p in named]
     text += cards(lines) if lines else ""
-    others = ", ".join(_option(p, hints.get(p.name)) for p in options if _identity(p) in shared)
-    return text + (f"\nAlso {others} ([above](#options-of-several-commands)).\n" if others else "")
+    also = ", ".join(_option(p, hints.get(p.name)) for p in options if _identity(p) in shared)
+    return text + (f"\nAlso {also} ([above](#options-of-several-commands)).\n" if also else "")
 
 
 def _hints(command: Any) -> dict[str, Any]:

@@ -37,8 +37,8 @@ def page(
     claims : pandas.DataFrame or None
         Its kept claims.
     """
-    others = "All figures of this paper" if isinstance(owner, Paper) else "All comparisons"
-    head = f"# {cell(title)}\n\n{cell(owner.citation)}. [{others}]({owner.key}.md).\n\n"
+    above = owner.citation.partition(":")[0] if isinstance(owner, Paper) else "All comparisons"
+    head = f"# {cell(title)}\n\n[{cell(above)}]({owner.key}.md).\n\n"
     if kept is None or claims is None:
         return head + _missing_figure(figure) + _configuration(owner, figure, source)
     figure_entry = kept.entry
@@ -78,7 +78,7 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {
         ".png": "picture",
-        "-claims.csv": "claims",
+        "-claims.csv": "claims with reasons",
         "-units.csv": "values by unit",
         "-units.csv.gz": "values by unit, packed",
         ".csv": "numbers",
@@ -109,10 +109,8 @@ def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
 
 def _claims(claims: pd.DataFrame) -> str:
     counted = claims[claims["counted"]]
-    text = (
-        "\n## Claims\n\nRows below a sentence of the paper judge it, too. The file of claims has the reasons.\n"
-        + parts.claims_table(counted)
-    )
+    spreads = " Behind ± stands the spread that the paper prints." if parts.has_spreads(counted) else ""
+    text = f"\n## Claims\n\nRows below a sentence of the paper judge it, too.{spreads}\n{parts.claims_table(counted)}"
     if others := len(claims) - len(counted):
         pairs = claims[~claims["counted"]].merge(counted[[*CLAIM, "verdict"]], on=CLAIM, suffixes=("", "_counted"))
         differing = int((pairs["verdict"] != pairs["verdict_counted"]).sum())
@@ -149,9 +147,7 @@ def _origin(kept: LatestFigure) -> str:
     commits = dict.fromkeys(made["commit"] for made in figure_entry["made"])
     if commits:
         text += f"Made with commit {' and '.join(map(_commit, commits))}. "
-    return (
-        f"{text}\n[index.json](../{parts.place_of(kept)}/index.json) has ids of runs, machines, versions and digests.\n"
-    )
+    return f"{text}[Runs, machines, digests](../{parts.place_of(kept)}/index.json).\n"
 
 
 def _commit(commit: str) -> str:

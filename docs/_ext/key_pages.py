@@ -112,7 +112,7 @@ def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Ro
 def part() -> str:
     """All keys: groups, those of a run, those of choices, those of sweeps."""
     unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
-    run_keys = [row for row in own_keys() if row.key != "experiment"]
+    run_keys = _said_once(row for row in own_keys() if row.key != "experiment")
     groups = [_group(name) for name in GROUPS]
     figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
     groups.append(dict(zip(groups[0], figures, strict=True)))
@@ -139,6 +139,18 @@ def part() -> str:
     return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
 
 
+def _said_once(rows: Iterable[Row]) -> list[Row]:
+    """Rows without what the comment of their group says, but for the first of the group."""
+    comments, said, shorter = _main_comments(), "", []
+    for row in rows:
+        group = row.key.partition(".")[0]
+        shared = f"{comments.get(group)}: "
+        repeats = group == said and row.meaning.startswith(shared)
+        shorter.append(row._replace(meaning=f"likewise: {row.meaning.removeprefix(shared)}") if repeats else row)
+        said = group
+    return shorter
+
+
 def _group(group: str) -> dict[str, str]:
     default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
     names = ", ".join(link(group, name) for name in choices(group))
@@ -156,8 +168,12 @@ def _default(default: str) -> str:
     return "the key `N`" if default == "${N}" else f"`{default}`"
 
 
-def _expected(expected: str) -> str:
-    """Return what a key takes, without limits that no one meets; large whole numbers with commas."""
+def _expected(row: Row, explained: bool) -> str:
+    """Return what a key takes, without limits that no one meets and, where they are explained, its choices."""
+    expected = row.expected
+    kinds = expected.removeprefix("one of ").split(", ") if expected.startswith("one of ") else []
+    if explained and kinds and all(f"{kind}:" in row.meaning for kind in kinds):
+        return "a word"
     shorter = LIMITS.sub("", expected).replace("a name or text", "text")
     return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", shorter))
 
@@ -180,7 +196,7 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
             group, _, short = row.key.partition(".")
             heading = f"#{short}" if group == "model" and short not in OF_PRIORS else ""
             line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
-        line |= {"default": _default(row.default), "expected": _expected(row.expected)}
+        line |= {"default": _default(row.default), "expected": _expected(row, explained=not links)}
         meaning = "" if links else words(row.meaning.replace("``", "`"))
         lines.append(line | {"meaning": meaning})
     return cards(lines)

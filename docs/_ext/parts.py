@@ -1,6 +1,7 @@
 """Parts that pages of the reproduction share: cells, tables, bars of verdicts, in Markdown with some HTML."""
 
 import os
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -26,6 +27,10 @@ html_theme.sidebar_secondary.remove: true
 """
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
+SPREAD = "printed with spread "
+"""Begin of the statements that are no sentence of a paper, but the spread beside its number."""
+INSTEAD = "; in its place "
+"""Divides the reason why a claim is not testable from what was measured instead."""
 
 
 def place_of(figure: LatestFigure) -> str:
@@ -113,11 +118,16 @@ def bar(counts: Counts) -> str:
     )
 
 
+def has_spreads(frame: pd.DataFrame) -> bool:
+    """Whether the table of these claims shows spreads that the paper prints."""
+    return bool(frame["statement"].astype(str).str.startswith(SPREAD).any())
+
+
 def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     """Claims with the numbers that were measured; columns without content are left out.
 
     Claims of one sentence and reading stand together, and the first of them has both. The file of claims has the
-    reason of each verdict; the table gives it where no number was measured.
+    reason of each verdict; the table gives it once for each data set, where no number was measured.
 
     Parameters
     ----------
@@ -129,21 +139,25 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     frame = frame.assign(
         reading=[", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
     )
+    is_spread = frame["statement"].astype(str).str.startswith(SPREAD)
+    spread = frame["statement"].astype(str).str.removeprefix(SPREAD).where(is_spread, "")
+    frame = frame.assign(spread=spread, statement=frame["statement"].mask(is_spread, ""))
     frame = frame.iloc[np.lexsort([pd.factorize(frame[key])[0] for key in ("reading", "statement")])]
     shared = frame["reading"].iloc[0] if frame["reading"].nunique() == 1 and not link else ""
     if shared:
         frame["reading"] = ""
     columns: dict[str, list[str]] = {}
     above = ("", "")
-    kinds = {r.of for r in frame.itertuples(index=False) if r.n}
-    one_kind = f" ({kinds.pop()})" if len(kinds) == 1 and len(frame) > 1 else ""
+    said: set[tuple[str, str]] = set()
+    kinds = Counter(r.of for r in frame.itertuples(index=False) if r.n)
+    most_often = kinds.most_common(1)[0][0] if kinds and len(frame) > 1 else ""
     for r in frame.itertuples(index=False):
-        number = str(r.n) if one_kind else f"{r.n} {r.of}"
+        number = str(r.n) if r.of == most_often else f"{r.n} {r.of}"
         units = number if r.n else "exact" if r.rule in ("exact", "holds") else ""
         cells = {
             "verdict": verdict(r.verdict, r.counted),
-            "claim": _claim(r, above, link),
-            "published": _number(r.published, r.unit),
+            "claim": _claim(r, above, said, link),
+            "published": _number(r.published, r.unit) + (f" ± {r.spread}" if r.spread else ""),
             "ours": _number(r.ours, r.unit if pd.isna(r.published) else ""),
             "95 % interval": cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;"),
             "n": units,
@@ -152,13 +166,16 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         for name, text in cells.items():
             columns.setdefault(name, []).append(text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
-    head = [f"n{one_kind}" if name == "n" else name for name in shown]
+    head = [f"n ({most_often})" if name == "n" and most_often else name for name in shown]
     intro = f"\nRead as: {cell(shared)}.\n" if shared else ""
     return intro + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
 
 
-def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
-    """A claim, with the sentence of the paper and the reading if they differ from those of the row above."""
+def _claim(r: Any, above: tuple[str, str], said: set[tuple[str, str]], link: bool) -> str:
+    """A claim, with the sentence of the paper and the reading if they differ from those of the row above.
+
+    ``said`` has the reasons that stand above, with their data.
+    """
     where = ", ".join(part for part in (r.data, r.sampler) if part)
     figure = f"[{r.id}]({r.id}.md) " if link else ""
     lines = [figure + cell(f"{where}: {str(r.metric).replace('_', ' ')}" if where else r.metric.replace("_", " "))]
@@ -168,7 +185,11 @@ def _claim(r: Any, above: tuple[str, str], link: bool) -> str:
     if not link and ((r.reading != "") if is_new else (r.reading != above[1])):
         lines.append(f'<span class="soft">read as: {cell(r.reading or "it stands")}</span>')
     if r.reason and pd.isna(r.ours) and not link:
-        lines.append(f'<span class="soft">{cell(r.reason)}</span>')
+        why, mark, instead = r.reason.partition(INSTEAD)
+        reason = (f"in its place {instead}" if instead else "") if (r.data, why) in said else why + mark + instead
+        said.add((r.data, why))
+        if reason:
+            lines.append(f'<span class="soft">{cell(reason)}</span>')
     return "<br>".join(lines)
 
 

@@ -13,7 +13,7 @@ from splitmerge_cli.papers import claims as tables
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.declaration import Paper
 
-ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
+ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""
 MISPRINT = "none: a misprint in the text"
 """Effect in ``errata.csv`` of an error that changes nothing; the page leaves it out."""

@@ -20,6 +20,7 @@ def table_lines(dataset: Dataset) -> Iterator[str]:
     types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
     rows = [("column", "read as", "values", "missing")]
     for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
+        cells = cells if cells.dtype.kind == "f" else np.where(cells < 0, np.nan, cells)  # codes have -1 in gaps
         missing = int(np.isnan(cells).sum())
         read_as = type.type if scale is None else f"{type.type}, {scale}"
         held = one_line(describe_cells(cells, type))

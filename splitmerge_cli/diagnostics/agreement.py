@@ -119,7 +119,7 @@ def _find_parts(row: NDArray[np.intp], column: NDArray[np.intp]) -> list[NDArray
 
 
 def pair_scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """Precision, recall and F1 of the pairs of items that a clustering puts together; 1 where there are none to find.
+    """Precision, recall and F1 by pairs of items that share a cluster; without any such pair 1.
 
     Examples
     --------

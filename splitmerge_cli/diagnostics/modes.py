@@ -16,7 +16,7 @@ KINDS = 4
 APART_DRAWS = 0.15
 """Mean silhouette from which on draws are of different kinds."""
 MOST_LABELS = 2_000_000
-"""Labels of the partitions of a chain that are looked at, at most."""
+"""Labels of a chain that are looked at, at most."""
 EXAMPLES = 2
 """Clusters that are named of a difference."""
 

@@ -88,7 +88,7 @@ class LinkedPairs:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """int32 ``[N]``: component of the graph of linked pairs of each item, numbered by first appearance."""
+        """int32 ``[N]``: each item's component in the graph of linked pairs, numbered by first appearance."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -219,7 +219,7 @@ def minimise_by_components(
 
 
 def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.int64], float]:
-    """The best partition of the items of a component, labels from 0, and its expected loss, not divided by a scale."""
+    """The best partition of a component, labels from 0, and its expected loss, not divided by a scale."""
     distinct, times = np.unique(_renumber(rows), axis=0, return_counts=True)
     expected = ExpectedLoss(distinct, loss, MAX_CELLS, a, times=times)
     best, least = None, np.inf

@@ -101,7 +101,7 @@ cdef class Records(Model):
     kind = "records"
     OPTIONS = (
         priors.OPTIONS[0],
-        priors.PriorOption("prior", "esc", "prior of the partition; smcmc list priors lists them"),
+        priors.PriorOption("prior", "uniform_count", "prior of the partition; smcmc list priors lists them"),
         ShareOrBeta("distortion", "beta(1,9)", "share of a field's cells that are distorted: a number between 0 and 1, "
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "

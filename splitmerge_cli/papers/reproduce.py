@@ -332,7 +332,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
         if (Path(target) / STATUS).is_file():
             print(target)
             for name in available(open_run(Path(target), config_dir)):
-                print(terminal.hang(f"  {name:15}", PICTURES[name].shows))
+                print(terminal.hang(f"  {name:18} ", PICTURES[name].shows))
         else:
             for name in select([target], config_dir):
                 print(f"{name}  figure of a paper")

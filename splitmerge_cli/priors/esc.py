@@ -25,6 +25,8 @@ from splitmerge_cli.core.prior import TablePrior
 
 _STEADY = 1e-13
 """A window of u that differs by no more, relatively, stands for the rest."""
+_SHORT, _NOTHING = 1024, -92.0
+"""Sizes whose probabilities are computed at least; the logarithm of a probability that is nothing beside them."""
 _MOST_PRODUCTS = 10**7
 """Products of one value after the other; beyond, all values of u come from Fourier transforms. Ten times as many at
 most where these have too few digits."""
@@ -45,14 +47,15 @@ def invert_series(a: NDArray[np.float64]) -> NDArray[np.float64]:
     return inverse[: len(a)]
 
 
-def log_renewal(log_mu: NDArray[np.float64]) -> float:
-    """log u_N, from log mu(m) for m from 0 to N; -inf where it underflows, or is below 1e-6 and would take too long.
+def log_renewal(log_mu: NDArray[np.float64], N: int | None = None) -> float:
+    """log u_N, from log mu(m) for m from 0 to N, or up to where mu is nothing; -inf where it underflows or is below
+    1e-6 and would take too long.
 
     With mu(m) x^m in place of mu(m), u_N has a factor x^N. Where most of mu lies beyond N, x is such that the rest has
     a sum of 1, so that nothing underflows. Each value of u is a mean, by mu, of those before it: once as many in a row
     as mu is long have one value, all that follow have it.
     """
-    N, m = len(log_mu) - 1, np.arange(1, len(log_mu))
+    N, m = len(log_mu) - 1 if N is None else N, np.arange(1, len(log_mu))
     log_rest, log_x = log_mu[1:], 0.0
     if np.exp(log_rest).sum() < 0.5:
         # the log of the sum is convex in log x, and not negative here: Newton's steps stay on this side
@@ -66,7 +69,7 @@ def log_renewal(log_mu: NDArray[np.float64]) -> float:
     mu = np.exp(log_rest + log_x * m)
     long = int(np.flatnonzero(mu > 1e-18)[-1]) + 1
     if long * N > _MOST_PRODUCTS:
-        last = invert_series(np.concatenate([[1.0], -mu]))[N]
+        last = invert_series(np.concatenate([[1.0], -mu, np.zeros(N - len(mu))]))[N]
         # else its digits are few: sizes that hardly vary may hardly ever have the sum N
         if last > 1e-6:
             return log(last) - N * log_x
@@ -127,12 +130,12 @@ class ExchangeableSequencesOfClusters(TablePrior):
     )
     TAKES_CONCENTRATION = False
 
-    def log_sizes(self, **options: Any) -> NDArray[np.float64]:
-        """log mu(m), m from 0 to N."""
-        r, p = options["r"], options["p"]
-        m = np.arange(1.0, self.N)
+    def log_sizes(self, most: int | None = None, **options: Any) -> NDArray[np.float64]:
+        """log mu(m), m from 0 to `most`, N by default."""
+        r, p, N = options["r"], options["p"], self.N if most is None else most
+        m = np.arange(1.0, N)
         log_none = r * log1p(-p)
-        log_mu = np.full(self.N + 1, -np.inf)
+        log_mu = np.full(N + 1, -np.inf)
         log_mu[1] = log_none + log(r) + log(p) - log(-np.expm1(log_none))
         log_mu[2:] = log_mu[1] + np.log((m + r) / (m + 1.0) * p).cumsum()
         return log_mu
@@ -152,8 +155,13 @@ class ExchangeableSequencesOfClusters(TablePrior):
         Sizes that hardly vary may hardly ever have the sum N. Options for which its probability is below 1e-300 are
         ruled out; of more than 10,000 items those for which it is below 1e-6 may be.
         """
-        log_mu = self.log_sizes(**options)
-        log_u = log_renewal(log_mu)
+        r, p, most = options["r"], options["p"], max(_SHORT, int(sizes.max()))
+        log_mu = self.log_sizes(min(most, self.N), **options)
+        # beyond a size from which on mu falls faster than 0.9^m, and is below 1e-40, nothing counts
+        while most < self.N and not (log_mu[-1] < _NOTHING and (most + r) / (most + 1.0) * p < 0.9):
+            most *= 2
+            log_mu = self.log_sizes(min(most, self.N), **options)
+        log_u = log_renewal(log_mu, self.N)
         return float(log_mu[sizes].sum()) - log_u if log_u > -np.inf else -np.inf
 
     @classmethod

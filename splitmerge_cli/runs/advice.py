@@ -20,7 +20,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.entities import reviewed_again
+from splitmerge_cli.runs.entities import keys_of_review
 from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
@@ -77,7 +77,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
-    if step is None and judged.converged and (changed := reviewed_again(run, spec.values["data"])) is not None:
+    if step is None and judged.converged and (changed := keys_of_review(run, spec.values["data"])) is not None:
         step = f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", changed
     if step is None:
         if judged.converged and _can_be_merged(run.summary, spec):

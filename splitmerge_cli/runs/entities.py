@@ -144,7 +144,7 @@ class Entities:
 _SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
-def reviewed_again(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
+def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     """The keys with which the next run reads the labelled pairs of a finished run; None if it has none to label, its
     data take none, or links come from other files.
 
@@ -320,7 +320,7 @@ def list_review(
     first: int = FIRST,
     labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,
 ) -> "pd.DataFrame":
-    """A row for each pair of records that a person should label: at most `most`, those of a probability nearest to 0.5
+    """A row for each pair of records that a person should label: at most `most`, nearest to probability 0.5
     first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity).
 
     Returns

@@ -177,8 +177,8 @@ cdef class CoupledClusters:
             self.zeta[t] -= 2.0 * along * self.axis[t]
 
     cdef double log_density(self, bint by_this_chain, const double *theta, const double *log_weight) noexcept nogil:
-        """log density of the parameters and the log weights of all clusters that are shared: as this chain draws them if
-        `by_this_chain`, else as the other one does."""
+        """log density of the parameters and the log weights of all clusters that are shared, as this chain draws them
+        (`by_this_chain`) or as the other one does."""
         cdef Py_ssize_t k, n, held = self.parameters.posterior_size
         cdef double total = 0.0
         for k in range(self.model.K):

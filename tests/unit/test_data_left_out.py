@@ -110,7 +110,7 @@ NAMES = ["Jon Smith", "John Smith", "Mary Jones", "Marie Jones", "Ada King", "Al
     ],
 )
 def test_names_and_addresses_are_told_of(tmp_path: Path, words: list[str], name: str, told: bool) -> None:
-    said = "it looks like names or addresses: no model here compares letters"
+    said = "it looks like names or addresses: only model=records compares letters"
     pd.DataFrame({name: [*words, *words[:3]]}).to_csv(tmp_path / "t.csv", index=False)
     notes = [csv(tmp_path / "t.csv", "tokens", header=True).notes]
     frame = pd.DataFrame({name: [*words, *words[:3]], "x": 0.5 + np.arange(len(words) + 3) ** 2})

@@ -51,7 +51,7 @@ def sizes(run: Run) -> Figure:
 
 
 def pair_probabilities(run: Run) -> Figure:
-    """Draw how many pairs of records have so high a probability of being of one entity."""
+    """Draw a histogram of the probabilities that two records are one entity."""
     rows = csv.DictReader(StringIO(run.content(PAIRS).decode(), newline=""))
     p = np.array([float(row["probability"]) for row in rows])
     figure, ax = plt.subplots(figsize=(HALF, 2.7))

@@ -132,7 +132,7 @@ PICTURES = {
     ),
     "uncertain_pairs": Picture(
         "Which pairs of records should a person look at?",
-        "text of both records of the most uncertain pairs, with the probability of being of one entity",
+        "table of both records of the most uncertain pairs, with the probability of being of one entity",
         entities.has_pairs,
         entities.uncertain_pairs,
     ),

@@ -84,16 +84,18 @@ def generate(
     require_size("N", N)
     require_seed(seed)
     require_size("data.sources", sources)
-    entities = max(1, -(-N // sources), round(SHARE * N)) if entities is None else entities
+    least = 1 if sources == 1 else -(-N // sources)
+    entities = max(least, round(SHARE * N)) if entities is None else entities
     require_size("data.entities", entities, N)
-    most = N if sources == 1 else entities * sources
-    require(most >= N, "data.entities", entities, f"at least {-(-N // sources)}: a person has a record of each file")
+    require(entities >= least, "data.entities", entities, f"at least {least}: a person has one record of each file")
     for key, share in {"distortion": distortion, "slips": slips, "missing": missing}.items():
         require_number(f"data.{key}", share, 0, 1)
     rng = np.random.default_rng(seed)
     truth, files = _people(rng, N, entities, sources)
     columns: list[list[str | None]] = []
-    for field, type in FIELDS.items():
+    for j, (field, type) in enumerate(FIELDS.items()):
+        # the true values of a field depend on no error
+        rng = np.random.default_rng([seed, j])
         draw = _law(rng, field, entities)
         true_values = draw(entities)
         wrong = draw(N)

@@ -1,4 +1,4 @@
-"""Columns of names and addresses, as people write them: two spellings are two words to every model."""
+"""Columns of names and addresses, as people write them: two spellings are two words to every model but one."""
 
 import re
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from splitmerge_cli.data.tables.inference import LONG, SOME
 from splitmerge_cli.data.tables.table import Table, quote
+from splitmerge_cli.overrides import path_word
 
-NO_LETTERS = "no model here compares letters"
-_ADVICE = "first write each in one way, or link the rows with a record linkage program (splink, dedupe)"
+ONLY_RECORDS = "only model=records compares letters"
 _NAMED = re.compile(
     r"(?i)((first|last|full|sur|given|family|middle|maiden|street|company|customer|client|author|product|contact|user"
     r"|business|restaurant|patient|person|employee)[_ .-]?)?(names?|address(es)?)|addr|street|surname|authors?|e-?mail"
@@ -60,5 +60,6 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name:
     pair = near_pair(words)
     if pair is None and (by_name or 2 * len(words) <= present):
         return ""
-    such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words" if pair else ""
-    return f"it looks like names or addresses: {NO_LETTERS}{such}; {_ADVICE}"
+    such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words here" if pair else ""
+    command = f"smcmc run {path_word(table.path)} model=records finds rows of one entity"
+    return f"it looks like names or addresses: {ONLY_RECORDS}{such}; {command}"

@@ -17,8 +17,8 @@ from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
 
 SAME, REVIEWED = "same", ["row", "other", "same"]
-"""Column of a file of reviewed pairs: 1 for two rows that belong together, 0 for two that do not, or empty; and the
-columns that such a file has at least."""
+"""A column of reviewed pairs: 1 for two rows that belong together, 0 for two that do not, or empty; and columns that
+such a file has at least."""
 
 
 class Links(NamedTuple):
@@ -34,8 +34,9 @@ def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) 
     """The pairs of rows that an option says: in a file of two columns, or an array; None without any.
 
     A file has names of rows, names of `units` (which stand for their first row), or numbers of rows from 1. An array
-    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`:
-    ``must_link`` reads its rows with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown row.
+    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`: ``must_link`` reads its rows
+    with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown
+    row.
     """
     if link is None:
         return None
@@ -129,7 +130,7 @@ def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.b
 
 
 def read_review(link: Any, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
-    """The labelled pairs of a file of reviewed pairs: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
+    """The labelled pairs in a file that was reviewed: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
     together; None for anything else, such as a file of two columns."""
     if not isinstance(link, str | Path):
         return None

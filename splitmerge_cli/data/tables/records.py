@@ -19,6 +19,7 @@ other words                                                 string
 Capital letters and blanks tell no words apart.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -36,7 +37,7 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import DATE, Cells, cells_of
 from splitmerge_cli.data.tables.columns import codes, index, true_labels
-from splitmerge_cli.data.tables.inference import NAMED_AS_ID, tells_apart
+from splitmerge_cli.data.tables.inference import tells_apart
 from splitmerge_cli.data.tables.mixed import SKIP, frame_table
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
@@ -56,6 +57,10 @@ CODE = 5
 MOST_DATES = 10
 """A column is of dates if fewer than one in so many cells are none."""
 DIGITS_OF_DAY = r"^(18|19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+NAMED_AS_ID = re.compile(
+    r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
+)
+"""Names of columns that tell records apart; names and numbers of people are fields."""
 SOURCE = "the name of a file (data.source)"
 
 
@@ -201,8 +206,9 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         return Field(why=f"every value is {cells.table.show_cell(cells.first(~cells.missing), cells.j)}")
     numbers = None if cells.numbers is None or cells.is_coded else cells.numbers[~cells.missing]
     if not chosen:
-        why = None if numbers is None else tells_apart(numbers, name, present == len(cells.missing))
-        if why is None and different == present and NAMED_AS_ID.fullmatch(name.strip()):
+        is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
+        why = None if numbers is None else tells_apart(numbers, name * is_id, present == len(cells.missing))
+        if why is None and different == present and is_id:
             why = "every value differs, and the name is that of an id"
         if why is not None:
             return Field(why=why)
