@@ -98,7 +98,8 @@ def _section(path: str, command: Any, shared: set[Identity]) -> str:
     text = f"\n## `{path}`\n" + parts.code(" ".join(usage))
     first, *others = _paragraphs(command)
     # the list of all commands has the first sentence
-    rest = first.removeprefix(_short_help(command)).lstrip(".: ") if path != "smcmc" else first
+    is_said = path != "smcmc" and others[:1] != ["\b"]
+    rest = first.removeprefix(_short_help(command)).lstrip(".: ") if is_said else first
     for paragraph in [rest, *others] if rest else others:
         match = COMMAND.fullmatch(paragraph)
         if paragraph == "\b":  # a list of keys, whose page has more

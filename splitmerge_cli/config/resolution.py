@@ -64,8 +64,8 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
         )
     resolved = {key: values[key] for key in ("init", "warmup", "iterations")}
     if resolved["init"] is None:
-        # records join by near pairs from here; from a few random clusters they would first have to part
-        resolved["init"] = "singletons" if model.kind.has_small_clusters else "random"
+        # from a few random clusters records would first have to part
+        resolved["init"] = "pairs" if model.kind.has_small_clusters else "random"
     if resolved["warmup"] is None:
         resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:

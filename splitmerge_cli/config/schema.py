@@ -67,6 +67,7 @@ NO_GAP = 0.0
 INITIAL = (
     "one_cluster",
     "singletons",
+    "pairs",
     "random",
     "sequential",
     "stages",

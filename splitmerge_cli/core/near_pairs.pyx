@@ -1,12 +1,10 @@
-"""Pairs of items that may belong together, such as records that agree in a few fields: anchors where nearly all pairs of
-items are hopeless.
+"""Pairs of items that may belong together, such as records that agree in a few fields: anchors where nearly all pairs
+of items are hopeless.
 
 A draw is one of the pairs with probability `share`, each as likely as another, and else any two items. It does not
 depend on the state, so it cancels from a ratio as a uniform pair does, and every pair of items keeps a positive
 probability: the list makes no partition impossible.
 """
-from libc.stdint cimport int32_t, int64_t
-
 import numpy as np
 
 from splitmerge_cli.core.memory cimport ints_of, longs_of

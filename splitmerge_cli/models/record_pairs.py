@@ -1,5 +1,5 @@
-"""Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields, one
-of them exactly or nearly, the most likely ones first.
+"""Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields,
+one of them exactly or nearly, the most likely ones first.
 """
 
 from collections.abc import Iterator
@@ -33,10 +33,10 @@ def find_pairs(
 ) -> NDArray[np.int32]:
     """Find pairs of records that may be of one entity.
 
-    A blocking key is a set of fields. Of one field, then of two, up to `MOST_FIELDS`, each set counts in which records
-    agree rarely, unless a part of it counts. Records of one key are a pair, and so are records that agree but for one
-    field, where their values are near. A pair's score is the log likelihood ratio of one entity over two, field by
-    field, as if truths were one of the two values; pairs whose odds are below exp(`LEAST`) are left out.
+    A blocking key is a set of fields, at most `MOST_FIELDS`, in which records agree rarely, as they do in no part of
+    it. Records of one key are a pair, and so are records that agree except in one field, where their values are near. A
+    pair's score is the log likelihood ratio of one entity over two, field by field, as if truths were one of the two
+    values; pairs whose odds are below exp(`LEAST`) are left out.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def find_pairs(
     numpy.ndarray
         int32 ``[P, 2]``, the smaller record first, ascending.
     """
-    N, F = values.shape
+    N = len(values)
     numbers = np.where(values >= 0, values + data.begin[:-1], -1)
     # what a value adds to a key; -1, missing, is the last
     code = np.random.default_rng(1).integers(1 << 63, size=int(data.begin[-1]) + 1, dtype=np.uint64)
@@ -161,7 +161,10 @@ class _Score:
             known = np.flatnonzero((a >= 0) & (b >= 0))
             a, b = a[known], b[known]
             term = np.where(a == b, self.equal[a], self.apart)
-            if len(self.keys) and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]:
+            if (
+                len(self.keys)
+                and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]
+            ):
                 other = np.flatnonzero(a != b)
                 wanted = a[other] * self.U + b[other]
                 place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)

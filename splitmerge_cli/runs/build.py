@@ -137,7 +137,7 @@ class Builder:
             start_by_search(spec, model, self.dataset, rng)
         else:
             own_labels = of_chain(self.labels, number)
-            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels)
+            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
             set_labels(model, labels, K)
         model.start_parameters(rng)
         log_joint = model.log_joint()

@@ -1,4 +1,4 @@
-"""Where a chain starts: ``init=one_cluster|singletons|random|sequential|stages|search|prior|mixture|truth|FILE``."""
+"""Where a chain starts: ``init=one_cluster|singletons|pairs|random|sequential|stages|search|prior|mixture|truth|FILE``."""
 
 import hashlib
 import os
@@ -29,6 +29,7 @@ def initial_labels(
     K0: int | None,
     generator: np.random.Generator,
     own_labels: NDArray[np.int32] | None = None,
+    number: int = 0,
 ) -> tuple[NDArray[np.int32], int]:
     """The start state of one chain.
 
@@ -40,6 +41,7 @@ def initial_labels(
         The data, for their number and true labels.
     init : str
         ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at random;
+        ``pairs``: every second chain from singletons, the others from near pairs, as many as fit (`_join_pairs`);
         ``random``: `K0` clusters, each with at least one item, the other items uniformly at random; ``prior``: a draw
         from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each with probability
         1/3; ``truth``; or the path of a text file with one label (any word) per row.
@@ -50,6 +52,8 @@ def initial_labels(
         The chain's stream.
     own_labels : numpy.ndarray, optional
         The labels of the file `init`, as `read_labels` returns them.
+    number : int
+        Of the chain.
 
     Returns
     -------
@@ -68,9 +72,16 @@ def initial_labels(
     N = model.N
     if init == "mixture":
         init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
+    if init == "pairs":
+        if model.near_pairs is None:
+            raise ConfigError("init=pairs: the model has no near pairs, which model=records has")
+        labels = _join_pairs(model.near_pairs.pairs, N, generator) if number % 2 else None
+        init = "singletons" if labels is None else init
     if init == "singletons" and model.largest_K < N:
         init, K0 = "random", model.largest_K
-    if init == "one_cluster":
+    if init == "pairs":
+        pass
+    elif init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":
         labels = np.arange(N, dtype=np.int32)
@@ -102,6 +113,16 @@ def initial_labels(
     K = int(labels.max()) + 1
     _check_bound(model, "init", init, K)
     return labels, K
+
+
+def _join_pairs(pairs: NDArray[np.int32], N: int, generator: np.random.Generator) -> NDArray[np.int32]:
+    """Clusters of two: near pairs in a random order, each joined unless one of its items is in a pair already."""
+    labels, joined = np.arange(N, dtype=np.int32), np.zeros(N, dtype=bool)
+    for i, j in generator.permutation(pairs).tolist():
+        if not (joined[i] or joined[j]):
+            joined[i] = joined[j] = True
+            labels[j] = i
+    return _codes(labels)
 
 
 def set_labels(model: "Model", labels: NDArray[np.int32], K: int) -> None:

@@ -64,7 +64,8 @@ def evidence(
         rows += report_errors(second_half({name: trace[name] for name in OF_COUNTS})["n_clusters"], averaged)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
         rows += count_found(trace, init in SEARCHES)
-        rows += [] if init in SEARCHES else count_arrivals(trace, largest_K, smallest_K)
+        # chains of init=pairs come from more clusters and from fewer
+        rows += [] if init in (*SEARCHES, "pairs") else count_arrivals(trace, largest_K, smallest_K)
     return diagnose(trace, moves, rows, partitions)
 
 

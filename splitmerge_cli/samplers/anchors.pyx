@@ -1,4 +1,5 @@
-"""The two items that a split-merge move is about: any two, by the model's near pairs if it has any, or two about which partitions of the chain history differ.
+"""The two items that a split-merge move is about: any two, mostly near pairs of the model if it has any, or two about
+which partitions of the chain history differ.
 
 (Hashed pairs stand in ``lshsm.pyx``, choices among clusters in ``smart.pyx``.)
 """

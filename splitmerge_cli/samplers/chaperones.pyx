@@ -39,8 +39,8 @@ cdef class Chaperones(Sampler):
 
     OPTIONS = (
         Choice("pairs", "auto", "how the two items are drawn: uniform, hashed (every second pair from one bucket of a "
-               "hash table, which similar items share), near (mostly one of the model's near pairs) or auto (near for a "
-               "model with near pairs, else uniform)", choices=("auto", "uniform", "hashed", "near")),
+               "hash table, which similar items share), near (mostly one of the model's near pairs) or auto (near for "
+               "a model with near pairs, else uniform)", choices=("auto", "uniform", "hashed", "near")),
         Count("scans", 2, "scans of the items of the two clusters", least=1),
         BITS, TABLES, SEED,
         *Sampler.OPTIONS,

@@ -56,8 +56,9 @@ cdef class SmartMoves(SplitMerge):
     """Smart and dumb splits and merges; an abstract class."""
 
     OPTIONS = (
-        Choice("clusters", "auto", "how clusters are chosen: all (among all K, as in the paper), near (through items and "
-               "their near pairs) or auto (near for a model with near pairs, else all)", choices=("auto", "all", "near")),
+        Choice("clusters", "auto", "how clusters are chosen: all (among all K, as in the paper), near (through items "
+               "and their near pairs) or auto (near for a model with near pairs, else all)",
+               choices=("auto", "all", "near")),
         *SplitMerge.OPTIONS,
     )
     DIVIDES_WEIGHTS = True

@@ -115,8 +115,8 @@ def test_bundles_have_the_pairs_of_their_rows():
 @pytest.mark.parametrize(
     ("sampler", "options", "message"),
     [
-        (SDDS, {"clusters": "near"}, "sampler.clusters=near: expected a model with near pairs"),
-        (Chaperones, {"pairs": "near"}, "sampler.pairs=near: expected a model with near pairs"),
+        (SDDS, {"clusters": "near"}, r"sampler\.clusters=near: expected a model with near pairs"),
+        (Chaperones, {"pairs": "near"}, r"sampler\.pairs=near: expected a model with near pairs"),
     ],
 )
 def test_models_without_near_pairs_say_so(sampler, options, message):
@@ -125,10 +125,16 @@ def test_models_without_near_pairs_say_so(sampler, options, message):
         sampler(model, Rng(0), **options)
 
 
+def test_all_clusters_may_be_asked_for():
+    """The smart moves of the paper, whatever near pairs there are."""
+    without = enumeration(small_case(*_args("bernoulli")), SDDS).matrix
+    np.testing.assert_array_equal(enumeration(case_of("bernoulli"), SDDS, clusters="all").matrix, without)
+
+
 def test_as_printed_chooses_among_all():
     """Printed ratios are of clusters chosen among all K."""
     model = case_of("bernoulli").model
-    with pytest.raises(ValueError, match="sampler.mode=exact"):
+    with pytest.raises(ValueError, match=r"sampler\.mode=exact"):
         SDDS(model, Rng(0), clusters="near", mode="as_printed")
     without = small_case(*_args("bernoulli"))
     P = enumeration(case_of("bernoulli"), SDDS, mode="as_printed").matrix
@@ -137,7 +143,7 @@ def test_as_printed_chooses_among_all():
 
 @pytest.mark.parametrize(
     ("pairs", "share", "message"),
-    [([[0, 4]], 0.5, "from 0 to 3"), ([[1, 1]], 0.5, "two different"), ([[0, 1]], 1.0, "share=1.0")],
+    [([[0, 4]], 0.5, "from 0 to 3"), ([[1, 1]], 0.5, "two different"), ([[0, 1]], 1.0, r"share=1\.0")],
 )
 def test_near_pairs_are_checked(pairs, share, message):
     with pytest.raises(ValueError, match=message):
