@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.partition_kernels import best_match
-from splitmerge_cli.diagnostics.partition_losses import number_sorted
+from splitmerge_cli.diagnostics.partition_losses import find_components, number_sorted
 
 FEW_CELLS = 200
 """Cells that are matched together, however many parts they fall into."""
@@ -86,14 +86,13 @@ def _match(row: NDArray[np.intp], column: NDArray[np.intp], items: NDArray[np.in
     """Items of the cells in the best one-to-one match of rows to columns."""
     i, j = (np.unique(each, return_inverse=True)[1] for each in (row, column))
     if len(i) > FEW_CELLS:
-        from scipy.sparse import csr_array, hstack
-        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+        from scipy.sparse import csgraph, csr_array, hstack
 
         # a further column for each row, which may have no other; no weight is 0
         cells = csr_array((items + 1.0, (i, j)))
         free = csr_array((np.ones(cells.shape[0]), (np.arange(cells.shape[0]),) * 2))
         both = csr_array(hstack([cells, free]))
-        return float(both[min_weight_full_bipartite_matching(both, maximize=True)].sum() - cells.shape[0])
+        return float(both[csgraph.min_weight_full_bipartite_matching(both, maximize=True)].sum() - cells.shape[0])
     few = np.zeros((i.max() + 1, j.max() + 1))
     few[i, j] = items
     few = few if few.shape[0] <= few.shape[1] else few.T
@@ -107,12 +106,7 @@ def _find_parts(row: NDArray[np.intp], column: NDArray[np.intp]) -> list[NDArray
     cell that shares neither with another is matched, and in no part."""
     if len(row) <= FEW_CELLS:
         return [np.arange(len(row))]
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    R, C = row.max() + 1, column.max() + 1
-    cells = csr_array((np.ones(len(row)), (row, column + R)), shape=(R + C, R + C))
-    part = connected_components(cells, directed=False)[1][row]
+    part = find_components(row, column + row.max() + 1, int(row.max() + column.max()) + 2)[row]
     order = np.argsort(part, kind="stable")
     order = order[np.bincount(part)[part[order]] > 1]
     return np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []

@@ -24,6 +24,8 @@ Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 
 Johnson and Mueller 2022, section 2 (unequal costs).
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -106,6 +108,15 @@ def find_blocks(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
     some = np.empty(number, dtype=np.int64)
     some[block] = np.arange(len(block))
     return rows[:, some], block, np.bincount(block)
+
+
+def find_components(first: NDArray[Any], second: NDArray[Any], n: int) -> NDArray[np.int32]:
+    """Connected components of a graph with n nodes and edges between `first` and `second`: int32 ``[n]``, numbered by
+    first appearance."""
+    from scipy.sparse import csgraph, csr_array  # takes long to import
+
+    graph = csr_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
+    return by_appearance(csgraph.connected_components(graph, directed=False)[1])
 
 
 def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:

@@ -171,7 +171,9 @@ def _membership_by_pairs(
     """`membership` from the pairs of items that are together in each partition, which are few in small clusters."""
     N, K = len(own_labels), len(sizes)
     size = sizes[own_labels]
-    certainty, keys, weights = np.zeros(N), [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    certainty = np.zeros(N)
+    keys: list[NDArray[np.int64]] = []
+    weights: list[NDArray[np.float64]] = []
     for m, row in enumerate(rows):
         i, j = np.divmod(pairs_of(row), N)
         one, other = np.concatenate([i, j]), own_labels[np.concatenate([j, i])]

@@ -28,6 +28,7 @@ from splitmerge_cli.diagnostics.partition_losses import (
     by_appearance,
     by_size,
     check_partitions,
+    find_components,
     terms,
 )
 from splitmerge_cli.diagnostics.partition_search import candidates
@@ -89,12 +90,7 @@ class LinkedPairs:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """int32 ``[N]``: each item's component in the graph of linked pairs, numbered by first appearance."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
-        first, second = self.ends.T
-        graph = csr_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(self.N, self.N))
-        return by_appearance(connected_components(graph, directed=False)[1])
+        return find_components(*self.ends.T, self.N)
 
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:

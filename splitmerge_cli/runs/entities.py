@@ -270,8 +270,6 @@ def list_entities(
     pandas.DataFrame
         Columns entity, records, certainty, and each field: its most probable true value, empty if all are missing.
     """
-    import pandas as pd
-
     built = build_model(model, replace(dataset, bundles=None))
     built.set_labels(labels)
     if parameters is not None:
@@ -281,7 +279,7 @@ def list_entities(
     sure = np.full(K, np.nan) if certainty is None else np.bincount(labels, np.asarray(certainty)) / records
     columns = {"entity": number_clusters(np.arange(K), first), "records": records, "certainty": sure.round(6)}
     fields = texts_of(dataset, built.true_values()[0])
-    return pd.concat([pd.DataFrame(columns), pd.DataFrame(fields)], axis=1)
+    return _frame([*columns.items(), *fields.items()])
 
 
 def list_pairs(
@@ -297,8 +295,6 @@ def list_pairs(
         probability, standard_error (Monte Carlo, from the spread of the chains; missing with one chain), and together
         (1: in one entity of `labels`).
     """
-    import pandas as pd
-
     chosen = np.flatnonzero(pairs.probability >= least)
     chosen = chosen[np.argsort(-pairs.probability[chosen], kind="stable")]
     i, j = pairs.ends[chosen].T
@@ -306,11 +302,9 @@ def list_pairs(
     if dataset.names is not None:
         names = np.array(dataset.names, dtype=object)
         named = {"name": names[i], "other_name": names[j]}
-    return pd.DataFrame(
-        {"row": i + first, "other": j + first, **named}
-        | {"probability": pairs.probability[chosen], "standard_error": pairs.standard_error[chosen].round(6)}
-        | {"together": (labels[i] == labels[j]).astype(int)}
-    )
+    columns: dict[str, Any] = {"row": i + first, "other": j + first, **named}
+    columns |= {"probability": pairs.probability[chosen], "standard_error": pairs.standard_error[chosen].round(6)}
+    return _frame([*columns.items(), ("together", (labels[i] == labels[j]).astype(int))])
 
 
 def list_review(
@@ -329,8 +323,6 @@ def list_review(
         Columns row, other, same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both
         records side by side: NAME and NAME (other).
     """
-    import pandas as pd
-
     p = pairs.probability
     doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST))
     doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")][:most]
@@ -344,7 +336,15 @@ def list_review(
     columns: dict[str, Any] = {"row": i + first, "other": j + first, SAME: same, "probability": shown}
     for name in both[0]:
         columns |= {name: both[0][name], f"{name}{_OTHER}": both[1][name]}
-    return pd.DataFrame(columns)
+    return _frame(list(columns.items()))
+
+
+def _frame(columns: Sequence[tuple[str, Any]]) -> "pd.DataFrame":
+    """A table of columns, whose names may be equal: a field may be called as any other column."""
+    import pandas as pd  # takes longer than a short run
+
+    frame = pd.DataFrame({place: values for place, (_, values) in enumerate(columns)})
+    return frame.set_axis([name for name, _ in columns], axis=1)
 
 
 def _as_csv(table: "pd.DataFrame") -> str:
