@@ -1,4 +1,4 @@
-"""Where a chain starts: ``init=one_cluster|singletons|pairs|random|sequential|stages|search|prior|mixture|truth|FILE``."""
+"""Where a chain starts: ``init=one_cluster|singletons|pairs|random|sequential|stages|search|prior|mixture|truth``, FILE."""
 
 import hashlib
 import os
