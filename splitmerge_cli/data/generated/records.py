@@ -1,7 +1,7 @@
 """People in a register with typing errors, several records of some of them: data for entity resolution.
 
-The true value of a field is drawn for each entity, independently of other fields: names and towns by a distribution like
-Zipf's, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
+The true value of a field is drawn for each entity, independently of other fields: names and towns by a distribution as
+Zipf's is, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
 
 ==============  =====================================================================================================
 error           what it does
