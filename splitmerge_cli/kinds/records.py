@@ -16,7 +16,7 @@ SHORT = 60
 
 
 class Records(Kind):
-    """Records of entities: int32 ``[N, F]``, codes from 0 of the values of each field, -1 where a cell is missing.
+    """Records: int32 ``[N, F]``, codes from 0 for the values in each field, -1 where a cell is missing.
 
     `types` hold a `ColumnType` for each field, one of `FIELD_TYPES`, whose levels are the distinct values: text,
     numbers as text, dates as YYYY-MM-DD. `sources` (int32 ``[N]``) hold the file of each record where an entity has at

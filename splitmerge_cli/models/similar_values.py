@@ -34,7 +34,7 @@ RANKS = 3
 CLOSE = 0.01
 """Difference of near numbers that are not whole, in standard deviations."""
 MOST_PARTS = 80
-"""Parts of a string that are sorted, at most: of a longer one those of its beginning."""
+"""Parts of a string that are sorted, at most; in a longer string the parts of its beginning."""
 MOST_CANDIDATES = (60, 8_000_000)
 """Pairs that share a part: so many a value, or in all. A field that has more of both has a lower limit of edits."""
 MOST_NEAR = 40
@@ -48,7 +48,7 @@ _CHUNK = 1 << 20
 def near_values(
     levels: Sequence[str], type: str, similarity: str = "edit", strength: float = 2.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Find the near values of each value of a field, with their weights.
+    """Find the near values of all values in a field, with their weights.
 
     ====================  ==========================================================================================
     type                  near values, and their distance

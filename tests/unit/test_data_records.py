@@ -133,7 +133,7 @@ def test_types_are_inferred(tmp_path: Path) -> None:
     assert dataset.names == ["r1", "r2", "r3", "r4", "r5", "r6"]
     assert dataset.truth is not None and dataset.truth.tolist() == [0, 0, 1, 1, 2, 2]
     notes = "\n".join(dataset.notes)
-    assert "column 1 ('rec_id') is left out: every value differs, and the column has the name of an id" in notes
+    assert "column 1 ('rec_id') is left out: every value differs, and it is named as an id" in notes
     assert "capital letters and blanks tell no words apart: given" in notes
     assert "string: given (3), postcode (4), sex (2); date: dob (5); number: age (5) different values" in notes
     assert "missing cells: given 1, age 1" in notes

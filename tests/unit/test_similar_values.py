@@ -17,7 +17,7 @@ def random_words(seed: int, n: int = 300, letters: str = "abc", longest: int = 9
     return sorted({"".join(rng.choice(list(letters), size=rng.integers(1, longest + 1))) for _ in range(n)})
 
 
-def found(levels: list[str], type: str, similarity: str = "edit") -> dict[tuple[str, str], float]:
+def near_pairs_of(levels: list[str], type: str, similarity: str = "edit") -> dict[tuple[str, str], float]:
     """Distances of near values, each pair in both orders, as the arrays have them."""
     begin, other, weight = near_values(levels, type, similarity, STRENGTH)
     assert begin.dtype == np.int64 and other.dtype == np.int32 and weight.dtype == np.float64
@@ -53,11 +53,11 @@ def test_strings_within_their_limits_of_edits(seed: int, parts: int, monkeypatch
     words = random_words(seed, letters="abcdé"[: 2 + seed % 4], longest=8 + seed)
     expected = brute_force(words, edits)
     assert len(expected) > 100 and {1.0, 2.0} == set(expected.values())
-    assert found(words, "string") == expected
+    assert near_pairs_of(words, "string") == expected
 
 
 def test_a_swap_of_two_letters_is_one_edit() -> None:
-    assert found(["lee", "ele", "el"], "string") == {("lee", "ele"): 1, ("ele", "lee"): 1, ("ele", "el"): 1} | {
+    assert near_pairs_of(["lee", "ele", "el"], "string") == {("lee", "ele"): 1, ("ele", "lee"): 1, ("ele", "el"): 1} | {
         ("el", "ele"): 1
     }
 
@@ -71,7 +71,7 @@ def test_jaro_winkler() -> None:
 
     expected = brute_force(words, distance)
     assert ("john", "johnson") in expected and edits("john", "johnson") is None
-    assert found(words, "string", "jaro_winkler") == expected
+    assert near_pairs_of(words, "string", "jaro_winkler") == expected
 
 
 def test_dates() -> None:
@@ -86,24 +86,24 @@ def test_dates() -> None:
     expected = brute_force(days, distance)
     assert expected["1981-12-31", "1982-01-03"] == 1 and expected["1980-03-09", "1980-05-05"] == 2
     assert expected["1980-05-09", "1980-09-05"] == 1 and ("1981-12-31", "1982-01-04") not in expected
-    assert found(days, "date") == expected
+    assert near_pairs_of(days, "date") == expected
 
 
 def test_numbers() -> None:
     ages = [str(age) for age in (7, 8, 19, 20, 21, 29, 30, 50, 94, 130)]
-    assert {b for a, b in found(ages, "number") if a == "29"} == {"19", "20", "21", "30"}
+    assert {b for a, b in near_pairs_of(ages, "number") if a == "29"} == {"19", "20", "21", "30"}
     heights = ["1.70", "1.7001", "1.9", "2.4444", "3.3"]
-    assert {b for a, b in found(heights, "number") if a == "1.70"} == {"1.7001"}
+    assert {b for a, b in near_pairs_of(heights, "number") if a == "1.70"} == {"1.7001"}
 
 
 def test_categories_have_no_near_values() -> None:
-    assert not found(["a", "b", "aa"], "categorical")
+    assert not near_pairs_of(["a", "b", "aa"], "categorical")
 
 
 @pytest.mark.parametrize("levels", [[], ["a"], ["a", "b"], ["", "ab"]])
 @pytest.mark.parametrize("similarity", similar_values.SIMILARITIES)
 def test_few_values(levels: list[str], similarity: str) -> None:
-    assert not found(levels, "string", similarity)
+    assert not near_pairs_of(levels, "string", similarity)
 
 
 def test_a_field_that_is_dense_has_a_lower_limit() -> None:

@@ -1,7 +1,7 @@
 """People in a register with typing errors, several records of some of them: data for entity resolution.
 
-The true value of a field is drawn for each entity, independently of other fields: names and towns by a law like
-Zipf's, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
+The true value of a field is drawn for each entity, independently of other fields: names and towns by a distribution as
+Zipf's is, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
 
 ==============  =====================================================================================================
 error           what it does
@@ -96,7 +96,7 @@ def generate(
     for j, (field, type) in enumerate(FIELDS.items()):
         # the true values of a field depend on no error
         rng = np.random.default_rng([seed, j])
-        draw = _law(rng, field, entities)
+        draw = _draw_from(rng, field, entities)
         true_values = draw(entities)
         wrong = draw(N)
         error, slip, absent = rng.random((3, N))
@@ -129,8 +129,8 @@ def _people(
     return person.astype(np.int32), files.astype(np.int32)
 
 
-def _law(rng: np.random.Generator, field: str, entities: int) -> Callable[[int], list[str]]:
-    """What draws true values of a field."""
+def _draw_from(rng: np.random.Generator, field: str, entities: int) -> Callable[[int], list[str]]:
+    """Return a function that draws true values of a field."""
     if field == "birth_date":
         return lambda n: [str(FIRST_DAY + timedelta(days=int(day))) for day in rng.integers(DAYS, size=n)]
     if field == "house":
@@ -198,4 +198,4 @@ SLIPS: dict[str, Callable[[np.random.Generator, str], str]] = {
     "date": _slip_of_a_date,
     "number": _slip_of_a_number,
 }
-"""What makes a slip of a value, by the type of the field."""
+"""Functions that make a slip of a value, by the type of the field."""

@@ -209,7 +209,7 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
         why = None if numbers is None else tells_apart(numbers, name * is_id, present == len(cells.missing))
         if why is None and different == present and is_id:
-            why = "every value differs, and the column has the name of an id"
+            why = "every value differs, and it is named as an id"
         if why is not None:
             return Field(why=why)
     note = ""
