@@ -112,7 +112,7 @@ def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Ro
 def part() -> str:
     """All keys: groups, those of a run, those of choices, those of sweeps."""
     unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
-    run_keys = _said_once(row for row in own_keys() if row.key != "experiment")
+    run_keys = _drop_repeats(row for row in own_keys() if row.key != "experiment")
     groups = [_group(name) for name in GROUPS]
     figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
     groups.append(dict(zip(groups[0], figures, strict=True)))
@@ -139,7 +139,7 @@ def part() -> str:
     return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
 
 
-def _said_once(rows: Iterable[Row]) -> list[Row]:
+def _drop_repeats(rows: Iterable[Row]) -> list[Row]:
     """Rows without what the comment of their group says, but for the first of the group."""
     comments, said, shorter = _main_comments(), "", []
     for row in rows:

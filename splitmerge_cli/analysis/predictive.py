@@ -26,7 +26,7 @@ BLOCK = 8_192
 """New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
 the model of the data."""
 ALONE: dict[str, Any] = dict.fromkeys(
-    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts", "other", "source")
+    ("weights", "weights_scale", "labels", "must_link", "cannot_link", "prior_counts", "other", "files")
 )
 ALONE |= {"apart": True, "duplicates": False}
 """Options of data with which new rows are read alone, but for the rows of one unit."""

@@ -266,7 +266,7 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_ROWS = ("weights", "group", "labels", "source", "must_link", "cannot_link")
+OF_ROWS = ("weights", "group", "labels", "files", "must_link", "cannot_link")
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")
 OF_OBJECTS = (*OF_TABLES, *OF_ROWS, *OF_NETWORKS, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that also apply to an object."""

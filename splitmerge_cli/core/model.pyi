@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.near_pairs import NearPairs
 from splitmerge_cli.core.options import Option
 from splitmerge_cli.core.partition import Partition
-from splitmerge_cli.core.near_pairs import NearPairs
 from splitmerge_cli.core.prior import Prior
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.shared import Prepared

@@ -89,7 +89,7 @@ class Kind:
     takes_exposure: ClassVar[bool] = False
     """Whether rows may have exposures (``data.exposure``)."""
     takes_sources: ClassVar[bool] = False
-    """Whether rows may come from several files (``data.other``, ``data.source``)."""
+    """Whether rows may come from several files (``data.other``, ``data.files``)."""
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 

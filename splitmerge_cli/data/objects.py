@@ -47,7 +47,7 @@ def from_object(
     weights_scale: str | None = None,
     group: Any = None,
     labels: Any = None,
-    source: Any = None,
+    files: Any = None,
     apart: bool = True,
     must_link: Any = None,
     cannot_link: Any = None,
@@ -91,7 +91,7 @@ def from_object(
     weights, group, labels : array_like or str, optional
         For tables: a weight, a unit or a known class (None or NaN: not known) of each row, or the name of a column of a
         data frame; as data.weights, data.group and data.labels of a file.
-    source : array_like or str, optional
+    files : array_like or str, optional
         ``records``: the file of each record, where an entity has at most one record of a file, or the name of a column.
     must_link, cannot_link : array_like of int or str, str or Path, optional
         For tables: pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a
@@ -116,7 +116,7 @@ def from_object(
     of_kind, true_labels = get_kind(kind), None if truth is None else numbered_labels(truth)
     any_columns = of_kind.any_columns or of_kind.is_network
     has_columns = of_kind.has_columns or any_columns
-    require(source is None or of_kind.takes_sources, "data.source", source, f"null: {kind} have none")
+    require(files is None or of_kind.takes_sources, "data.files", files, f"null: {kind} have none")
     require(types is None or any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(columns is None or has_columns, "data.columns", columns, f"null: {kind} has no columns")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
@@ -129,9 +129,9 @@ def from_object(
         words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
         columns = types = None
     of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}
-    of_rows |= {"source": source}
+    of_rows |= {"files": files}
     data, of_rows = take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
-    bundled = {key: value for key, value in of_rows.items() if key not in ("exposure", "source")}
+    bundled = {key: value for key, value in of_rows.items() if key not in ("exposure", "files")}
     for key, value in (bundled | {"must_link": must_link, "cannot_link": cannot_link}).items():
         require(value is None or bool(of_kind.text_types), f"data.{key}", "...", f"null: {kind} is no table")
     column_types: dict[str, Any] = words if types is None else {"types": types}
@@ -143,11 +143,11 @@ def from_object(
         dataset = of_kind.from_object(data, true_labels, name, **column_types)
         positions = positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
         dataset = replace(dataset, positions=positions, meta=dataset.meta | width_entry(chosen, width))
-    if source is not None:
-        sources = numbered_labels(of_rows["source"])
+    if files is not None:
+        sources = numbered_labels(of_rows["files"])
         require(
             len(sources) == dataset.N and sources.min() >= 0,
-            "data.source",
+            "data.files",
             "...",
             f"a file of each of {dataset.N} records",
         )
@@ -162,7 +162,7 @@ def from_object(
 
 
 def take_columns(
-    data: Any, options: dict[str, Any], keys: Sequence[str] = ("exposure", "weights", "group", "labels", "source")
+    data: Any, options: dict[str, Any], keys: Sequence[str] = ("exposure", "weights", "group", "labels", "files")
 ) -> tuple[Any, dict[str, Any]]:
     """A table without the columns that options of these `keys` name, and the options with the columns themselves."""
     names = {key: options[key] for key in keys if isinstance(options.get(key), str)}

@@ -2,12 +2,15 @@
 one of them exactly or nearly, the most likely ones first.
 """
 
+import heapq
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from splitmerge_cli.core.near_pairs import NearPairs
 
@@ -21,7 +24,7 @@ PER_RECORD = 3.0
 """Pairs of a key, by record, at most: one with more needs another field."""
 MOST = 20
 """Pairs that are kept, by record, at most."""
-LEAST = -7.0
+LEAST = -5.0
 """Log odds of a pair, at least."""
 DISTORTED, SIMILAR = 0.1, 0.5
 """Shares of distorted cells, and of similar ones among these, in the score of a pair."""
@@ -30,7 +33,7 @@ _CHUNK = 1 << 20
 
 def find_pairs(
     values: NDArray[np.int32], data: Any, sources: NDArray[np.int32] | None = None, most: float = MOST
-) -> NDArray[np.int32]:
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find pairs of records that may be of one entity.
 
     A blocking key is a set of fields, at most `MOST_FIELDS`, in which records agree rarely, as they do in no part of
@@ -51,8 +54,10 @@ def find_pairs(
 
     Returns
     -------
-    numpy.ndarray
+    pairs : numpy.ndarray
         int32 ``[P, 2]``, the smaller record first, ascending.
+    odds : numpy.ndarray
+        float64 ``[P]``: their log odds.
     """
     N = len(values)
     numbers = np.where(values >= 0, values + data.begin[:-1], -1)
@@ -72,8 +77,9 @@ def find_pairs(
     pairs, first = np.unique(np.concatenate(found), return_index=True)
     odds = np.concatenate(scores)[first]
     if len(pairs) > most * N:
-        pairs = pairs[np.sort(np.argsort(-odds, kind="stable")[: int(most * N)])]
-    return np.column_stack([pairs // N, pairs % N]).astype(np.int32)
+        kept = np.sort(np.argsort(-odds, kind="stable")[: int(most * N)])
+        pairs, odds = pairs[kept], odds[kept]
+    return np.column_stack([pairs // N, pairs % N]).astype(np.int32), odds
 
 
 def _candidates(numbers: NDArray[np.int64], code: NDArray[np.uint64], data: Any) -> Iterator[Pairs]:
@@ -85,7 +91,7 @@ def _candidates(numbers: NDArray[np.int64], code: NDArray[np.uint64], data: Any)
             if any(set(part) <= set(key) for part in chosen):
                 continue
             complete = np.flatnonzero((numbers[:, key] >= 0).all(axis=1))
-            keys = code[numbers[np.ix_(complete, key)]].sum(axis=1, dtype=np.uint64)
+            keys = code[numbers[np.ix_(complete, list(key))]].sum(axis=1, dtype=np.uint64)
             order = np.argsort(keys, kind="stable")
             keys, records = keys[order], complete[order]
             pairs = _pairs_within(keys, records, N)
@@ -137,7 +143,52 @@ def near_pairs_of(
     values: NDArray[np.int32], data: Any, sources: NDArray[np.int32] | None = None
 ) -> dict[str, NearPairs]:
     """Near pairs of the model: ``near_pairs``, of `find_pairs`."""
-    return {"near_pairs": NearPairs(find_pairs(values, data, sources), len(values))}
+    return {"near_pairs": NearPairs(find_pairs(values, data, sources)[0], len(values))}
+
+
+def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blocks: int) -> NDArray[np.int32]:
+    """Divide records into blocks of about one size that no near pair joins: components of the pairs, packed together.
+
+    Pairs are left out, the least likely ones first, until no component has more records than a block.
+
+    Parameters
+    ----------
+    pairs, odds
+        Of `find_pairs`.
+    N : int
+        Number of records.
+    blocks : int
+        Number of blocks.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 ``[N]``: the block of each record.
+
+    Examples
+    --------
+    >>> find_blocks(np.array([[0, 1], [1, 2], [3, 4]]), np.array([2.0, -1.0, 3.0]), 6, 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    order, low, high = np.argsort(-odds, kind="stable"), 0, len(odds)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = np.bincount(_components(pairs[order[:middle]], N)).max() <= -(-N // blocks)
+        low, high = (middle, high) if fits else (low, middle - 1)
+    component = _components(pairs[order[:low]], N)
+    sizes, block = np.bincount(component), np.zeros(N, dtype=np.int32)
+    room = [(0, b) for b in range(blocks)]
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        used, b = room[0]
+        block[k] = b
+        heapq.heapreplace(room, (used + int(sizes[k]), b))
+    return block[component]
+
+
+def _components(pairs: NDArray[np.int32], N: int) -> NDArray[np.int32]:
+    """The component of each record."""
+    graph = coo_array((np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])), shape=(N, N))
+    return np.asarray(connected_components(graph, directed=False)[1])
 
 
 class _Score:

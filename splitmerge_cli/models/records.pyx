@@ -415,11 +415,36 @@ cdef class Records(Model):
             total = power_of(r, self.n[t], True, total)
         return total
 
+    cdef double near_product(self, Py_ssize_t f, int32_t y, Py_ssize_t m, Py_ssize_t own, double alike,
+                             int64_t *place) noexcept nogil:
+        """``few_products`` of a value near the one at the place `own`: places in the lists of the others only ascend,
+        since those near a value do."""
+        cdef Py_ssize_t t
+        cdef double total = power_of(self.slip(f, y, self.x[own], alike), self.n[own], True, 1.0)
+        for t in range(m):
+            if t == own:
+                continue
+            if self.x[t] == y:
+                if t < own:
+                    return -1.0
+                total = power_of(self.same[y], self.n[t], True, total)
+                continue
+            while place[t] < self.near_begin[self.x[t] + 1] and self.near[place[t]] < y:
+                place[t] += 1
+            if place[t] < self.near_begin[self.x[t] + 1] and self.near[place[t]] == y:
+                if t < own:
+                    return -1.0
+                total = power_of(self.slip(f, y, self.x[t], self.alike[place[t]]), self.n[t], True, total)
+            else:
+                total = power_of(self.far[f], self.n[t], True, total)
+        return total
+
     cdef Py_ssize_t weigh_truths(self, Py_ssize_t f, Py_ssize_t m, double *scale) noexcept nogil:
         """truth, weight: the true values that m gathered values are or are near to, and phi(y) prod_i P(x_i | y), over
         prod_i theta phi(x_i) and exp(scale); then ``NEAR`` and ``FAR``, all others. Returns how many."""
-        cdef Py_ssize_t t, count = 0, total = 0
+        cdef Py_ssize_t s, t, count = 0, total = 0
         cdef int64_t e
+        cdef int64_t[FEW] place
         cdef int32_t y
         cdef bint multiply, few = m <= FEW
         cdef double near_left = self.all_near[f], far_left = 1.0 - near_left, w, top = -INFINITY
@@ -432,18 +457,22 @@ cdef class Records(Model):
             for t in range(m):
                 self.marked[self.x[t]] = self.n[t]
         for t in range(m):
+            for s in range(m):
+                place[s] = self.near_begin[self.x[s]]
             for e in range(self.near_begin[self.x[t]] - 1, self.near_begin[self.x[t] + 1]):
                 # the value itself, then those near it
                 y = self.x[t] if e < self.near_begin[self.x[t]] else self.near[e]
-                if few:
-                    w = self.few_products(f, y, m, t)
-                    if w < 0.0:
-                        continue
-                else:
+                if not few:
                     if self.seen[y] == self.look:
                         continue
                     self.seen[y] = self.look
                     w = self.product_of(f, y, total, multiply)
+                elif e < self.near_begin[self.x[t]]:
+                    w = self.few_products(f, y, m, t)
+                else:
+                    w = self.near_product(f, y, m, t, self.alike[e], place)
+                if few and w < 0.0:
+                    continue
                 if self.norm[y] > 0.0:
                     near_left -= self.phi[y]
                 else:

@@ -1,4 +1,4 @@
-"""Where a chain starts: ``init=one_cluster|singletons|pairs|random|sequential|stages|search|prior|mixture|truth|FILE``."""
+"""Where a chain starts: the words of ``init`` (`splitmerge_cli.config.schema.INITIAL`), or a file of labels."""
 
 import hashlib
 import os

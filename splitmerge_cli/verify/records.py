@@ -13,7 +13,7 @@ from splitmerge_cli.models.similar_values import near_values
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
 
 NODES = 12
-"""Of a beta prior: exact for polynomials of degree 23."""
+"""Values at which a beta prior is summed: exact for polynomials of degree 23."""
 
 
 def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDArray[np.float64]:

@@ -194,9 +194,9 @@ def test_types_may_be_named(tmp_path: Path) -> None:
         ({"types": {"given": "number"}}, r"row 2, column 2 \('given'\): 'Ann'; expected a number \(data.types\)"),
         ({"types": {"given": "date"}}, r"row 2, column 2 \('given'\): 'Ann'; expected a date \(data.types\)"),
         ({"types": {"given": "real"}}, "data.types.given=real: expected one of categorical, string, number, date"),
-        ({"source": "nobody"}, "data.source=nobody: .* has no such column"),
-        ({"duplicates": True}, "data.duplicates=true: expected false without data.other and data.source"),
-        ({"columns": ["given"], "source": "given"}, "data.columns=given: .* data.source not at all"),
+        ({"files": "nobody"}, "data.files=nobody: .* has no such column"),
+        ({"duplicates": True}, "data.duplicates=true: expected false without data.other and data.files"),
+        ({"columns": ["given"], "files": "given"}, "data.columns=given: .* data.files not at all"),
         ({"other": "absent.csv"}, "absent.csv"),
     ],
 )
@@ -208,8 +208,8 @@ def test_bad_options(tmp_path: Path, options: dict[str, object], message: str) -
 
 def test_only_records_come_from_several_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(PEOPLE)
-    with pytest.raises(DataError, match=r"data.source=sex: expected null: only model=records takes it, not mixed"):
-        csv(tmp_path / "a.csv", "mixed", source="sex")
+    with pytest.raises(DataError, match=r"data.files=sex: expected null: only model=records takes it, not mixed"):
+        csv(tmp_path / "a.csv", "mixed", files="sex")
 
 
 def test_two_files(tmp_path: Path) -> None:
@@ -235,14 +235,14 @@ def test_a_cell_of_the_other_file_is_named(tmp_path: Path) -> None:
 
 def test_a_column_of_files(tmp_path: Path) -> None:
     text = "file,name,year\nx,ann,1990\ny,ann,1990\nx,bob,1991\ny,rob,1991\n"
-    dataset = read(tmp_path, text, source="file")
+    dataset = read(tmp_path, text, files="file")
     assert dataset.columns == ["name", "year"]
     assert dataset.sources is not None and dataset.sources.tolist() == [0, 1, 0, 1]
-    assert read(tmp_path, text, source="file", duplicates=True).sources is None
-    with pytest.raises(DataError, match=r"data.source=file: .*'x' in every row; expected two files"):
-        read(tmp_path, text.replace("\ny", "\nx"), source="file")
+    assert read(tmp_path, text, files="file", duplicates=True).sources is None
+    with pytest.raises(DataError, match=r"data.files=file: .*'x' in every row; expected two files"):
+        read(tmp_path, text.replace("\ny", "\nx"), files="file")
     with pytest.raises(DataError, match="an empty cell; expected the name of a file"):
-        read(tmp_path, text.replace("\ny,rob", "\n,rob"), source="file")
+        read(tmp_path, text.replace("\ny,rob", "\n,rob"), files="file")
 
 
 def test_frames() -> None:
@@ -255,7 +255,7 @@ def test_frames() -> None:
         },
         index=["p", "q", "r", "s"],
     )
-    dataset = from_object(frame, "records", source="file", types={"height": "number"})
+    dataset = from_object(frame, "records", files="file", types={"height": "number"})
     assert dataset.columns == ["name", "born", "height"] and dataset.names == ["p", "q", "r", "s"]
     assert rows_of(dataset)[:2] == [("ann", "1990-01-02", "1.7"), ("anne", "1990-02-01", "1.71")]
     assert rows_of(dataset)[3] == ("bob", None, "1.9")

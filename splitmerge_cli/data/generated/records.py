@@ -9,7 +9,7 @@ error           what it does
 slip            names and towns: a letter is inserted, left out or replaced, or two neighbours are swapped, in one of
                 five cases twice; dates: day and month are swapped, a digit is replaced, or the day is up to 3 off;
                 numbers: a digit is replaced, or the number is 1 off
-wrong value     the value is drawn anew
+wrong value     the value is drawn again
 missing         the cell is empty
 ==============  =====================================================================================================
 """

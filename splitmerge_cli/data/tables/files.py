@@ -59,7 +59,7 @@ def csv(
     cannot_link: str | Path | None = None,
     prior_counts: str | None = None,
     other: str | Path | None = None,
-    source: str | int | None = None,
+    files: str | int | None = None,
     duplicates: bool = False,
 ) -> Dataset:
     """Read a table, one item per row.
@@ -131,10 +131,10 @@ def csv(
         items with `group` and with fractions.
     other : str or Path, optional
         ``records``: another file of records with the same columns.
-    source : str or int, optional
+    files : str or int, optional
         ``records``: column of the file that a record comes from.
     duplicates : bool
-        With `other` or `source`: whether an entity may have several records of a file.
+        With `other` or `files`: whether an entity may have several records of a file.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def csv(
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
-    sourced = {"other": other, "source": source, "duplicates": duplicates or None}
+    sourced = {"other": other, "files": files, "duplicates": duplicates or None}
     for key, value in sourced.items():
         require(
             value is None or of_kind.takes_sources,
@@ -175,9 +175,9 @@ def csv(
             f"null: only model=records takes it, not {kind}",
         )
     require(
-        not duplicates or bool(other or source), "data.duplicates", "true", "false without data.other and data.source"
+        not duplicates or bool(other or files), "data.duplicates", "true", "false without data.other and data.files"
     )
-    require(other is None or source is None, "data.source", source, "null with data.other")
+    require(other is None or files is None, "data.files", files, "null with data.other")
     require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
@@ -185,7 +185,7 @@ def csv(
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
-    roles = (exposure, weights, group, labels, source)
+    roles = (exposure, weights, group, labels, files)
     wanted = Wanted(of_kind, truth, listed, left_out, types, words, *roles, bool(duplicates))
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
@@ -193,6 +193,8 @@ def csv(
     def read(path: str | Path) -> Table:
         return _read(path, wanted, header, separator, decimal, encoding, sheet)
 
+    if other is not None:
+        require_file(other, f"a table ({FORMATS})")
     table = read(path) if other is None else Joined(read(path), read(other))
     if not table.rows or not table.width:
         raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")

@@ -61,7 +61,7 @@ NAMED_AS_ID = re.compile(
     r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
 )
 """Names of columns that tell records apart; names and numbers of people are fields."""
-SOURCE = "the name of a file (data.source)"
+SOURCE = "the name of a file (data.files)"
 
 
 class Field(NamedTuple):
@@ -162,11 +162,11 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
 
 def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
     """The file of each record, where an entity has one record of a file at most."""
-    if (j := wanted.find_roles(table).get("source")) is not None:
+    if (j := wanted.find_roles(table).get("files")) is not None:
         sources, files = codes(table, j, SOURCE)
         if len(files) < 2:
             raise DataError(
-                f"data.source={wanted.source}: {table.path}: {quote(files[0])} in every row; expected two files"
+                f"data.files={wanted.files}: {table.path}: {quote(files[0])} in every row; expected two files"
             )
     elif isinstance(table, Joined) and not wanted.duplicates:
         sources = (np.arange(table.rows) >= table.parts[0].rows).astype(np.int32)
@@ -209,7 +209,7 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
         why = None if numbers is None else tells_apart(numbers, name * is_id, present == len(cells.missing))
         if why is None and different == present and is_id:
-            why = "every value differs, and the name is that of an id"
+            why = "every value differs, and the column has the name of an id"
         if why is not None:
             return Field(why=why)
     note = ""

@@ -16,7 +16,7 @@ from splitmerge_cli.received import DataError
 TOTAL = "total"
 """The exposure of a row that is the sum of its counts."""
 POSITIVE = "a positive number (data.exposure)"
-ROLES = ("truth", "exposure", "weights", "group", "labels", "source")
+ROLES = ("truth", "exposure", "weights", "group", "labels", "files")
 """Keys of columns that are no data."""
 
 
@@ -34,7 +34,7 @@ class Wanted:
     weights: str | int | None = None
     group: str | int | None = None
     labels: str | int | None = None
-    source: str | int | None = None
+    files: str | int | None = None
     duplicates: bool = False
 
     @property

@@ -1,0 +1,90 @@
+"""Near pairs of records: which true pairs they hold, what they leave out, and blocks that none of them joins."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from small_cases import partitions_of
+
+from splitmerge_cli.core.shared import Prepared
+from splitmerge_cli.data.generated.records import generate
+from splitmerge_cli.models.record_pairs import find_blocks, find_pairs
+from splitmerge_cli.models.record_tables import prepare
+from splitmerge_cli.models.records import Records
+
+
+def pairs_of(dataset, sources=None, **options):
+    fields = [(field.type, field.levels) for field in dataset.types]
+    return find_pairs(dataset.values, Prepared(prepare(dataset.values, fields, "edit", 2.0)), sources, **options)
+
+
+@pytest.fixture(scope="module")
+def people():
+    return generate(1500, entities=1000, distortion=0.1)
+
+
+def test_true_pairs_are_near(people):
+    """Nearly all pairs of records of one person are among them, which are few of all pairs."""
+    pairs, odds = pairs_of(people)
+    same = people.truth[pairs[:, 0]] == people.truth[pairs[:, 1]]
+    sizes = np.bincount(people.truth)
+    assert same.sum() > 0.99 * (sizes * (sizes - 1) // 2).sum()
+    assert len(pairs) < 1.5 * people.N
+    assert (pairs[:, 0] < pairs[:, 1]).all() and len(np.unique(pairs, axis=0)) == len(pairs)
+    # the score tells them apart
+    assert odds[same].mean() > 10 and np.median(odds[~same]) < 0
+
+
+def test_the_most_likely_pairs_stay(people):
+    every, odds = pairs_of(people)
+    few, of_few = pairs_of(people, most=0.2)
+    assert len(few) == 300
+    assert of_few.min() >= np.sort(odds)[::-1][299]
+    assert {*map(tuple, few.tolist())} <= {*map(tuple, every.tolist())}
+
+
+def test_records_of_one_source_are_no_pair(people):
+    sources = (np.arange(people.N) % 3).astype(np.int32)
+    pairs, _ = pairs_of(people, sources)
+    every, _ = pairs_of(people)
+    assert len(pairs) == (sources[every[:, 0]] != sources[every[:, 1]]).sum() > 0
+
+
+def test_many_alike_records_stay_connected():
+    """A hundred records alike are not five thousand pairs, and one component."""
+    values = np.concatenate([np.zeros((100, 2)), np.arange(1, 1901)[:, None].repeat(2, axis=1)]).astype(np.int32)
+    fields = [("categorical", tuple(map(str, range(1901))))] * 2
+    pairs, odds = find_pairs(values, Prepared(prepare(values, fields, "edit", 2.0)))
+    assert 0 < len(pairs) <= 10 * 100
+    assert len(np.unique(find_blocks(pairs, odds, 2000, 2)[:100])) == 1
+
+
+def test_blocks_are_not_joined(people):
+    """No pair joins two blocks, except those less likely than all others; blocks have one size."""
+    pairs, odds = pairs_of(people)
+    block = find_blocks(pairs, odds, people.N, 4)
+    assert np.ptp(np.bincount(block, minlength=4)) <= 3
+    cut = block[pairs[:, 0]] != block[pairs[:, 1]]
+    assert not cut.any() or odds[cut].max() < np.quantile(odds, 0.75)
+    same = people.truth[pairs[:, 0]] == people.truth[pairs[:, 1]]
+    assert cut[same].mean() < 0.01
+
+
+@pytest.mark.parametrize(("prior", "is_product"), [("crp", True), ("uniform", True), ("uniform_count", False)])
+def test_blocks_together_are_the_posterior_given_the_blocks(prior, is_product):
+    """With rates that are known, equal shares of values in all blocks, and a prior that is a product over clusters, the
+    product of the posteriors of blocks is the posterior of all records, given that blocks share no entity."""
+    rows = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
+    fields = [SimpleNamespace(type="string", levels=("anna", "anne"))] * 2
+    options = {"prior": prior, "distortion": 0.2, "similar": 0.3}
+    part, whole = Records(rows, fields, **options), Records(np.tile(rows, (2, 1)), fields, **options)
+    of_part, of_whole = [], []
+    for labels in partitions_of(3):
+        part.set_labels(labels)
+        of_part.append(part.log_joint())
+        for others in partitions_of(3):
+            whole.set_labels(np.concatenate([labels, others + labels.max() + 1]))
+            of_whole.append(whole.log_joint())
+    p, q = np.exp(np.array(of_part)), np.exp(np.array(of_whole))
+    difference = np.abs(np.outer(p, p).ravel() / p.sum() ** 2 - q / q.sum()).max()
+    assert difference < 1e-14 if is_product else difference > 1e-4
