@@ -138,7 +138,7 @@ PICTURES = {
     ),
     "pair_probabilities": Picture(
         "How many pairs of records are certain?",
-        "histogram of the probabilities that two records are of one entity",
+        "bars of the number of pairs of records over the probability of being of one entity",
         lambda run: entities.can_draw(run) and "pairs" in run.summary["entities"],
         entities.pair_probabilities,
         in_column=True,
