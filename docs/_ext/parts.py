@@ -172,7 +172,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
 
 
 def _claim(r: Any, above: tuple[str, str], said: set[tuple[str, str]], link: bool) -> str:
-    """A claim, with the sentence of the paper and the reading if they differ from those of the row above.
+    """A claim, with the sentence of the paper and the reading if they differ from the row above.
 
     ``said`` has the reasons that stand above, with their data.
     """

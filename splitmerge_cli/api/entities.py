@@ -16,7 +16,9 @@ from splitmerge_cli.runs.store.schema import PARAMETERS
 class EntityAnswers(StoredDraws):
     """The part of a `Posterior` with the entities of records."""
 
-    _labels: NDArray[np.int32]
+    @cached_property
+    def _labels(self) -> NDArray[np.int32]:
+        raise NotImplementedError
 
     def entities(self) -> Table:
         """The entities of `labels`, each with its merged record.

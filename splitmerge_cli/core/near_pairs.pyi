@@ -1,4 +1,4 @@
-"""Types of the pairs of items that may belong together (see ``near_pairs.pyx``)."""
+"""Types for pairs of items that may belong together (see ``near_pairs.pyx``)."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
 """Pairs of items that may belong together, such as records that agree in a few fields: anchors where nearly all pairs
-of items are hopeless.
+of items belong apart.
 
 A draw is one of the pairs with probability `share`, each as likely as another, and else any two items. It does not
 depend on the state, so it cancels from a ratio as a uniform pair does, and every pair of items keeps a positive

@@ -1,4 +1,4 @@
-"""Types of columns of a table, and rows that are read once."""
+"""Types of the columns in a table, and rows that are read once."""
 
 from dataclasses import dataclass
 

@@ -185,7 +185,7 @@ def _membership_by_pairs(
         weights.append(((1 - together)[one] / sizes[other])[~is_own])
         if sum(map(len, keys)) > _CELLS or m == len(rows) - 1:
             distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
-            keys, weights = [distinct], [np.bincount(place, np.concatenate(weights), len(distinct))]
+            keys, weights = [distinct], [np.bincount(place, np.concatenate(weights), len(distinct)).astype(np.float64)]
     item, cluster = np.divmod(keys[0], K)
     share = weights[0] / len(rows)
     # the first of equals; sums in another order differ by rounding

@@ -90,7 +90,7 @@ class LinkedPairs:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """int32 ``[N]``: each item's component in the graph of linked pairs, numbered by first appearance."""
-        return find_components(*self.ends.T, self.N)
+        return find_components(self.ends[:, 0], self.ends[:, 1], self.N)
 
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:

@@ -91,7 +91,7 @@ def _candidates(numbers: NDArray[np.int64], code: NDArray[np.uint64], data: Any)
             if any(set(part) <= set(key) for part in chosen):
                 continue
             complete = np.flatnonzero((numbers[:, key] >= 0).all(axis=1))
-            keys = code[numbers[np.ix_(complete, list(key))]].sum(axis=1, dtype=np.uint64)
+            keys = code[numbers[complete][:, np.array(key)]].sum(axis=1, dtype=np.uint64)
             order = np.argsort(keys, kind="stable")
             keys, records = keys[order], complete[order]
             pairs = _pairs_within(keys, records, N)

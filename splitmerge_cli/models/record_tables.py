@@ -13,7 +13,7 @@ from splitmerge_cli.models.similar_values import near_values
 def prepare(
     values: NDArray[np.int32], fields: Sequence[tuple[str, Sequence[str]]], similarity: str, strength: float
 ) -> dict[str, Any]:
-    """Tables of the values of all fields, one numbering for all: those of field f begin at ``begin[f]``.
+    """Tables of the values in all fields, numbered through: values of field f begin at ``begin[f]``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def prepare(
 
 
 def vectors_of(values: NDArray[np.int32], data: Any) -> dict[str, Any]:
-    """Records as ``vectors`` whose cosines say how much they agree: the root of - log of a known value's share."""
+    """Records as ``vectors`` whose cosines say how much they agree: for each value the root of - log share."""
     known = values >= 0
     numbers = (values + data.begin[:-1])[known]
     starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])

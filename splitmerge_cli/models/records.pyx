@@ -94,7 +94,7 @@ cdef class Records(Model):
 
     Notes
     -----
-    Cost of a predictive: for each field the values near those of the record and the cluster. Memory: 12 bytes for each
+    Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
     field and cluster, 12 for each cell of a cluster.
     """
 
@@ -366,7 +366,7 @@ cdef class Records(Model):
             m += 1
         return m
 
-    cdef inline double alike_to(self, int32_t y, int32_t x) noexcept nogil:
+    cdef inline double weight_near(self, int32_t y, int32_t x) noexcept nogil:
         """Weight of x among the values near y; 0 if it is not near."""
         cdef int64_t low = self.near_begin[y], high = self.near_begin[y + 1], middle
         while low < high:
@@ -406,7 +406,7 @@ cdef class Records(Model):
             if self.x[t] == y:
                 r = self.same[y]
             else:
-                r = self.alike_to(y, self.x[t])
+                r = self.weight_near(y, self.x[t])
                 r = self.slip(f, y, self.x[t], r) if r > 0.0 else 0.0
             if r == 0.0:
                 r = far
@@ -523,7 +523,7 @@ cdef class Records(Model):
 
     # -- probabilities
     cdef double conflicts(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Pairs of records of one source in columns a and b as one; b may be -1."""
+        """Pairs of records from one source in columns a and b as one; b may be -1."""
         cdef Py_ssize_t s
         cdef double n, total = 0.0
         for s in range(self.S):
@@ -580,7 +580,7 @@ cdef class Records(Model):
             for t in range(m):
                 p, distorted = 0.0, True
                 if y >= 0 and self.x[t] != y:
-                    p = self.alike_to(y, self.x[t])
+                    p = self.weight_near(y, self.x[t])
                     p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
                 for _record in range(self.n[t]):
                     if self.x[t] == y:

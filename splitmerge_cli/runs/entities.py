@@ -227,7 +227,7 @@ def read_review_rows(path: Path, most: int) -> tuple[list[str], list[tuple[dict[
     with path.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row.get(SAME) == ""][:most]
     fields = [name for name in (rows or [dict[str, str]()])[0] if f"{name}{_OTHER}" in rows[0]]
-    return fields, [(row, *([row[f"{name}{end}"] for name in fields] for end in ("", _OTHER))) for row in rows]
+    return fields, [(row, [row[name] for name in fields], [row[name + _OTHER] for name in fields]) for row in rows]
 
 
 _OTHER = " (other)"
@@ -278,7 +278,7 @@ def list_entities(
     records = np.bincount(labels)
     sure = np.full(K, np.nan) if certainty is None else np.bincount(labels, np.asarray(certainty)) / records
     columns = {"entity": number_clusters(np.arange(K), first), "records": records, "certainty": sure.round(6)}
-    fields = texts_of(dataset, built.true_values()[0])
+    fields = texts_of(dataset, built.true_values()[0])  # type: ignore[attr-defined]
     return _frame([*columns.items(), *fields.items()])
 
 

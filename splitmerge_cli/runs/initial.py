@@ -72,15 +72,15 @@ def initial_labels(
     N = model.N
     if init == "mixture":
         init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
+    near = model.near_pairs
     if init == "pairs":
-        if model.near_pairs is None:
+        if near is None:
             raise ConfigError("init=pairs: the model has no near pairs, which model=records has")
-        labels = _join_pairs(model.near_pairs.pairs, N, generator) if number % 2 else None
-        init = "singletons" if labels is None else init
+        init = "pairs" if number % 2 else "singletons"
     if init == "singletons" and model.largest_K < N:
         init, K0 = "random", model.largest_K
-    if init == "pairs":
-        pass
+    if init == "pairs" and near is not None:
+        labels = _join_pairs(near.pairs, N, generator)
     elif init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":

@@ -63,7 +63,7 @@ def find_effects(
     Returns
     -------
     dict
-        `outcome`, its name; `type`; `latent`, whether coefficients are those of a probit regression; `scale`, on which
+        `outcome`, its name; `type`; `latent`, whether the coefficients are of a probit regression; `scale`, on which
         a regressed outcome has them, if it has one; and `rows`, each [cluster from 0, term, mean, low, high].
     """
     rng = Rng(seed, 1)

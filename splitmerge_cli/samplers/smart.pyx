@@ -241,7 +241,7 @@ cdef class SmartMoves(SplitMerge):
         return 0.0
 
     cdef Py_ssize_t draw_candidate(self, Py_ssize_t a) noexcept nogil:
-        """A cluster by r(. given a); -1 if there is none."""
+        """A cluster by r(. given a); -1 without any."""
         cdef Py_ssize_t t, m = self.model.members(a, a, self.sides.items)
         m = self.weigh_candidates(self.sides.items, m, -1, a)
         if m == 0:

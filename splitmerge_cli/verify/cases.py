@@ -482,7 +482,7 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
 
 def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` records of a name, some near each other, a word and a number, with missing cells unless ``complete``; with
-    ``sources`` those of two files. Neither is an option of the model."""
+    ``sources`` of two files. Neither is an option of the model."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}
     options |= {"similarity": "edit", "strength": 2.0} | dict(params)
     complete = options.pop("complete", False)

@@ -41,7 +41,7 @@ def records_log_weight(
     sources: NDArray[np.int32] | None,
     concentration: Concentration,
     *,
-    prior: object,
+    prior: str,
     distortion: float | Beta,
     similar: float | Beta,
     **compared: Any,

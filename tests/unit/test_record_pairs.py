@@ -24,7 +24,7 @@ def people():
 
 
 def test_true_pairs_are_near(people):
-    """Nearly all pairs of records of one person are among them, which are few of all pairs."""
+    """Nearly all pairs of one person's records are among them, and few others."""
     pairs, odds = pairs_of(people)
     same = people.truth[pairs[:, 0]] == people.truth[pairs[:, 1]]
     sizes = np.bincount(people.truth)

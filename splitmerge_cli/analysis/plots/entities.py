@@ -55,7 +55,7 @@ def pair_probabilities(run: Run) -> Figure:
     rows = csv.DictReader(StringIO(run.content(PAIRS).decode(), newline=""))
     p = np.array([float(row["probability"]) for row in rows])
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
-    ax.hist(p, np.linspace(0, 1, 2 * BINS + 1), color=colour_of(option(run, "sampler")), alpha=0.6)
+    ax.hist(p, np.linspace(0, 1, 2 * BINS + 1).tolist(), color=colour_of(option(run, "sampler")), alpha=0.6)
     ax.set_yscale("symlog", linthresh=1)
     ax.set(xlabel="probability of being of one entity", ylabel="pairs of records", xlim=(0, 1), ylim=(0, None))
     ax.set_title(f"Which pairs are certain?\n{subject(run)}")
