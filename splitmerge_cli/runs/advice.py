@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.data.tables.links import SAME
+from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import Component
+from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.links import SAME, read_review
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import pair_scores
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters, shorten, span
@@ -94,7 +94,7 @@ class Entities:
         if pairs is None:
             return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
         _keep(store, PAIRS, list_pairs(dataset, pairs, labels))
-        labelled = read_review(plan.spec.data.values.get("must_link"), dataset.N)
+        labelled = _read_review(plan.spec.data.values.get("must_link"), dataset.N)
         review = list_review(dataset, pairs, labelled=labelled)
         write_text(plan.path / REVIEW, _as_csv(review))
         return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
@@ -159,7 +159,7 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     if not entry.get("to_review") or not {*links} <= data.keys() or not path.is_file() or data.get("weights"):
         return None
     former = {data[key] for key in links} - {None}
-    if former and (len(former) > 1 or read_review(former.pop(), N) is None):
+    if former and (len(former) > 1 or _read_review(former.pop(), N) is None):
         return None
     return {f"data.{key}": str(path) for key in links}
 
@@ -213,6 +213,13 @@ def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:
 def _count(number: int, what: str) -> str:
     plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{number:,} {what if number == 1 else plural}"
+
+
+def _read_review(path: Any, N: int) -> Any:
+    """Pairs of a file of reviewed pairs, as `splitmerge_cli.data.tables.links.read_review` returns them."""
+    from splitmerge_cli.data.tables.links import read_review  # a run without records needs no tables
+
+    return read_review(path, N)
 
 
 def _show_review(path: Path) -> Iterator[str]:

@@ -58,7 +58,7 @@ cdef class SmartMoves(SplitMerge):
     OPTIONS = (
         Choice("clusters", "auto", "how clusters are chosen: all (among all K, as in the paper), near (through items "
                "and their near pairs) or auto (near for a model with near pairs, else all)",
-               choices=("auto", "all", "near")),
+               choices=("auto", "all", "near"), later=True),
         *SplitMerge.OPTIONS,
     )
     DIVIDES_WEIGHTS = True

@@ -127,6 +127,7 @@ def test_priors_are_listed_as_they_are_written(smcmc):
         "mfm(components=bnb(1,4,3))",
         "pitman_yor(discount=beta(1,9))",
         "uniform",
+        "uniform_count",
     ]
     assert "Chinese restaurant process" in smcmc("list").stdout
 

@@ -155,7 +155,9 @@ def check_command(words: tuple[str, ...], where: str, smcmc: Any) -> None:
         filled = ({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)
         assert smcmc(*filled).exit_code == 0, where
     elif keys := [word.replace("FILE", "x.csv") for word in left if "=" in word and context.info_name == "run"]:
-        compose(keys if len(keys) > 1 else [*keys, "data.path=x.csv"])  # the first part of one that is put together
+        # the file may be named before the keys; the first part of one that is put together has none
+        table = [] if any(key.startswith(("data=", "sampler=")) for key in keys) else ["data=csv"]
+        compose([*table, *keys] if len(keys) > 1 else [*table, *keys, "data.path=x.csv"])
 
 
 SET = re.compile(r"(?<![\w.@/{}\-\[(,'])([a-z_]\w*(?:\.\w+)*|N|K0)=('[^']*'|[^\s;]*)")

@@ -31,20 +31,23 @@ NO_SUMMARY = {
     "converged",
     "dataset",
     "effects",
+    "entities",
     "link_scores",
     "load",
     "n_clusters_interval",
     "n_items",
     "outcome_gain",
+    "pairs",
     "partitions",
     "path",
     "predict_links",
     "predict_outcome",
+    "review",
     "rhat",
     "traces",
     "update",
 }
-"""Attributes of a posterior that summarise no draws."""
+"""Attributes of a posterior that summarise no draws, or draws of records (`tests/unit/test_entities.py`)."""
 NOT_YET = {"plot", "groups", "misfit"}
 """Attributes that only a finished run has, in whole or in part."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.columns import is_number
@@ -16,9 +17,8 @@ from splitmerge_cli.data.tables.text import PLAIN, Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
 
-SAME, REVIEWED = "same", ["row", "other", "same"]
-"""A column of reviewed pairs: 1 for two rows that belong together, 0 for two that do not, or empty; and columns that
-such a file has at least."""
+REVIEWED = ["row", "other", SAME]
+"""Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
 
 
 class Links(NamedTuple):
