@@ -457,8 +457,9 @@ cdef class Records(Model):
             for t in range(m):
                 self.marked[self.x[t]] = self.n[t]
         for t in range(m):
-            for s in range(m):
-                place[s] = self.near_begin[self.x[s]]
+            if few:
+                for s in range(m):
+                    place[s] = self.near_begin[self.x[s]]
             for e in range(self.near_begin[self.x[t]] - 1, self.near_begin[self.x[t] + 1]):
                 # the value itself, then those near it
                 y = self.x[t] if e < self.near_begin[self.x[t]] else self.near[e]

@@ -154,8 +154,8 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     data : mapping
         Options of its data.
     """
-    path, links = run.path / REVIEW, ("must_link", "cannot_link")
-    entry, N = run.summary.get("entities") or {}, run.summary["N"]
+    path, links = Path(run.path) / REVIEW, ("must_link", "cannot_link")
+    entry, N = run.summary.get("entities") or {}, run.summary.get("N", 0)
     if not entry.get("to_review") or not {*links} <= data.keys() or not path.is_file() or data.get("weights"):
         return None
     former = {data[key] for key in links} - {None}

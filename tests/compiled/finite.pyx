@@ -268,7 +268,7 @@ cdef class SliceWeights(Slice):
         while self.left > 0.5 * self.shape:
             self.break_stick()
         return np.exp([weight for _, weight in sorted([
-            (self.components[t].at, self.components[t].log_weight) for t in range(self.n)])])
+            (self.components[t].slot, self.components[t].log_weight) for t in range(self.n)])])
 
 
 cdef class FiniteTopics(Topics):

@@ -236,7 +236,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         and "A finding \\[in\\] plain text." in own
     )
     links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
-    assert all(link in own for link in [*links, "[claims](../reproduction/sdds-table1-claims.csv)"])
+    assert all(link in own for link in [*links, "[claims with reasons](../reproduction/sdds-table1-claims.csv)"])
     assert "3 of 9 plotted rows" in own and "| 1 | A | 2 | 0.250 | 0.500 |" in own.split("## Numbers")[1]
     said = ["3 runs of sdds-fig3 with seeds 0 to 1", "1,234 s", "abcdef012345</code> with changes", "index.json"]
     assert all(part in origin for part in said)

@@ -88,7 +88,8 @@ def assert_level(covered: dict[str, list[float]]) -> None:
 
 
 def test_every_model_is_calibrated() -> None:
-    assert {setting.model for setting in SETTINGS.values()} == set(choices("model")) - {"auto"}
+    """But records, whose levels are the values that occur: data drawn from the model have others."""
+    assert {setting.model for setting in SETTINGS.values()} == set(choices("model")) - {"auto", "records"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS] + ["bernoulli"])

@@ -36,7 +36,7 @@ def plan() -> SimpleNamespace:
     return SimpleNamespace(
         spec=SimpleNamespace(chains=2, until=until, is_open=False),
         recorder=SimpleNamespace(streamed_tables=streamed, not_estimated=None),
-        dataset=SimpleNamespace(N=4),
+        dataset=SimpleNamespace(N=4, kind=SimpleNamespace(has_small_clusters=False)),
         iterations=DRAWS,
     )
 
