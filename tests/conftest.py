@@ -171,6 +171,7 @@ paper are in the quick run."""
 COSTLY = (
     # exact cases beside cheaper ones of the same kind
     "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-mixed",
+    "exact/test_near_pairs.py::test_exact[emm-independence",
     "exact/test_new_documents_exact.py::test_given_one_state[words0]",
     "exact/test_overdispersed.py::test_leave_one_out_density_is_a_ratio_of_evidences",
     "exact/test_predictive_exact.py::test_density_with_resampled_scales[diag",
@@ -184,6 +185,7 @@ COSTLY = (
     "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
     "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
     "exact/test_transition_matrix.py::test_exact[gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)-srm]",
+    "exact/test_transition_matrix.py::test_exact[records-srm]",
     "exact/test_transition_matrix.py::test_exact_on_random_cases[17]",
     # processes and pictures beside quicker ones
     "cli/test_certify.py::test_estimates_agree_with_the_enumerated_posterior",

@@ -59,7 +59,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"distortion": 0.2, "similar": 0.7, "concentration": "gamma(2,1)"},
         {"sources": True},
-        {"prior": "esc(r=1.5,p=0.4)"},
     ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
