@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAME = "same"
-"""The column of a file of pairs that says 1, the rows stay together, or 0, apart."""
+"""A column in a file of pairs: 1, the rows stay together, or 0, apart."""
 ROWS, ITEMS = "rows", "items"
 COUNTS = (ROWS, ITEMS)
 """Values of `Bundles.prior_counts`: the prior counts rows, each as often as its weight says, or items."""

@@ -216,7 +216,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _read_review(path: Any, N: int) -> Any:
-    """Pairs of a file of reviewed pairs, as `splitmerge_cli.data.tables.links.read_review` returns them."""
+    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.links.read_review` returns them."""
     from splitmerge_cli.data.tables.links import read_review  # a run without records needs no tables
 
     return read_review(path, N)
