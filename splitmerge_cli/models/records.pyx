@@ -12,8 +12,8 @@ their similarity w to it. True values are summed out: a cluster of records has t
     prod_f sum_y phi(y) prod_i P(x_if | y)
 
 where cells that are missing are left out. Relative to prod_i theta phi(x_if) the term of a value y that no value of the
-cluster is or is near to is (1 - lambda)^n, or 1 where nothing is near y, so that the sum runs over the values near those
-of the cluster, however many there are. theta and lambda have beta priors: ``refresh`` draws true values, whether each
+cluster is or is near to is (1 - lambda)^n, or 1 where nothing is near y, so that the sum runs over values near those of
+the cluster, however many there are. theta and lambda have beta priors: ``refresh`` draws true values, whether each
 cell is distorted and whether it is a slip, then theta and lambda given these, and forgets the former.
 
 Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
@@ -382,7 +382,7 @@ cdef class Records(Model):
         return self.lam[f] * alike * self.norm[y] / self.phi[x] + self.far[f]
 
     cdef double product_of(self, Py_ssize_t f, int32_t y, Py_ssize_t rest, bint multiply) noexcept nogil:
-        """The product over the records of P(x | y) / (theta phi(x)), or its logarithm; the values are marked, and there are
+        """The product over the records of P(x | y) / (theta phi(x)), or its logarithm; the values are marked, of
         `rest` records."""
         cdef double r, total = 1.0 if multiply else 0.0
         cdef Py_ssize_t t
