@@ -28,7 +28,7 @@ html_theme.sidebar_secondary.remove: true
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
 SPREAD = "printed with spread "
-"""Begin of the statements that are no sentence of a paper, but the spread beside its number."""
+"""Begin of statements that are no sentence of a paper, but the spread printed with its number."""
 INSTEAD = "; in its place "
 """Divides the reason why a claim is not testable from what was measured instead."""
 

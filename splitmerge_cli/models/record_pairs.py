@@ -46,7 +46,7 @@ def find_pairs(
     values : numpy.ndarray
         int32 ``[N, F]``: codes of a field's values, -1 where missing.
     data : Prepared
-        Of ``record_tables.prepare``.
+        Result of ``record_tables.prepare``.
     sources : numpy.ndarray, optional
         int32 ``[N]``: two records of one source are no pair.
     most : float, optional

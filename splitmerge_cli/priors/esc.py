@@ -26,7 +26,7 @@ from splitmerge_cli.core.prior import TablePrior
 _STEADY = 1e-13
 """A window of u that differs by no more, relatively, stands for the rest."""
 _SHORT, _NOTHING = 1024, -92.0
-"""Sizes whose probabilities are computed at least; the logarithm of a probability that is nothing beside them."""
+"""Sizes whose probabilities are computed at least; the logarithm of a probability that is negligible."""
 _MOST_PRODUCTS = 10**7
 """Products of one value after the other; beyond, all values of u come from Fourier transforms. Ten times as many at
 most where these have too few digits."""
