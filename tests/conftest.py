@@ -170,6 +170,7 @@ paper are in the quick run."""
 
 COSTLY = (
     # exact cases beside cheaper ones of the same kind
+    "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-gaussian prior=esc",
     "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-mixed",
     "exact/test_near_pairs.py::test_exact[emm-independence",
     "exact/test_new_documents_exact.py::test_given_one_state[words0]",
@@ -184,6 +185,7 @@ COSTLY = (
     "exact/test_subcluster.py::test_kernel_of_six_items[3]",
     "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
     "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
+    "exact/test_transition_matrix.py::test_exact[emm-independence]",
     "exact/test_transition_matrix.py::test_exact[gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)-srm]",
     "exact/test_transition_matrix.py::test_exact[records-srm]",
     "exact/test_transition_matrix.py::test_exact_on_random_cases[17]",
@@ -194,12 +196,17 @@ COSTLY = (
     "cli/test_interrupt.py::test_a_choice_that_is_interrupted_leaves_nothing[2]",
     "cli/test_interrupt.py::test_what_does_not_stop_is_ended[2-import",
     "cli/test_interrupt.py::test_what_does_not_stop_is_ended[1-import",
+    "cli/test_interrupt.py::test_an_interrupted_run_prints_the_clusters_so_far[1-100",
     "cli/test_notes.py::test_full_covariances_of_many_columns_are_said_to_take_long",
     "cli/test_posteriors.py::test_exact_draws_agree_and_others_do_not[gaussian-full-n5-dynamic-mfm-gamma]",
+    "cli/test_race.py::test_samplers_race_from_both_starts",
     "cli/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
     "cli/test_sweep.py::test_a_killed_process_costs_its_own_job",
     "cli/test_topics_run.py::test_pictures",
     "cli/test_uncertainty.py::test_all_commands_show_one_interval_which_is_that_of_all_draws[model=emm]",
+    "contract/test_configs.py::test_composes_and_builds[data-kdd_like",
+    "contract/test_configs.py::test_composes_and_builds[data-nips0_12",
+    "unit/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
     "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[running",
     "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[interrupted",
     "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
