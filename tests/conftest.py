@@ -199,7 +199,6 @@ COSTLY = (
     "cli/test_interrupt.py::test_an_interrupted_run_prints_the_clusters_so_far[1-100",
     "cli/test_notes.py::test_full_covariances_of_many_columns_are_said_to_take_long",
     "cli/test_posteriors.py::test_exact_draws_agree_and_others_do_not[gaussian-full-n5-dynamic-mfm-gamma]",
-    "cli/test_race.py::test_samplers_race_from_both_starts",
     "cli/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
     "cli/test_sweep.py::test_a_killed_process_costs_its_own_job",
     "cli/test_topics_run.py::test_pictures",
