@@ -1,13 +1,17 @@
 """Pairs of items that may belong together, such as records that agree in a few fields: anchors where nearly all pairs
 of items belong apart.
 
-A draw is one of the pairs with probability `share`, each as likely as another, and else any two items. It does not
-depend on the state, so it cancels from a ratio as a uniform pair does, and every pair of items keeps a positive
-probability: the list makes no partition impossible.
+A draw is one of the pairs with probability `share`, and else any two items. Pairs may have log odds, a guess made
+before the chain starts: those that are least certain are drawn most often, since a move changes nothing about a pair
+that surely belongs together or apart. A draw does not depend on the state, so it cancels from a ratio as a uniform pair
+does, and every pair of items keeps a positive probability: the list makes no partition impossible.
 """
 import numpy as np
 
-from splitmerge_cli.core.memory cimport ints_of, longs_of
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
+
+LIKELY = 0.25
+"""Weight of a pair with odds above 1, at least: a chain from single items has to join it."""
 
 
 cdef class NearPairs:
@@ -21,11 +25,15 @@ cdef class NearPairs:
         Number of items.
     share : float
         Share of the draws that are one of the pairs, above 0 and below 1.
+    odds : array_like of float, shape (P,), optional
+        Log odds that the two belong together. A pair's weight is 1 / cosh(odds / 2), proportional to the standard
+        deviation of a coin with these odds, or `LIKELY` where that is more. Without odds all pairs are as likely.
 
     Raises
     ------
     ValueError
-        Items that are not from 0 to N - 1 or a pair of the same item; a `share` out of range.
+        Items that are not from 0 to N - 1 or a pair of the same item; a `share` out of range; another number of odds,
+        or odds that are not finite.
 
     Examples
     --------
@@ -34,33 +42,108 @@ cdef class NearPairs:
     ([[0, 2], [1, 2]], [0, 1, 2, 4, 4], [2, 2, 0, 1])
     """
 
-    def __init__(self, pairs, Py_ssize_t N, double share=0.9):
+    def __init__(self, pairs, Py_ssize_t N, double share=0.9, odds=None):
         two = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         low, high = two.min(axis=1), two.max(axis=1)
         if two.size and (low.min() < 0 or high.max() >= N or (low == high).any()):
             raise ValueError(f"pairs: expected two different items from 0 to {N - 1} each")
         if not 0.0 < share < 1.0:
             raise ValueError(f"share={share!r}: expected a number above 0 and below 1")
-        keys = np.unique(low * N + high)
+        keys, which = np.unique(low * N + high, return_inverse=True)
         self.N, self.P, self.share = N, len(keys), share
         self.pairs = np.column_stack([keys // max(N, 1), keys % max(N, 1)]).astype(np.int32)
-        both = np.sort(np.concatenate([keys, self.pairs[:, 1] * np.int64(N) + self.pairs[:, 0]]))
-        self.begin = np.searchsorted(both, np.arange(N + 1) * np.int64(N))
-        self.other = (both % max(N, 1)).astype(np.int32)
-        for array in (self.pairs, self.begin, self.other):
+        weight = np.ones(self.P)
+        if odds is not None:
+            given = np.asarray(odds, dtype=np.float64)
+            if given.shape != (len(two),) or not np.isfinite(given).all():
+                raise ValueError(f"odds: expected {len(two)} finite numbers")
+            self.odds = np.full(self.P, -np.inf)
+            np.maximum.at(self.odds, which, given)
+            weight = 1.0 / np.cosh(np.clip(0.5 * self.odds, -300.0, 300.0))
+            weight[self.odds > 0.0] = np.maximum(weight[self.odds > 0.0], LIKELY)
+            self.odds.flags.writeable = False
+        # a pass has a move for each of the heaviest pairs
+        self.moves = max(int(np.ceil(weight.sum())), 1)
+        weight /= max(weight.sum(), 1e-300)
+        both = np.concatenate([keys, self.pairs[:, 1] * np.int64(N) + self.pairs[:, 0]])
+        order = np.argsort(both, kind="stable")
+        self.begin = np.searchsorted(both[order], np.arange(N + 1) * np.int64(N))
+        self.other = (both[order] % max(N, 1)).astype(np.int32)
+        self.chances = np.concatenate([weight, weight])[order]
+        self.kept, self.aliases = alias_table(weight)
+        for array in (self.pairs, self.begin, self.other, self.chances):
             array.flags.writeable = False
         self.first = longs_of(self.begin)
         if self.P:
-            self.pair, self.near = ints_of(self.pairs), ints_of(self.other)
+            self.pair, self.near, self.chance = ints_of(self.pairs), ints_of(self.other), doubles_of(self.chances)
+        if self.odds is not None and self.P:
+            self.keep, self.alias = doubles_of(self.kept), ints_of(self.aliases)
 
     def __len__(self):
         return self.P
+
+    @property
+    def likely(self):
+        """ndarray of int32, shape (Q, 2): the pairs with odds above 1; without odds all."""
+        return self.pairs if self.odds is None else self.pairs[self.odds > 0.0]
 
     cdef void draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
         """Draw two different items; N is at least 2."""
         cdef Py_ssize_t t
         if self.P and rng.draw_coin(self.share):
             t = rng.draw_index(self.P)
+            if self.keep != NULL and not rng.draw_coin(self.keep[t]):
+                t = self.alias[t]
             i[0], j[0] = self.pair[2 * t], self.pair[2 * t + 1]
         else:
             rng.draw_two(self.N, i, j)
+
+
+def alias_table(double[::1] chance):
+    """Walker's alias table: a number t is drawn uniformly, and kept with probability ``keep[t]`` or else replaced by
+    ``alias[t]``, so that every number has its chance.
+
+    Parameters
+    ----------
+    chance : ndarray of float64, shape (P,)
+        Probabilities; their sum is 1.
+
+    Returns
+    -------
+    keep : ndarray of float64, shape (P,)
+    alias : ndarray of int32, shape (P,)
+
+    Notes
+    -----
+    Vose (1991), A linear algorithm for generating random numbers with a given distribution.
+    """
+    cdef Py_ssize_t P = chance.shape[0], t, small = 0, large = P
+    cdef int32_t s, l
+    keep_array, alias_array = np.empty(P), np.arange(P, dtype=np.int32)
+    cdef double[::1] keep = keep_array
+    cdef int32_t[::1] alias = alias_array
+    # below `small` those with less than 1/P, from `large` on those with more
+    cdef int32_t[::1] stack = np.empty(P, dtype=np.int32)
+    for t in range(P):
+        keep[t] = chance[t] * P
+        if keep[t] < 1.0:
+            stack[small] = <int32_t> t
+            small += 1
+        else:
+            large -= 1
+            stack[large] = <int32_t> t
+    while small and large < P:
+        small -= 1
+        s, l = stack[small], stack[large]
+        alias[s] = l
+        keep[l] -= 1.0 - keep[s]
+        if keep[l] < 1.0:
+            large += 1
+            stack[small] = l
+            small += 1
+    # what rounding leaves has 1/P each
+    for t in range(small):
+        keep[stack[t]] = 1.0
+    for t in range(large, P):
+        keep[stack[t]] = 1.0
+    return keep_array, alias_array

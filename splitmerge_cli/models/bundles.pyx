@@ -153,7 +153,9 @@ cdef class Bundles(Model):
         self._take_apart(N, bundles.pairs_apart)
         if rows.near_pairs is not None:
             of_rows = items.repeat(counts)[rows.near_pairs.pairs]
-            self.near_pairs = NearPairs(of_rows[of_rows[:, 0] != of_rows[:, 1]], N, rows.near_pairs.share)
+            apart = of_rows[:, 0] != of_rows[:, 1]
+            odds = rows.near_pairs.odds
+            self.near_pairs = NearPairs(of_rows[apart], N, rows.near_pairs.share, None if odds is None else odds[apart])
         # the columns of items are filled before any item is counted
         self._allocate(N, N)
         self._fill_bank(np.repeat(items, counts), mass)

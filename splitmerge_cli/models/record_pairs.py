@@ -143,7 +143,8 @@ def near_pairs_of(
     values: NDArray[np.int32], data: Any, sources: NDArray[np.int32] | None = None
 ) -> dict[str, NearPairs]:
     """Near pairs of the model: ``near_pairs``, of `find_pairs`."""
-    return {"near_pairs": NearPairs(find_pairs(values, data, sources)[0], len(values))}
+    pairs, odds = find_pairs(values, data, sources)
+    return {"near_pairs": NearPairs(pairs, len(values), odds=odds)}
 
 
 def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blocks: int) -> NDArray[np.int32]:

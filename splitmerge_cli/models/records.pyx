@@ -193,8 +193,10 @@ cdef class Records(Model):
             self.S = int(sources.max()) + 1
             self.source = ints_of(sources)
             self._hold(sources)
-        self.vectors = share(vectors_of, values, data).vectors
-        self.near_pairs = share(near_pairs_of, values, data, sources).near_pairs
+        shared = share(vectors_of, values, data), share(near_pairs_of, values, data, sources)
+        # what nobody holds is prepared anew for the next chain
+        self._hold(*shared)
+        self.vectors, self.near_pairs = shared[0].vectors, shared[1].near_pairs
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))

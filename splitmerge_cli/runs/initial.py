@@ -41,7 +41,7 @@ def initial_labels(
         The data, for their number and true labels.
     init : str
         ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at random;
-        ``pairs``: every second chain from singletons, the others from near pairs, as many as fit (`_join_pairs`);
+        ``pairs``: every second chain from singletons, the others from likely pairs, as many as fit (`_join_pairs`);
         ``random``: `K0` clusters, each with at least one item, the other items uniformly at random; ``prior``: a draw
         from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each with probability
         1/3; ``truth``; or the path of a text file with one label (any word) per row.
@@ -80,7 +80,7 @@ def initial_labels(
     if init == "singletons" and model.largest_K < N:
         init, K0 = "random", model.largest_K
     if init == "pairs" and near is not None:
-        labels = _join_pairs(near.pairs, N, generator)
+        labels = _join_pairs(near.likely, N, generator)
     elif init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":
@@ -116,7 +116,7 @@ def initial_labels(
 
 
 def _join_pairs(pairs: NDArray[np.int32], N: int, generator: np.random.Generator) -> NDArray[np.int32]:
-    """Clusters of two: near pairs in a random order, each joined unless one of its items is in a pair already."""
+    """Clusters of two: likely pairs in a random order, each joined unless one of its items is in a pair already."""
     labels, joined = np.arange(N, dtype=np.int32), np.zeros(N, dtype=bool)
     for i, j in generator.permutation(pairs).tolist():
         if not (joined[i] or joined[j]):

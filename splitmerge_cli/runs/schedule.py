@@ -45,8 +45,8 @@ class Schedule:
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
-    For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as there are
-    pairs, and no scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics)
+    For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
+    weights say (`NearPairs.moves`), and no scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics)
     and no sampler that is named is `refresh`, every iteration ends with it.
 
     Parameters
@@ -75,7 +75,7 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         samplers = [mover] * spec.schedule.moves
         if scan == "full" and mover.scans and model.near_pairs is not None:
             # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
-            samplers *= max(len(model.near_pairs), 1)
+            samplers *= model.near_pairs.moves
         elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)

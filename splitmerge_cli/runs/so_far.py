@@ -31,13 +31,22 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
     run, N = Run(plan.path), plan.dataset.N
-    if not summaries.is_described(plan):
+    entities = plan.dataset.kind.has_small_clusters
+    if not (entities or summaries.is_described(plan)):
         return
     try:
         trace = run.trace()
     except FileNotFoundError:
         return
     iterations_made, late = trace.groupby("chain")["iteration"].max(), []
+    begun = (
+        "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
+    )
+    ended = f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"
+    if entities:
+        yield f"{len(np.unique(run.best_state())):,} entities of {N:,} records, the best state so far"
+        yield ended
+        return
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
@@ -57,7 +66,4 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
     heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
     yield from map(one_line, cluster_lines(rows, heading, most_clusters))
-    begun = (
-        "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
-    )
-    yield f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"
+    yield ended

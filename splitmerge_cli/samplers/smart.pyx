@@ -223,14 +223,14 @@ cdef class SmartMoves(SplitMerge):
 
     cdef double pair_chance(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Probability that a pair of items that is drawn has one in side A and one in B, columns a and b."""
-        cdef Py_ssize_t t, e, between = 0
-        cdef double N = self.model.N, s = self.near.share if self.near.P else 0.0
+        cdef Py_ssize_t t, e
+        cdef double N = self.model.N, s = self.near.share if self.near.P else 0.0, between = 0.0
         for t in range(self.sides.n):
             if not self.in_b[self.sides.items[t]]:
                 for e in range(self.near.first[self.sides.items[t]], self.near.first[self.sides.items[t] + 1]):
-                    between += self.column_of(self.near.near[e]) == b
-        return ((s * between / self.near.P if self.near.P else 0.0)
-                + (1.0 - s) * 2.0 * self.model.size[a] * self.model.size[b] / (N * (N - 1.0)))
+                    if self.column_of(self.near.near[e]) == b:
+                        between += self.near.chance[e]
+        return (s * between + (1.0 - s) * 2.0 * self.model.size[a] * self.model.size[b] / (N * (N - 1.0)))
 
     cdef double chance(self, Py_ssize_t side, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """r(b given a) of the columns of a side (0: A) and of the other."""

@@ -12,7 +12,7 @@ from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses
 from joint_kernels import joint_kernel
 
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.near_pairs import NearPairs
+from splitmerge_cli.core.near_pairs import LIKELY, NearPairs, alias_table
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.models.bundles import Bundles
@@ -24,27 +24,29 @@ from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, st
 
 PAIRS = [[0, 1], [3, 1], [2, 3]]
 """Item 4 of five has none."""
+ODDS = [-4.0, 0.5, 7.0]
 CASES = {
-    "bernoulli": ("Bernoulli", 5, {"beta1": 0.1, "beta0": 0.2}, PAIRS),
-    "bernoulli-none": ("Bernoulli", 4, {}, []),
-    "gaussian": ("Gaussian", 4, {"covariance": "diag"}, PAIRS),
-    "irm": ("IRM", 4, {"beta1": 0.3}, PAIRS),
-    "emm": ("EMM", 4, {}, PAIRS),
+    "bernoulli": ("Bernoulli", 5, {"beta1": 0.1, "beta0": 0.2}, PAIRS, None),
+    "bernoulli-none": ("Bernoulli", 4, {}, [], None),
+    "bernoulli-odds": ("Bernoulli", 4, {}, PAIRS, ODDS),
+    "gaussian": ("Gaussian", 4, {"covariance": "diag"}, PAIRS, ODDS),
+    "irm": ("IRM", 4, {"beta1": 0.3}, PAIRS, None),
+    "emm": ("EMM", 4, {}, PAIRS, ODDS),
 }
 """The last, where empty clusters are kept, has near pairs but no clusters through them."""
 
 
-def _with_pairs(model: Model, pairs: list[list[int]]) -> Model:
-    model.set_near_pairs(NearPairs(pairs, model.N, 0.7))
+def _with_pairs(model: Model, pairs: list[list[int]], odds: list[float] | None) -> Model:
+    model.set_near_pairs(NearPairs(pairs, model.N, 0.7, odds))
     return model
 
 
 @cache
 def case_of(name: str) -> Case:
-    model, size, options, pairs = CASES[name]
+    model, size, options, pairs, odds = CASES[name]
     case = small_case(MODEL_CLASSES[model], size, 1, options)
-    _with_pairs(case.model, pairs)
-    return Case(case.model, lambda: _with_pairs(case.build(), pairs), case.states, case.pi, name)
+    _with_pairs(case.model, pairs, odds)
+    return Case(case.model, lambda: _with_pairs(case.build(), pairs, odds), case.states, case.pi, name)
 
 
 USERS = sorted(
@@ -90,7 +92,7 @@ def test_near_pairs_count(sampler, options):
 
 
 def _args(name):
-    model, size, options, _ = CASES[name]
+    model, size, options, *_ = CASES[name]
     return MODEL_CLASSES[model], size, 1, options
 
 
@@ -105,10 +107,11 @@ def test_coupled_chains_keep_both_margins(name):
 
 
 def test_bundles_have_the_pairs_of_their_rows():
-    rows = _with_pairs(small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, PAIRS)
+    rows = _with_pairs(small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, [[0, 1], [3, 1], [2, 3], [0, 3]], [1.0, *ODDS])
     model = Bundles(rows, BundlesOfData(np.array([0, 0, 1, 2, 1], dtype=np.int32)))
-    # rows 0 and 1 are one item: a pair of the same
+    # rows 0 and 1 are one item: a pair of the same; rows 0 and 3, 1 and 3 are one pair
     assert model.near_pairs.pairs.tolist() == [[0, 2], [1, 2]]
+    assert model.near_pairs.odds.tolist() == [7.0, 0.5]
     assert model.near_pairs.share == 0.7
 
 
@@ -142,12 +145,38 @@ def test_as_printed_chooses_among_all():
 
 
 @pytest.mark.parametrize(
-    ("pairs", "share", "message"),
-    [([[0, 4]], 0.5, "from 0 to 3"), ([[1, 1]], 0.5, "two different"), ([[0, 1]], 1.0, r"share=1\.0")],
+    ("pairs", "share", "odds", "message"),
+    [
+        ([[0, 4]], 0.5, None, "from 0 to 3"),
+        ([[1, 1]], 0.5, None, "two different"),
+        ([[0, 1]], 1.0, None, r"share=1\.0"),
+        ([[0, 1]], 0.5, [1.0, 2.0], "expected 1 finite numbers"),
+        ([[0, 1]], 0.5, [np.inf], "expected 1 finite numbers"),
+    ],
 )
-def test_near_pairs_are_checked(pairs, share, message):
+def test_near_pairs_are_checked(pairs, share, odds, message):
     with pytest.raises(ValueError, match=message):
-        NearPairs(pairs, 4, share)
+        NearPairs(pairs, 4, share, odds)
+
+
+def test_uncertain_pairs_are_drawn_most_often():
+    """By 1 / cosh(odds / 2), likely ones at least by `LIKELY`; of a pair that occurs twice the larger odds count."""
+    near = NearPairs([[0, 1], [1, 0], [1, 2], [2, 3]], 4, odds=[-9.0, 0.0, -4.0, 30.0])
+    assert near.pairs.tolist() == [[0, 1], [1, 2], [2, 3]] and near.odds.tolist() == [0.0, -4.0, 30.0]
+    weights = np.array([1.0, 1.0 / np.cosh(2.0), LIKELY])
+    np.testing.assert_allclose(near.chances, (weights / weights.sum())[[0, 0, 1, 1, 2, 2]], rtol=1e-14)
+    assert near.moves == 2 and near.likely.tolist() == [[2, 3]]
+
+
+@pytest.mark.parametrize("P", [0, 1, 2, 7, 1000])
+def test_alias_table_has_the_probabilities(P):
+    chance = np.random.default_rng(P).gamma(0.2, size=P) + 1e-12
+    chance /= chance.sum() if P else 1.0
+    keep, alias = alias_table(chance)
+    found = keep.copy()
+    np.add.at(found, alias, 1.0 - keep)
+    np.testing.assert_allclose(found / max(P, 1), chance, atol=1e-15)
+    assert ((keep >= 0.0) & (keep <= 1.0)).all()
 
 
 def test_pairs_of_other_items_are_rejected():
