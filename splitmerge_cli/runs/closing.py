@@ -92,7 +92,8 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     if moves := judged.never_accepted:
         *others, last = moves
         named = f"{', '.join(others)} or {last}" if others else last
-        yield f"no {named} was accepted in the second half of any chain"
+        agree = ", yet the chains agree" if judged.converged else ""
+        yield f"no {named} was accepted in the second half of any chain{agree}"
 
 
 def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:

@@ -21,6 +21,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import pair_scores
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters, shorten, span
+from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
 from splitmerge_cli.diagnostics.summary import measure
@@ -324,6 +325,8 @@ def list_review(
     """A row for each pair of records that a person should label: at most `most`, nearest to probability 0.5
     first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity).
 
+    Records that certain pairs join are one group, and of the pairs between two groups one is enough.
+
     Returns
     -------
     pandas.DataFrame
@@ -332,7 +335,10 @@ def list_review(
     """
     p = pairs.probability
     doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST))
-    doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")][:most]
+    doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")]
+    group = find_components(*pairs.ends[p > 1 - LEAST].T, dataset.N)
+    groups = np.sort(group[pairs.ends[doubt]], axis=1)
+    doubt = doubt[np.sort(np.unique(groups, axis=0, return_index=True)[1])][:most]
     ends, same, shown = pairs.ends[doubt], [""] * len(doubt), p[doubt]
     if labelled is not None:
         ends = np.concatenate([labelled[0], ends])

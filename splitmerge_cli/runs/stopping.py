@@ -10,6 +10,7 @@ Where no length is named the most that a chain makes is a number of iterations, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +113,8 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     late = _late_partitions(plan, chains, made)
     series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
+    if answers := plan.dataset.kind.answers:
+        rows += resolve_name(answers).judge({c: found.labels for c, found in late.items()})
     until, judged = plan.spec.until, convergence(rows)
     if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
         return replace(look_of(judged, until, upto), reached=False)

@@ -56,6 +56,13 @@ def test_a_person_gets_the_most_uncertain_pairs_with_both_records() -> None:
     assert len(entities.list_review(records(), find_linked_pairs(draws), most=1)) == 1
 
 
+def test_a_person_gets_one_pair_of_two_groups() -> None:
+    """Records 0 and 1 surely belong together: one of their pairs with record 2 says what the other would."""
+    draws = {0: [[0, 0, 0, 1]] * 5 + [[0, 0, 1, 2]] * 5, 1: [[0, 0, 1, 1]] * 4 + [[0, 0, 1, 2]] * 6}
+    table = entities.list_review(records(), find_linked_pairs(draws))
+    assert table[["row", "other"]].values.tolist() == [[1, 3], [3, 4]]
+
+
 REVIEW = "row,other,same,probability,name,name (other)\n1,2,1,0.5,ann,anne\n2,3,,0.4,anne,bob\n1,4,0,0.45,ann,bob\n"
 
 
