@@ -36,6 +36,8 @@ def with_file(words: Sequence[str]) -> list[str]:
         of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
         if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
             recognised = Recognised(NETWORK, f"the key {of_networks}")
+        elif recognised.data != TABLE and _reads_tables(words):
+            recognised = Recognised(TABLE)
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -45,6 +47,16 @@ def with_file(words: Sequence[str]) -> list[str]:
             )
             note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
     return overrides
+
+
+def _reads_tables(words: Sequence[str]) -> bool:
+    """Whether the model that is named reads neither networks nor documents."""
+    names = [word.partition("=")[2] for word in words if _key(word) == "model"]
+    if not names or names[-1] not in choices("model"):
+        return False
+    from splitmerge_cli.config.components import class_of
+
+    return class_of("model", names[-1]).kind not in ("graph", "documents")
 
 
 def _key(word: str) -> str:

@@ -127,8 +127,8 @@ class Entities:
             return
         low, high = LEAST, 1 - LEAST
         yield (
-            f"{PAIRS}: {entry['pairs']:,} pairs of probability {low:g} or more, from {entry['draws']:,} draws; "
-            f"{entry['uncertain']:,} are uncertain ({low:g} to {high:g})"
+            f"{PAIRS}: {_count(entry['pairs'], 'pair')} of probability {low:g} or more, from {entry['draws']:,} draws; "
+            f"{entry['uncertain']:,} {'is' if entry['uncertain'] == 1 else 'are'} uncertain ({low:g} to {high:g})"
         )
         if entry["apart"]:
             yield (
@@ -138,7 +138,8 @@ class Entities:
         path = run.path / REVIEW
         if not entry["to_review"] or not path.is_file():
             return
-        yield f"the most uncertain of {_count(entry['to_review'], 'pair')} in {REVIEW}:"
+        most = "the most uncertain of " * (entry["to_review"] > 1)
+        yield f"{most}{_count(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
 
 
@@ -179,13 +180,15 @@ def _describe_sizes(sizes: Sequence[Sequence[int]]) -> str:
     --------
     >>> _describe_sizes([[1, 8000], [2, 100], [5, 1], [9, 1]])
     '1 in 8,000 entities, 2 in 100, 5 or more in 2'
+    >>> _describe_sizes([[1, 1], [2, 13]])
+    '1 in 1 entity, 2 in 13'
     """
     few = [[n, count] for n, count in sizes if n < 5]
     parts = [f"{n} in {count:,}" for n, count in few]
     if more := sum(count for n, count in sizes if n >= 5):
         parts.append(f"5 or more in {more:,}")
     first, *others = parts
-    return ", ".join([f"{first} {'entity' if sizes[0][1] == 1 and len(parts) == 1 else 'entities'}", *others])
+    return ", ".join([f"{first} {'entity' if first.endswith(' 1') else 'entities'}", *others])
 
 
 def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:

@@ -90,6 +90,14 @@ def test_documents_are_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, na
     assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "hdp"
 
 
+@pytest.mark.parametrize("name", ["e.csv", "d.csv"])
+def test_a_named_model_of_tables_reads_a_table(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
+    """Pairs of names and texts are records, too."""
+    ended = smcmc("run", write(name, tmp_path, frame), "model=records", *FEW)
+    assert ended.exit_code == 0 and "read as" not in ended.stderr.replace("column  read as", "")
+    assert Run(ended.stdout.split()[-1]).config["data"]["name"] == "csv"
+
+
 @pytest.mark.parametrize("typed", [["t.csv"], ["data=t.csv"], ["data=csv", "data.path=t.csv", "model=auto"]])
 def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFrame, typed: list[str]) -> None:
     """However it is typed it is one run."""
