@@ -85,6 +85,7 @@ class Entities:
         _keep(store, ENTITIES, list_entities(plan.spec.model, dataset, labels, mean, certainty))
         sizes = np.bincount(np.bincount(labels))
         entry: dict[str, Any] = {"sizes": [[int(n), int(sizes[n])] for n in np.flatnonzero(sizes)]}
+        entry["equal_apart"] = count_equal_apart(dataset, labels)
         if dataset.truth is not None:
             known = dataset.truth >= 0
             entry["agreement"] = pair_scores(dataset.truth[known], labels[known])
@@ -117,10 +118,21 @@ class Entities:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
         yield f"{_count(chosen['n_clusters'], 'entity')} of {summary['N']:,} records{_describe_number(run)}"
+        low, high = interval_of_run(run)
+        if not low <= chosen["n_clusters"] <= high and judgement_of(run).converged is not False:
+            yield (
+                "the interval is the answer to how many entities there are; the estimate lies outside, as it joins every "
+                "pair that is about as likely as not"
+            )
         yield f"records of an entity: {_describe_sizes(entry['sizes'])}"
         if scores := entry.get("agreement"):
             shown = ", ".join(f"{name} {scores[key]:.4f}" for key, name in _SCORES.items())
             yield f"pairs of records in one entity, compared with the truth: {shown}"
+        if equal := entry.get("equal_apart"):
+            yield (
+                f"{equal:,} records equal a record of another entity in every column: these columns hold too little to "
+                "call equal rows one entity (more columns would tell)"
+            )
         yield f"{ENTITIES}: the merged record of each entity; clusters.csv: the entity of each record"
         if why := entry.get("why_no_pairs"):
             yield f"no probabilities of pairs: {why}"
@@ -141,6 +153,23 @@ class Entities:
         most = "the most uncertain of " * (entry["to_review"] > 1)
         yield f"{most}{_count(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
+
+
+def count_equal_apart(dataset: Dataset, labels: NDArray[np.int32]) -> int:
+    """Records without a missing cell that equal a record of another entity in every field.
+
+    Equal records of one file are two entities, so they do not count if each other entity has one of them.
+    """
+    full = np.flatnonzero((dataset.values >= 0).all(axis=1))
+    if len(full) == 0:
+        return 0
+    row = np.unique(dataset.values[full], axis=0, return_inverse=True)[1].ravel()
+    entities = np.bincount(np.unique(np.column_stack((row, labels[full])), axis=0)[:, 0])
+    least = np.ones(len(entities), dtype=np.int64)
+    if dataset.sources is not None:
+        of_file, counts = np.unique(np.column_stack((row, dataset.sources[full])), axis=0, return_counts=True)
+        np.maximum.at(least, of_file[:, 0], counts)
+    return int(np.bincount(row)[entities > least].sum())
 
 
 _SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
@@ -229,8 +258,24 @@ def _read_review(path: Any, N: int) -> Any:
 def _show_review(path: Path) -> Iterator[str]:
     """The pairs that are not labelled yet, both records on lines of their own."""
     for row, one, other in read_review_rows(path, SHOWN)[1]:
-        yield f"  {float(row['probability']):.2f}  {row['row']}: {shorten(', '.join(filter(None, one)), WIDE)}"
-        yield f"        {row['other']}: {shorten(', '.join(filter(None, other)), WIDE)}"
+        yield f"  {float(row['probability']):.2f}  {row['row']}: {fit_cells(one, WIDE)}"
+        yield f"        {row['other']}: {fit_cells(other, WIDE)}"
+
+
+def fit_cells(cells: Sequence[str], width: int, between: str = ", ") -> str:
+    """The known cells of a record in one line, of which the longest are shortened.
+
+    Examples
+    --------
+    >>> fit_cells(["a long title of a paper", "", "1998"], 20)
+    'a long ti…aper, 1998'
+    """
+    known, line = [cell for cell in cells if cell], ""
+    for most in range(width, 5, -1):
+        line = between.join(shorten(cell, most) for cell in known)
+        if len(line) <= width:
+            break
+    return shorten(line, width)
 
 
 def read_review_rows(path: Path, most: int) -> tuple[list[str], list[tuple[dict[str, str], list[str], list[str]]]]:

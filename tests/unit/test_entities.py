@@ -136,6 +136,35 @@ def test_a_run_of_records_leaves_its_tables(tmp_path: Path) -> None:
     assert any(line.startswith("pairs.csv: ") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("labels", "sources", "expected"),
+    [
+        ([0, 1, 2, 3], None, 2),
+        ([0, 0, 1, 2], None, 0),
+        ([0, 1, 2, 3], [0, 0, 1, 1], 0),
+        ([0, 1, 2, 3], [0, 1, 1, 1], 2),
+    ],
+)
+def test_equal_records_of_two_entities_are_counted(labels: list[int], sources: list[int] | None, expected: int) -> None:
+    """Two equal records of one file are two entities; cells that are missing say nothing."""
+    values = np.array([[0, 0], [0, 0], [1, -1], [1, -1]], dtype=np.int32)
+    types = (ColumnType("string", NAMES[:2]), ColumnType("categorical", ("x",)))
+    files = None if sources is None else np.array(sources, dtype=np.int32)
+    dataset = Dataset("four", "records", values, types=types, sources=files)
+    assert entities.count_equal_apart(dataset, np.array(labels, dtype=np.int32)) == expected
+
+
+def test_a_run_says_that_equal_rows_are_of_two_entities() -> None:
+    """One column of names that hardly repeat: what is equal may be so by chance."""
+    names = [f"{a}{b}{a}{b}" for a in "abcdefgh" for b in "uvwxyz"]
+    found = smcmc.sample("records", {"name": names + names[:20]}, iterations=400, chains=2, seed=1, progress="none")
+    lines = list(entities.Entities.lines(found.run))
+    assert any(line.startswith("40 records equal a record of another entity in every column") for line in lines)
+    assert "equal a record" not in "".join(
+        entities.Entities.lines(smcmc.sample("records", PEOPLE, iterations=400, chains=2, progress="none").run)
+    )
+
+
 def test_other_models_have_no_entities() -> None:
     found = smcmc.sample("gaussian", [[0.0], [0.1], [5.0]], iterations=20, chains=1, progress="none")
     for ask in (found.entities, found.pairs, found.review):

@@ -10,8 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, count_of, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import shorten
-from splitmerge_cli.runs.entities import BINS, read_review_rows
+from splitmerge_cli.runs.entities import BINS, fit_cells, read_review_rows
 from splitmerge_cli.runs.store.names import PAIRS, REVIEW
 from splitmerge_cli.runs.store.read import Run
 
@@ -89,7 +88,7 @@ def uncertain_pairs(run: Run) -> Figure:
         y = 1 - (k + 0.5) / len(rows)
         ax.text(0, y, f"{float(row['probability']):.2f}", ha="left", va="center", fontsize=8, weight="bold")
         for number, record, step in ((row["row"], one, 0.16), (row["other"], other, -0.16)):
-            text = plain_text(shorten(" | ".join(record), LETTERS))
+            text = plain_text(fit_cells(record, LETTERS, " | "))
             ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
             ax.text(0.08, y + step / len(rows), text, va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
