@@ -118,11 +118,11 @@ class Entities:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
         yield f"{_count(chosen['n_clusters'], 'entity')} of {summary['N']:,} records{_describe_number(run)}"
-        low, high = interval_of_run(run)
-        if not low <= chosen["n_clusters"] <= high and judgement_of(run).converged is not False:
+        fewest, most = interval_of_run(run)
+        if not fewest <= chosen["n_clusters"] <= most and judgement_of(run).converged is not False:
             yield (
-                "the interval is the answer to how many entities there are; the estimate lies outside, as it joins every "
-                "pair that is about as likely as not"
+                "the interval is the answer to how many entities there are; the estimate lies outside, as it joins "
+                "every pair that is about as likely as not"
             )
         yield f"records of an entity: {_describe_sizes(entry['sizes'])}"
         if scores := entry.get("agreement"):
@@ -150,8 +150,8 @@ class Entities:
         path = run.path / REVIEW
         if not entry["to_review"] or not path.is_file():
             return
-        most = "the most uncertain of " * (entry["to_review"] > 1)
-        yield f"{most}{_count(entry['to_review'], 'pair')} in {REVIEW}:"
+        heading = "the most uncertain of " * (entry["to_review"] > 1)
+        yield f"{heading}{_count(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
 
 

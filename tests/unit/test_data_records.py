@@ -172,6 +172,42 @@ def test_names_and_numbers_are_no_ids(tmp_path: Path) -> None:
     assert read(tmp_path, "name,personId\na,5\nb,9\n", columns=["personId"]).columns == ["personId"]
 
 
+def test_numbers_of_customers_are_no_fields(tmp_path: Path) -> None:
+    rows = "".join(f"{1000 + 7 * i},n{i},{50 - i * i % 11}\n" for i in range(12))
+    dataset = read(tmp_path, "customer,name,age\n" + rows)
+    assert dataset.columns == ["name", "age"] and dataset.names == [str(1000 + 7 * i) for i in range(12)]
+    assert "column 1 ('customer') is left out: whole numbers that ascend from row to row" in dataset.notes[0]
+    shuffled = "customer,name\n" + "".join(f"{1000 + 7 * i * i % 101},n{i}\n" for i in range(12))
+    assert read(tmp_path, shuffled).columns == ["customer", "name"]
+
+
+def test_rows_counted_in_each_file_are_no_field(tmp_path: Path) -> None:
+    rows = [f"{i + 1},n{i},{i * i % 7}\n" for i in range(12)]
+    other = tmp_path / "other.csv"
+    other.write_text("nr,name,age\n" + "".join(rows[:9]))
+    dataset = read(tmp_path, "nr,name,age\n" + "".join(rows), other=str(other))
+    assert dataset.columns == ["name", "age"]
+    assert any("column 1 ('nr') is left out: it counts the rows of each file" in note for note in dataset.notes)
+    # numbers that both files share are a field, sorted or not
+    other.write_text("nr,name,age\n" + "".join(f"1{row}" for row in rows[:9]))
+    dataset = read(tmp_path, "nr,name,age\n" + "".join(f"1{row}" for row in rows), other=str(other))
+    assert dataset.columns == ["nr", "name", "age"]
+
+
+def test_names_of_columns_in_two_files_may_be_spelt_differently(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("Name,First_Name,%\nmeyer,ann,1\n")
+    dataset = read(tmp_path, "name,first name,#\nmeyer,anne,1\nkoch,bo,2\n", other=str(other))
+    assert dataset.columns == ["name", "first name"] and rows_of(dataset)[2] == ("meyer", "ann")
+    assert any("rows 1 to 2 are of " in note and "the next 1 of " in note for note in dataset.notes)
+
+
+def test_a_column_alone_is_noted(tmp_path: Path) -> None:
+    for rows, noted in (("name,entity\nann,1\nanne,1\n", True), ("name,town\nann,x\nanne,y\n", False)):
+        notes = read(tmp_path, rows, truth="entity" if noted else None).notes
+        assert any("column 1 ('name'): it alone is compared" in note for note in notes) == noted
+
+
 def test_mostly_dates_are_noted(tmp_path: Path) -> None:
     days = [f"1990-01-{day:02d}" for day in range(1, 20)] + ["1990-02-31"]
     dataset = read(tmp_path, "born,b\n" + "".join(f"{day},k{i % 2}\n" for i, day in enumerate(days)))
@@ -229,7 +265,8 @@ def test_a_cell_of_the_other_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"other.csv: row 3, column 1 \('age'\): 'old'; expected a number"):
         read(tmp_path, PEOPLE, other=str(other), types={"age": "number"})
     other.write_text("colour\nred\nblue\n")
-    with pytest.raises(DataError, match=r"data.other: .*other.csv: no column of .*people.csv; expected rec_id, given"):
+    expected = r"data.other: .*other.csv: no column of .*people.csv; expected rec_id, given.*, not colour: give the col"
+    with pytest.raises(DataError, match=expected):
         read(tmp_path, PEOPLE, other=str(other))
 
 

@@ -6,8 +6,8 @@ The rules, in this order; cells that are missing do not count:
 the column                                                  is read as
 ==========================================================  ==================================================
 no value; one value                                         nothing: it is left out
-counts the rows, or differs in each row and is named as an  nothing: it is left out
-id
+counts the rows; whole numbers that ascend; differs in      nothing: it is left out
+each row and is named as an id
 days of the calendar, all of them (also 19640229)           date
 whole numbers of five digits or more, of one length; digits string, a code
 that begin with 0
@@ -54,6 +54,8 @@ FREQUENT = 5
 """Fewest rows that hold each of them: a typing error is rare."""
 CODE = 5
 """Digits from which on whole numbers of one length are codes."""
+MANY = 10
+"""Fewest rows whose whole numbers ascend by more than chance."""
 MOST_DATES = 10
 """A column is of dates if fewer than one in so many cells are none."""
 DIGITS_OF_DAY = r"^(18|19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
@@ -85,17 +87,21 @@ class Joined(Table):
             self.places = [(j, j) for j in range(first.width)]
         else:
             at = {name: j for j, name in enumerate(other.names)}
-            self.places = [(j, at[name]) for j, name in enumerate(first.names) if name in at]
+            alike = {_bare(name): j for name, j in at.items() if name not in first.names and _bare(name)}
+            found = [(j, at.get(name, alike.get(_bare(name)))) for j, name in enumerate(first.names)]
+            self.places = [(j, k) for j, k in found if k is not None]
         if not self.places:
             raise DataError(
-                f"data.other: {other.path}: no column of {first.path}; expected {list_names(first.names or [])}"
+                f"data.other: {other.path}: no column of {first.path}; expected {list_names(first.names or [])}, "
+                f"not {list_names(other.names or [])}: give the columns of one file the names of the other's"
             )
         names = None if first.names is None else [first.names[j] for j, _ in self.places]
         super().__init__(first.path, [_end_to_end(first.cells(j), other.cells(k)) for j, k in self.places], names)
         self.parts, self.first = (first, other), first.first
         self.categories = {d for d, (j, _) in enumerate(self.places) if j in first.categories}
         self.left_out = {d for d, (j, _) in enumerate(self.places) if j in first.left_out}
-        self.notes += [*first.notes, *other.notes]
+        rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
+        self.notes += [f"{first.path}: {rows}", *first.notes, *other.notes]
         for table, k in ((first, 0), (other, 1)):
             alone = [table.column(j) for j in range(table.width) if j not in [place[k] for place in self.places]]
             if alone:
@@ -104,6 +110,11 @@ class Joined(Table):
     def place(self, i: int, j: int, cell: str | None = None) -> str:
         k = int(i >= self.parts[0].rows)
         return self.parts[k].place(i - k * self.parts[0].rows, self.places[j][k], cell or self.show_cell(i, j))
+
+
+def _bare(name: str) -> str:
+    """The name of a column without capital letters and what is between words."""
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def _end_to_end(first: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -126,7 +137,11 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         if cells.other not in (None, "date"):
             raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected words, numbers or dates")
         fields[j] = _read_field(cells, type_by_column.get(j), wanted.columns is not None)
-        if fields[j].why.startswith("every value differs") and names is None and not cells.missing.any():
+        if (
+            fields[j].why.startswith(("every value differs", "whole numbers"))
+            and names is None
+            and not cells.missing.any()
+        ):
             names = [str(cell) for cell in table.cells(j).to_pylist()]
         if cells.text is not None and fields[j].type in ("string", "categorical"):
             written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
@@ -139,6 +154,9 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         reasons = "; ".join(f"{table.column(j)}: {why}" for j, why in left_out.items())
         raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected one at least")
     table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
+    if len(read) == 1:
+        only = f"{table.column(read[0])}: it alone is compared"
+        table.notes.append(f"{table.path}: {only}: chance makes equal and near values of one column; more would tell")
     if spelt:
         table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {list_names(spelt)}")
     values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
@@ -207,7 +225,7 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
     numbers = None if cells.numbers is None or cells.is_coded else cells.numbers[~cells.missing]
     if not chosen:
         is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
-        why = None if numbers is None else tells_apart(numbers, name * is_id, present == len(cells.missing))
+        why = None if numbers is None else _counts(cells, numbers, name * is_id)
         if why is None and different == present and is_id:
             why = "every value differs, and it is named as an id"
         if why is not None:
@@ -225,6 +243,20 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
     counts = np.unique([word for word in words if word is not None], return_counts=True)[1]
     few = cells.category or (len(counts) <= FEW and counts.min() >= FREQUENT)
     return Field("categorical" if few else "string", words, note=note)
+
+
+def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None:
+    """Describe a column of numbers that tells rows apart, as `tells_apart` does; it may count the rows of each of two
+    files, or be numbers of customers, which ascend."""
+    complete = len(numbers) == len(cells.missing)
+    why = tells_apart(numbers, name, complete)
+    if why is not None or not complete:
+        return why
+    if isinstance(cells.table, Joined):
+        parts = [part for part in np.split(numbers, [cells.table.parts[0].rows]) if len(part)]
+        return "it counts the rows of each file" if all(tells_apart(part, "") for part in parts) else None
+    ascends = len(numbers) >= MANY and (numbers % 1 == 0).all() and (np.diff(numbers) > 0).all()
+    return "whole numbers that ascend from row to row" if ascends else None
 
 
 def _are_codes(numbers: NDArray[np.float64]) -> bool:
