@@ -210,7 +210,7 @@ cdef class Bundles(Model):
     def keep_apart(self, labels):
         """The labels of items, ndarray of int32 of shape (N,), with items that are apart in different clusters: one
         that shares the cluster of an earlier item goes to the next cluster that holds none of the items it is apart
-        from, which may be a new one."""
+        from, which may be a new one; to a new one where items have near pairs, as most clusters hold strangers."""
         cdef Py_ssize_t i, t, number
         chosen = np.array(labels, dtype=np.int32)
         K = int(chosen.max()) + 1
@@ -221,7 +221,9 @@ cdef class Bundles(Model):
             taken = {int(chosen[self.apart[t]])
                      for t in range(self.apart_begin[number], self.apart_begin[number + 1]) if self.apart[t] < i}
             if chosen[i] in taken:
-                chosen[i] = next(k for k in (*range(chosen[i] + 1, K), *range(chosen[i]), K) if k not in taken)
+                new = (K,) if self.near_pairs is not None and K < self.largest_K else ()
+                others = (*new, *range(chosen[i] + 1, K), *range(chosen[i]), K)
+                chosen[i] = next(k for k in others if k not in taken)
                 K = max(K, chosen[i] + 1)
         return np.unique(chosen, return_inverse=True)[1].astype(np.int32) if not self.allows_empty else chosen
 

@@ -46,7 +46,7 @@ MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
 SHOWN = 10
 """Uncertain pairs that a run prints."""
-WIDE = 60
+WIDE = 64
 """Letters of a record in a line, at most."""
 APART = 0.5
 """Difference between chains in the probability of a pair that is worth a line."""

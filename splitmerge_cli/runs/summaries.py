@@ -293,8 +293,8 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         else "items that change clusters between draws would be separated"
     )
     yield (
-        f"the partition of least expected variation of information has {_count(K, unit)}: {why}; the estimate is the "
-        "best within the interval"
+        f"the partition of least expected variation of information has {_count(K, unit)}: {why}"
+        + "; the estimate is the best within the interval" * (low <= number <= high)
     )
 
 

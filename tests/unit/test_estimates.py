@@ -115,6 +115,10 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     line = next(describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))
     assert line == "number of clusters: 4 in more than 99% of the draws (second halves of 4 chains)"
     assert len(lines) == bool(said)
+    # an estimate of entities is not bound to the interval
+    outside = [*describe_interval((5, 6), summary)][1:]
+    assert "the estimate has 4 clusters, outside" in outside[0] and "best within" not in "".join(outside)
+    assert not said or "the estimate is the best within the interval" in lines[0]
     assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
 
 
