@@ -418,7 +418,7 @@ class OfRecords(Baseline):
         phi, norm = tables.share, tables.norm
         far = np.where(norm > 0.0, 1.0 - slips, 1.0)
         same = (1.0 - theta) / (theta * phi) + far
-        all_near = np.array([phi[a:b][norm[a:b] > 0.0].sum() for a, b in zip(tables.begin, tables.begin[1:])])
+        all_near = np.add.reduceat(np.where(norm > 0.0, phi, 0.0), tables.begin[:-1])
         # a lone value: its true value is itself, one near it, or any other
         x, y = np.repeat(np.arange(len(phi)), near_widths), tables.near[: tables.near_begin[-1]]
         of_near = phi[y] * (slips[x] * tables.alike[: len(y)] * norm[y] / phi[x] + 1.0 - slips[x])

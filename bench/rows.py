@@ -376,10 +376,9 @@ def bundle_rows() -> list[Row]:
 
 def record_rows() -> list[Row]:
     """The rows k: 300 records of 210 people, so that an item is weighed in 210 entities of five fields."""
-    return [
-        Row("k", f"records, Gibbs, {share:.0%} of cells distorted", "sweep", "records", gibbs, "gibbs", (), 2, data=data)
-        for share, data in ((share, partial(records.generate, 300, distortion=share)) for share in (0.05, 0.2))
-    ]
+    data = {share: partial(records.generate, 300, distortion=share) for share in (0.05, 0.2)}
+    work = {share: f"records, Gibbs, {share:.0%} of cells distorted" for share in data}
+    return [Row("k", work[c], "sweep", "records", gibbs, "gibbs", (), 2, data=data[c]) for c in data]
 
 
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
