@@ -130,8 +130,8 @@ class Entities:
             yield f"pairs of records in one entity, compared with the truth: {shown}"
         if equal := entry.get("equal_apart"):
             yield (
-                f"{equal:,} records equal a record of another entity in every column: these columns hold too little to "
-                "call equal rows one entity (more columns would tell)"
+                f"{equal:,} records equal a record of another entity in every column: more columns would tell whether "
+                "they are one"
             )
         yield f"{ENTITIES}: the merged record of each entity; clusters.csv: the entity of each record"
         if why := entry.get("why_no_pairs"):

@@ -123,7 +123,13 @@ def test_items_that_are_apart_begin_alone():
     bundles = BundlesOfData(np.arange(5, dtype=np.int32), apart=np.array([[0, 1]]))
     rows = small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model
     assert Bundles(rows, bundles).keep_apart(labels).tolist() == [0, 1, 1, 2, 1]
-    assert Bundles(_with_pairs(rows, [[0, 1], [2, 4]], [1.0, 2.0]), bundles).keep_apart(labels).tolist() == [0, 3, 1, 2, 1]
+    assert Bundles(_with_pairs(rows, [[0, 1], [2, 4]], [1.0, 2.0]), bundles).keep_apart(labels).tolist() == [
+        0,
+        3,
+        1,
+        2,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
