@@ -20,6 +20,7 @@ Capital letters and blanks tell no words apart.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -277,14 +278,16 @@ def _words(cells: Cells) -> list[str | None]:
 
 
 def fold(word: str) -> str:
-    """A word in small letters, without blanks around it, and with single ones in it.
+    """A word in small letters, without blanks around it, and with single ones in it; an accent is part of its letter.
 
     Examples
     --------
     >>> fold(" St.  James")
     'st. james'
+    >>> fold("Jose\u0301") == fold("Jos\u00e9")
+    True
     """
-    return " ".join(word.casefold().split())
+    return " ".join(unicodedata.normalize("NFC", word).casefold().split())
 
 
 def _numbers(cells: Cells) -> list[str | None]:
