@@ -382,7 +382,9 @@ def list_review(
         records side by side: NAME and NAME (other).
     """
     p = pairs.probability
-    doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST))
+    # nobody can tell whose an empty record is
+    told = (dataset.values >= 0).any(axis=1)[pairs.ends].all(axis=1)
+    doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST) & told)
     doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")]
     one, other = pairs.ends[p > 1 - LEAST].T
     group = find_components(one, other, dataset.N)

@@ -191,6 +191,7 @@ def test_a_table_of_names_alone_is_answered_in_short_lines(smcmc, monkeypatch) -
     *lines, command = ended.stderr.splitlines()
     assert ended.exit_code == 2 and lines[0] == "smcmc: t.csv: no column is left for the data"
     assert max(map(len, lines)) <= 80 and "column 2 ('address'): 39 different words in 40 rows, more than 20" in lines
+    assert command == "next: smcmc run t.csv model=records"
     assert smcmc("columns", *shlex.split(command.removeprefix("next: smcmc run "))).exit_code == 0
 
 

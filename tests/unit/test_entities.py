@@ -74,6 +74,14 @@ def read(folder: Path, review: str, **options: Any) -> Dataset:
     return read_csv(folder / "t.csv", "points", **(links | options))
 
 
+def test_a_person_gets_no_empty_record() -> None:
+    draws = {0: [[0, 0, 1, 1]] * 5 + [[0, 1, 2, 2]] * 5, 1: [[0, 0, 1, 1]] * 3 + [[0, 1, 2, 3]] * 7}
+    data = records()
+    data.values[0] = -1
+    table = entities.list_review(data, find_linked_pairs(draws))
+    assert table[["row", "other"]].values.tolist() == [[3, 4]]
+
+
 def test_a_reviewed_file_is_read_as_links(tmp_path: Path) -> None:
     bundles = read(tmp_path, REVIEW).bundles
     assert bundles is not None

@@ -139,6 +139,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
         overrides = [f"data.types={{{column_key(table, j)}:categorical}}" for j in reads][:1]
+        if spelt and len(columns_read) > 1:
+            overrides = ["model=records"]
         ways = "".join(f", or of texts: {way}" for way in documents)
         message = f"{none_left}{f' ({name_note})' if name_note else ''}; expected one{ways}"
         raise RefusedTable(message, "; ".join([none_left, *reasons]), overrides)
