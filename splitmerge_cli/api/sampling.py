@@ -105,8 +105,8 @@ def sample(
     rng : int or numpy.random.Generator, optional
         In place of `seed`: a generator, or what `numpy.random.default_rng` makes one of, draws the seed; a whole number
         is the seed.
-    truth : array_like, optional
-        True label of each item, for scores.
+    truth : array_like or str, optional
+        True label of each item, or the name of a column, for scores.
     weights : array_like or str, optional
         How often each row of a table counts, or the name of a column; fractions are powers of the rows' likelihoods.
         This and the next five are ``data.weights``, ``data.group``, ``data.labels``, ``data.must_link``,
@@ -227,6 +227,9 @@ def specify_sample(
                 raise ConfigError(f"data.{name}: expected {expected}")
     else:
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
+        if isinstance(truth, str):
+            data, named = take_columns(data, {"truth": truth}, ("truth",))
+            truth = named["truth"]
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
         data, of_table = take_columns(data, of_table, OF_ROWS[:4])
         if keys["model"] == AUTO and not set(OF_NETWORKS).isdisjoint(of_table):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import smcmc
@@ -142,6 +143,16 @@ def test_a_run_of_records_leaves_its_tables(tmp_path: Path) -> None:
     lines = list(entities.Entities.lines(run))
     assert lines[0].startswith(f"{run.summary['point_estimate']['n_clusters']} entit")
     assert any(line.startswith("pairs.csv: ") for line in lines)
+
+
+def test_the_truth_is_a_column_of_the_frame() -> None:
+    keys: dict[str, Any] = {"iterations": 400, "chains": 2, "seed": 1, "progress": "none"}
+    truth = [0, 0, 1, 1, 2, 3]
+    named = smcmc.sample("records", pd.DataFrame(PEOPLE | {"person": truth}), truth="person", **keys)
+    listed = smcmc.sample("records", pd.DataFrame(PEOPLE), truth=truth, **keys)
+    assert named.run.summary["entities"] == listed.run.summary["entities"]
+    with pytest.raises(DataError, match="data.truth=nobody: no such column; expected one of a data frame"):
+        smcmc.sample("records", pd.DataFrame(PEOPLE), truth="nobody", **keys)
 
 
 @pytest.mark.parametrize(
