@@ -151,7 +151,7 @@ def test_the_truth_is_a_column_of_the_frame() -> None:
     named = smcmc.sample("records", pd.DataFrame(PEOPLE | {"person": truth}), truth="person", **keys)
     listed = smcmc.sample("records", pd.DataFrame(PEOPLE), truth=truth, **keys)
     assert named.run.summary["entities"] == listed.run.summary["entities"]
-    with pytest.raises(DataError, match="data.truth=nobody: no such column; expected one of a data frame"):
+    with pytest.raises(DataError, match=r"data\.truth=nobody: no such column; expected one of a data frame"):
         smcmc.sample("records", pd.DataFrame(PEOPLE), truth="nobody", **keys)
 
 
