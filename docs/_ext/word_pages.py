@@ -16,7 +16,7 @@ from splitmerge_cli.papers.declaration import Paper
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""
 MISPRINT = "none: a misprint in the text"
-"""Effect in ``errata.csv`` of an error that changes nothing; the page leaves it out."""
+"""Effect in ``errata.csv`` of an error that changes nothing; the page lists these last, in one line each."""
 NONE = "none"
 """Text in ``errata.csv`` where no command shows an error."""
 SPAN = re.compile(r"(`[^`]+`)")
@@ -47,8 +47,8 @@ def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
     """The page of doubtful claims."""
     text = (
         "# Doubtful claims\n\nWhich claims of the papers could we not obtain from the algorithms as "
-        "published, or\nnot as they stand? Each is followed by the verdicts on what it rests on and by the command "
-        "that makes\nthe runs.\n"
+        "published, or\nnot as they stand? The verdicts that each rests on, with their numbers, are on the pages of "
+        "the\nfigures; the command makes the runs.\n"
     )
     for paper in known:
         claims = findings(paper).doubtful
@@ -57,7 +57,7 @@ def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
         text += f"\n## {paper.name}\n"
         for claim in claims:
             text += f"\n### {claim.title.rstrip('.')}\n\n{claim.text}\n"
-            text += parts.verdict_table(claims_of(claim.claims), kept) + parts.code(claim.command)
+            text += f"\n{parts.verdict_counts(claims_of(claim.claims), kept)}.\n{parts.code(claim.command)}"
     return text
 
 
@@ -66,16 +66,25 @@ def errata(known: Sequence[Paper]) -> str:
     text = (
         "# Errata\n\nWhat is misprinted or wrong in the papers, and what is right? Where it matters for a sampler, the "
         "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). A command shows the "
-        "error.\nAn error without a size is a misprint in the text.\n"
+        "error.\n"
     )
     for paper in known:
+        rows = list(enumerate(tables.errata(paper).to_dict("records"), 1))
         text += f"\n## {paper.name}\n"
-        for number, row in enumerate(tables.errata(paper).to_dict("records"), 1):
+        for number, row in rows:
+            if row["effect"] == MISPRINT:
+                continue
             text += f"\n### {number}. {cell(row['where'])}\n\n"
-            shown = {column: label for column, label in ERRATA.items() if row[column] != MISPRINT}
-            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in shown.items())
+            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in ERRATA.items())
             if row["command"] != NONE:
                 text += parts.code(row["command"])
+        if misprints := [(number, row) for number, row in rows if row["effect"] == MISPRINT]:
+            file = parts.download(paper.folder / "errata.csv", "errata.csv")
+            text += f"\n### Misprints in the text\n\nThe reasons are in {file}.\n\n"
+            text += "".join(
+                f"- {number}. {cell(row['where'])}: {words(row['printed'])}. **Correct**: {words(row['correct'])}.\n"
+                for number, row in misprints
+            )
     return text
 
 
@@ -88,19 +97,20 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         "how is each claim read?\n\n"
         "The column *sensitivity* counts the verdicts that move under other values, in runs that are often smaller\n"
         "than the kept ones ([how](../figures.md#how-much-a-setting-decides)). What moves to or from undecided may\n"
-        "do so by chance. [Every such verdict](../reproduction-sensitivity.csv) is in a file.\n"
+        "do so by chance. [Every such verdict](../reproduction-sensitivity.csv) is in a file. `settings.csv` of a\n"
+        "paper says why each value was chosen. `readings.csv` says how each claim is measured and judged, by the\n"
+        "[rules](../figures.md#how-a-claim-is-judged), and why: `*` stands for any name, and the first row that\n"
+        "fits a claim is the claim's own.\n"
     )
     for paper in known:
-        text += f"\n## {paper.name}\n"
-        text += f"\n### {paper.name}: settings\n"
-        rows = tables.settings(paper).to_numpy().tolist()
-        lines = [[*row[:-1], sensitivity.summarise(row[-1], measured.get((paper.key, row[0])))] for row in rows]
-        text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
-        text += (
-            f"\n### {paper.name}: readings of the claims\n\nHow each claim is measured and judged, and why: "
-            f"{parts.download(paper.folder / 'readings.csv', 'readings.csv')}. `*` stands for any name. The first\n"
-            "row that fits a claim is the claim's own. [Figures](../figures.md#how-a-claim-is-judged) has the rules.\n"
-        )
+        files = (parts.download(paper.folder / name, name) for name in ("settings.csv", "readings.csv"))
+        text += f"\n## {paper.name}\n\nFiles: {', '.join(files)}.\n"
+        rows = tables.settings(paper).itertuples(index=False)
+        lines = [
+            [r.setting, r.paper, r.chosen, sensitivity.summarise(r.sensitivity, measured.get((paper.key, r.setting)))]
+            for r in rows
+        ]
+        text += _table(["setting", "in the paper", "chosen", "sensitivity"], lines)
     return text
 
 
