@@ -217,8 +217,8 @@ def _grid(frame: pd.DataFrame) -> str:
     ]
     head = [*by, *(column.replace("_", " ") for column in columns)]
     return (
-        f"\n{what[:1].upper()}{cell(what[1:])}: ours, the paper's in brackets, and whether it is reproduced. Intervals and "
-        f"units are in the file of claims.{read}\n{cards(head, rows, 'numbers')}"
+        f"\n{what[:1].upper()}{cell(what[1:])}: ours, the paper's in brackets, and whether it is reproduced. Intervals "
+        f"and units are in the file of claims.{read}\n{cards(head, rows, 'numbers')}"
     )
 
 

@@ -13,12 +13,10 @@ from splitmerge_cli.papers import claims as tables
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.declaration import Paper
 
-ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Effect"}
-"""Columns of ``errata.csv`` that are shown, and their labels."""
+COLUMNS = ("where", "printed", "correct", "effect")
+"""Columns of ``errata.csv`` that are shown."""
 MISPRINT = "none: a misprint in the text"
 """Effect in ``errata.csv`` of an error that changes nothing; the page lists these last, in one line each."""
-NONE = "none"
-"""Text in ``errata.csv`` where no command shows an error."""
 SPAN = re.compile(r"(`[^`]+`)")
 
 
@@ -65,26 +63,17 @@ def errata(known: Sequence[Paper]) -> str:
     """The page of errata."""
     text = (
         "# Errata\n\nWhat is misprinted or wrong in the papers, and what is right? Where it matters for a sampler, the "
-        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). A command shows the "
-        "error.\n"
+        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). `errata.csv` of a "
+        "paper says\nwhy, and has the command that shows each error.\n"
     )
     for paper in known:
-        rows = list(enumerate(tables.errata(paper).to_dict("records"), 1))
-        text += f"\n## {paper.name}\n"
-        for number, row in rows:
-            if row["effect"] == MISPRINT:
-                continue
-            text += f"\n### {number}. {cell(row['where'])}\n\n"
-            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in ERRATA.items())
-            if row["command"] != NONE:
-                text += parts.code(row["command"])
-        if misprints := [(number, row) for number, row in rows if row["effect"] == MISPRINT]:
-            file = parts.download(paper.folder / "errata.csv", "errata.csv")
-            text += f"\n### Misprints in the text\n\nThe reasons are in {file}.\n\n"
-            text += "".join(
-                f"- {number}. {cell(row['where'])}: {words(row['printed'])}. **Correct**: {words(row['correct'])}.\n"
-                for number, row in misprints
-            )
+        rows = tables.errata(paper).to_dict("records")
+        text += f"\n## {paper.name}\n\nFile: {parts.download(paper.folder / 'errata.csv', 'errata.csv')}.\n"
+        wrong, misprints = ([row for row in rows if (row["effect"] == MISPRINT) == is_one] for is_one in (False, True))
+        text += _table(["where", "printed", "correct", "effect"], [[row[key] for key in COLUMNS] for row in wrong])
+        if misprints:
+            text += "\nMisprints in the text, without effect:\n"
+            text += _table(["where", "printed", "correct"], [[row[key] for key in COLUMNS[:3]] for row in misprints])
     return text
 
 
