@@ -38,6 +38,8 @@ exclude_patterns = [
     "decisions/0*",
     # of contributors, who have them in the checkout; links to them are downloads
     "draw-by-draw.md",
+    "extending/kind.md",
+    "extending/paper.md",
     "internals.md",
     "modules.md",
     "style.md",

@@ -17,9 +17,8 @@ import sampler_pages
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-FILE = re.compile(
-    r"\[([^\]]+)\]\(((?:[\w./]*/)?(?:\d{4}-[\w-]+|draw-by-draw|internals|modules|style)\.md)(?:#[\w-]+)?\)"
-)
+PAGES = r"draw-by-draw|internals|kind|modules|paper|style|reproduction/README"
+FILE = re.compile(rf"\[([^\]]+)\]\(((?:[\w./]*/)?(?:\d{{4}}-[\w-]+|{PAGES})\.md)(?:#[\w-]+)?\)")
 """A link to a decision or a page of contributors, which the site has as files to download."""
 REFERENCES = {"commands": command_pages, "keys": key_pages}
 

@@ -70,7 +70,7 @@ def test_gallery_has_every_picture(tmp_path: Path) -> None:
     kept = {"sdds-fig3": overview.latest_figures(DOCS / "reproduction")["sdds-fig3"]}
     page = gallery.page(tmp_path, dict(list_figures()), kept)
     for name, picture in PICTURES.items():
-        assert f"`smcmc plot --only {name} RUN`" in page and f"[{picture.answers}]" in page
+        assert f"[{picture.answers}]" in page and f") `{name}`\n" in page
         assert re.search(rf"\]\(thumbnails/\w+-{name}\.png\)\]\(\.\./data/", page), f"no page shows {name}"
     for name, title in list_figures():
         assert f"[{parts.cell(title)}]({name}.md)" in page
