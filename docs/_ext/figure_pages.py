@@ -75,12 +75,11 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     if figure_entry.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {
-        ".png": "picture",
-        "-claims.csv": "claims with reasons",
-        "-units.csv": "values by unit",
-        "-units.csv.gz": "values by unit, packed",
+        "-claims.csv": "claims",
+        "-units.csv": "units",
+        "-units.csv.gz": "units",
         ".csv": "numbers",
-        ".csv.gz": "numbers, packed",
+        ".csv.gz": "numbers",
     }
     links = []
     files = dict.fromkeys(figure_entry["files"], folder)
@@ -90,6 +89,8 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         files = {name: folder for name in files if not name.startswith(f"{figure.id}-")}
         files |= dict.fromkeys(again, f"{parts.FOLDER}/{kept.claims_folder.name}")
     for name, place in files.items():
+        if name.endswith(".png"):
+            continue  # it is a link to itself
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
         links.append(f"[{label}](../{place}/{name})")
     rows = figure_entry["rows"]

@@ -220,8 +220,8 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         "{image} ../reproduction/sdds-table1.png\n:alt: Table of six steps: letter tiles" in own
         and "A finding \\[in\\] plain text." in own
     )
-    links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
-    assert all(link in own for link in [*links, "[claims with reasons](../reproduction/sdds-table1-claims.csv)"])
+    for name, label in (("sdds-table1", "numbers"), ("sdds-table1-claims", "claims")):
+        assert f"[{label}](../reproduction/{name}.csv)" in own
     assert "3 of 9 plotted rows" in own
     said = ["3 runs, 1,234 s of sampling", "abcdef012345</code> with changes", "index.json"]
     assert all(part in origin for part in said)
