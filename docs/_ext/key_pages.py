@@ -142,9 +142,8 @@ def part() -> str:
 def _list_keys(rows: Iterable[tuple[Row, list[str]]]) -> str:
     """Keys with their defaults and choices, whose meaning another page explains."""
     lines = [[f"`{row.key}`", _default(row.default), ", ".join(f"`{name}`" for name in names)] for row, names in rows]
-    return (
-        "\n[What is read](files.md) says what each key means, and so does `smcmc data info NAME`.\n"
-        + parts.table(["key", "default", "of"], lines, range(3))
+    return "\n[What is read](files.md) says what each key means, and so does `smcmc data info NAME`.\n" + parts.table(
+        ["key", "default", "of"], lines, range(3)
     )
 
 

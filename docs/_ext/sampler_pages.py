@@ -13,7 +13,6 @@ from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.support import example, support
 
-NO_RATIO = "no ratio: the acceptance probability is 1"
 MODE = "sampler.mode"
 """The option of all samplers, which docs/samplers/index.md explains."""
 NO_MODEL = "none: `smcmc verify sampler={}` gives the reasons"
@@ -42,20 +41,17 @@ def overview() -> str:
 
 
 def part(source: Path, name: str) -> str:
-    """Moves, terms, models, options and verification of a sampler."""
+    """Moves, models, options and verification of a sampler."""
     target = locate(choice("sampler", name)["_target_"])
-    without = "those of the samplers that it draws" if hasattr(target, "members") else NO_RATIO
-    terms = ", ".join(getattr(target, "TERMS", ())) or without
     supported = [f"`{model}`" for model, built in _models().items() if support(name, built)[0]]
+    moves = ", ".join(f"`{move}`" for move in target.MOVES)
     text = f"""
 
 ## Models, moves, options
 
-| | |
-|---|---|
-| moves in `moves.parquet` | {", ".join(f"`{move}`" for move in target.MOVES)} |
-| terms of the log ratio | {terms} |
-| models | {", ".join(supported) or NO_MODEL.format(name)} |
+Moves in `moves.parquet`: {moves}.
+
+Models: {", ".join(supported) or NO_MODEL.format(name)}.
 
 """
     rows = [

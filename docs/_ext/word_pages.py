@@ -17,6 +17,8 @@ COLUMNS = ("where", "printed", "correct", "effect")
 """Columns of ``errata.csv`` that are shown."""
 MISPRINT = "none: a misprint in the text"
 """Effect in ``errata.csv`` of an error that changes nothing; the page lists these last, in one line each."""
+MOVED = re.compile(r"of (\d+) verdicts move under (\d+) other values?")
+"""Words for a number of verdicts in the articles, which the page explains once."""
 SPAN = re.compile(r"(`[^`]+`)")
 
 
@@ -85,9 +87,10 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
         "how is each claim read?\n\n"
         "The column *sensitivity* counts the verdicts that move under other values, in runs that are often smaller\n"
-        "than the kept ones ([how](../figures.md#how-much-a-setting-decides)). What moves to or from undecided may\n"
-        "do so by chance. [Every such verdict](../reproduction-sensitivity.csv) is in a file. `settings.csv` of a\n"
-        "paper says why each value was chosen. `readings.csv` says how each claim is measured and judged, by the\n"
+        "than the kept ones ([how](../figures.md#how-much-a-setting-decides)): *2 to 3 of 52 (4)* under four other\n"
+        "values, two or three by the value. What moves to or from undecided may do so by chance. [Every such\n"
+        "verdict](../reproduction-sensitivity.csv) is in a file. `settings.csv` of a paper says why each value was\n"
+        "chosen. `readings.csv` says how each claim is measured and judged, by the\n"
         "[rules](../figures.md#how-a-claim-is-judged), and why: `*` stands for any name, and the first row that\n"
         "fits a claim is the claim's own.\n"
     )
@@ -99,6 +102,7 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
             [r.setting, r.paper, r.chosen, sensitivity.summarise(r.sensitivity, measured.get((paper.key, r.setting)))]
             for r in rows
         ]
+        lines = [[*line[:3], MOVED.sub(r"of \1 (\2)", line[3])] for line in lines]
         text += _table(["setting", "in the paper", "chosen", "sensitivity"], lines)
     return text
 
