@@ -25,13 +25,14 @@ from bench.baseline import (
     OfIRM,
     OfLines,
     OfMixed,
+    OfRecords,
     OfRelations,
 )
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
+from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network, records
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.bundles import build
@@ -43,6 +44,7 @@ from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.multinomial import Multinomial
 from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
+from splitmerge_cli.models.records import Records
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -80,7 +82,7 @@ class Row:
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
             'mixed full', 'mixed outcome', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t',
-            'gaussian full t', 'gaussian diag select', 'bundles'}
+            'gaussian full t', 'gaussian diag select', 'bundles', 'records'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -169,7 +171,7 @@ def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
     return [
         *(*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()),
-        *(*jointly_normal_rows(), *refreshed_rows(), *bundle_rows()),
+        *(*jointly_normal_rows(), *refreshed_rows(), *bundle_rows(), *record_rows()),
     ]
 
 
@@ -372,6 +374,13 @@ def bundle_rows() -> list[Row]:
     ]
 
 
+def record_rows() -> list[Row]:
+    """The rows k: 300 records of 210 people, so that an item is weighed in 210 entities of five fields."""
+    data = {share: partial(records.generate, 300, distortion=share) for share in (0.05, 0.2)}
+    work = {share: f"records, Gibbs, {share:.0%} of cells distorted" for share in data}
+    return [Row("k", work[c], "sweep", "records", gibbs, "gibbs", (), 2, data=data[c]) for c in data]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
@@ -397,6 +406,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = row.data()
         model = build(Gaussian, data, {"resolution": "none"})
         kind = OfBundles
+    elif row.model == "records" and row.data is not None:
+        data = row.data()
+        model = Records.from_data(data, prior="crp", concentration=100.0)
+        kind = OfRecords
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
         tails = {"tails": "t"} if row.model.endswith(" t") else {}

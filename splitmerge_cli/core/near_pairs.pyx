@@ -118,7 +118,7 @@ def alias_table(double[::1] chance):
     Vose (1991), A linear algorithm for generating random numbers with a given distribution.
     """
     cdef Py_ssize_t P = chance.shape[0], t, small = 0, large = P
-    cdef int32_t s, l
+    cdef int32_t low, high
     keep_array, alias_array = np.empty(P), np.arange(P, dtype=np.int32)
     cdef double[::1] keep = keep_array
     cdef int32_t[::1] alias = alias_array
@@ -134,12 +134,12 @@ def alias_table(double[::1] chance):
             stack[large] = <int32_t> t
     while small and large < P:
         small -= 1
-        s, l = stack[small], stack[large]
-        alias[s] = l
-        keep[l] -= 1.0 - keep[s]
-        if keep[l] < 1.0:
+        low, high = stack[small], stack[large]
+        alias[low] = high
+        keep[high] -= 1.0 - keep[low]
+        if keep[high] < 1.0:
             large += 1
-            stack[small] = l
+            stack[small] = high
             small += 1
     # what rounding leaves has 1/P each
     for t in range(small):

@@ -193,10 +193,11 @@ cdef class Records(Model):
             self.S = int(sources.max()) + 1
             self.source = ints_of(sources)
             self._hold(sources)
-        shared = share(vectors_of, values, data), share(near_pairs_of, values, data, sources)
-        # what nobody holds is prepared anew for the next chain
-        self._hold(*shared)
-        self.vectors, self.near_pairs = shared[0].vectors, shared[1].near_pairs
+        of_records, of_pairs = share(vectors_of, values, data), share(near_pairs_of, values, data, sources)
+        # what nobody holds is prepared again for the next chain
+        self._hold(of_records)
+        self._hold(of_pairs)
+        self.vectors, self.near_pairs = of_records.vectors, of_pairs.near_pairs
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))

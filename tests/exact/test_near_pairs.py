@@ -107,7 +107,9 @@ def test_coupled_chains_keep_both_margins(name):
 
 
 def test_bundles_have_the_pairs_of_their_rows():
-    rows = _with_pairs(small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, [[0, 1], [3, 1], [2, 3], [0, 3]], [1.0, *ODDS])
+    rows = _with_pairs(
+        small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, [[0, 1], [3, 1], [2, 3], [0, 3]], [1.0, *ODDS]
+    )
     model = Bundles(rows, BundlesOfData(np.array([0, 0, 1, 2, 1], dtype=np.int32)))
     # rows 0 and 1 are one item: a pair of the same; rows 0 and 3, 1 and 3 are one pair
     assert model.near_pairs.pairs.tolist() == [[0, 2], [1, 2]]

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 from splitmerge_cli.config.schema import Until
+from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.continuation import _is_stricter
+from splitmerge_cli.runs.entities import Entities
 from splitmerge_cli.runs.stopping import describe_look, look
 from splitmerge_cli.runs.store import schema
 
@@ -36,7 +38,7 @@ def plan() -> SimpleNamespace:
     return SimpleNamespace(
         spec=SimpleNamespace(chains=2, until=until, is_open=False),
         recorder=SimpleNamespace(streamed_tables=streamed, not_estimated=None),
-        dataset=SimpleNamespace(N=4, kind=SimpleNamespace(has_small_clusters=False)),
+        dataset=SimpleNamespace(N=4, kind=SimpleNamespace(has_small_clusters=False, answers="")),
         iterations=DRAWS,
     )
 
@@ -49,6 +51,17 @@ def test_chains_of_other_partitions_do_not_agree(labels: list[int], reached: boo
     assert found.ess_of == "log_joint"
     if not reached:
         assert found.rhat_of == "distance" and found.rhat is None
+
+
+def test_what_the_end_judges_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of records is judged by its pairs, too: a look without them ended it before they were long enough."""
+    slow = np.random.default_rng(4).normal(size=(2, DRAWS // 2)).cumsum(axis=1)
+    monkeypatch.setattr(Entities, "judge", lambda partitions: measure("pairs", slow)[1])
+    asked, chains = plan(), [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)]
+    assert look(asked, chains, DRAWS).reached
+    asked.dataset.kind.answers = "splitmerge_cli.runs.entities:Entities"
+    found = look(asked, chains, DRAWS)
+    assert not found.reached and found.ess_of == "pairs"
 
 
 def test_too_few_draws_reach_nothing() -> None:

@@ -46,7 +46,7 @@ def sizes(run: Run) -> Figure:
     ax.set_yscale("symlog", linthresh=1)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="records of an entity", ylabel="entities", ylim=(0, 3 * counts[:, 1].max()))
-    ax.set_title(f"Sizes of entities:\n{subject(run)}")
+    ax.set_title(f"How many records has an entity?\n{subject(run)}")
     return figure
 
 
@@ -73,7 +73,7 @@ def pair_calibration(run: Run) -> Figure:
     ax.errorbar(p, share, error, color=colour_of(option(run, "sampler")), marker="o", markersize=3.5, linewidth=1)
     for n, x, y in bins.tolist():
         ax.annotate(f"{n:,.0f}", (x, y), (4, -9), textcoords="offset points", fontsize=6)
-    ax.set(xlabel="probability of being of one entity", ylabel="share that are", xlim=(0, 1), ylim=(0, 1))
+    ax.set(xlabel="probability of being of one entity", ylabel="share that are of one entity", xlim=(0, 1), ylim=(0, 1))
     ax.set_aspect("equal")
     ax.set_title(f"Are the probabilities of pairs right?\n{subject(run)}", fontsize=7.5)
     footnote(figure, "Numbers: pairs of a bin. Bars: two standard errors\nif the probabilities are right.")
