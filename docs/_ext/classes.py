@@ -35,6 +35,8 @@ OPEN = {
 }
 """Classes of *undecided*, and when a claim is of one."""
 CLAIM = ["id", "data", "sampler", "metric"]
+FILE = "not-reproduced.csv"
+"""File of the claims that are not reproduced, beside the page."""
 MORE = "number of restarts or data sets"
 """A setting of docs/reproduction-sensitivity.csv that is none: more units of the same."""
 
@@ -96,7 +98,8 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
     text = (
         "# Claims that are not reproduced\n\nDoes another setting reproduce a claim that is not reproduced? The "
         "classes show verdicts under\nother readings, and under other values of the settings that a paper leaves open. "
-        "Other values were run\non smaller designs than the kept figures.\n\n"
+        "Other values were run\non smaller designs than the kept figures. "
+        f"{{download}}`Each claim with the settings that decide <{FILE}>`.\n\n"
     )
     text += parts.table(
         ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
@@ -106,11 +109,17 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         if of_class.empty:
             continue
         lines = []
-        for (figure, decides), claims in of_class.groupby(["id", "decides"], sort=False):
+        # the file has the settings; the page whether one of them reproduces the claim
+        of_class = of_class.assign(shown="" if name == CONTRADICTED else of_class["decides"])
+        if name == NOT_OURS:
+            of_class["shown"] = of_class["decides"].str.partition(": ")[0]
+        for (figure, shown), claims in of_class.groupby(["id", "shown"], sort=False):
             listed = (cell(f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}") for row in claims.itertuples())
-            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), cell(decides)])
+            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), cell(shown)])
         text += f"\n## {name.capitalize()}\n\n"
-        text += parts.table(["figure", "claims", "other settings" if name != INPUT else "why"], lines, raw=range(3))
+        head = ["figure", "claims", "why" if name == INPUT else "with another setting"]
+        width = 2 + any(line[2] for line in lines)
+        text += parts.table(head[:width], [line[:width] for line in lines], raw=range(width))
     every = count_once(pd.concat(kept.values()))
     open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
     why = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)

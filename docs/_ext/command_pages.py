@@ -42,18 +42,20 @@ def _commands_below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 MANY = 3
-"""Commands that have an option, from which on one table explains it."""
+"""Commands that have an option or argument, from which on one table explains it."""
 Identity = tuple[tuple[str, ...], str, str]
 """Ways to write an option, its help and its default."""
 
 
 def shared_options(listed: Iterable[tuple[str, Any]]) -> set[Identity]:
-    """Options that several commands have alike: one table explains them."""
-    counts = Counter(_identity(p) for _, command in listed for p in command.params if p.param_type_name == "option")
+    """Options and arguments that several commands have alike: one table explains them."""
+    counts = Counter(_identity(p) for _, command in listed for p in command.params)
     return {one for one, number in counts.items() if number >= MANY}
 
 
 def _identity(option: Any) -> Identity:
+    if option.param_type_name == "argument":
+        return (_name(option),), option.help or "", ""
     return tuple(option.opts), option.help or "", _default(option)
 
 
@@ -63,7 +65,7 @@ def part() -> str:
     shared = shared_options(listed)
     rows = [[f"[`{path}`](#{path.replace(' ', '-')})", _short_help(command)] for path, command in listed[1:]]
     text = "\n## All commands\n" + parts.table(["command", "what it does"], rows, raw=(0,))
-    text += "\n## Options of several commands\n" + cards(_shared_rows(listed, shared))
+    text += "\n## Arguments and options of several commands\n" + cards(_shared_rows(listed, shared))
     return text + "".join(_section(path, command, shared) for path, command in listed[1:] + listed[:1])
 
 
@@ -72,9 +74,11 @@ def _shared_rows(listed: Iterable[tuple[str, Any]], shared: set[Identity]) -> li
     for _, command in listed:
         hints = _hints(command)
         for p in command.params:
-            if p.param_type_name == "option" and not p.hidden and _identity(p) in shared:
-                option = _option(p, hints.get(p.name))
-                rows[_identity(p)] = {"option": option, "default": _default(p), "meaning": _prose(p.help or "")}
+            if not p.hidden and _identity(p) in shared:
+                is_argument = p.param_type_name == "argument"
+                option = _code(_name(p)) if is_argument else _option(p, hints.get(p.name))
+                default = "" if is_argument else _default(p)
+                rows[_identity(p)] = {"argument or option": option, "default": default, "meaning": _prose(p.help or "")}
     return list(rows.values())
 
 
@@ -110,11 +114,12 @@ def _section(path: str, command: Any, shared: set[Identity]) -> str:
             text += f"\n{_prose(paragraph)}\n"
     hints = _hints(command)
     special = [p for p in options if _identity(p) not in shared]
-    named = [(_code(_name(p)), p) for p in arguments] + [(_option(p, hints.get(p.name)), p) for p in special]
+    named = [(_code(_name(p)), p) for p in arguments if _identity(p) not in shared]
+    named += [(_option(p, hints.get(p.name)), p) for p in special]
     lines = [{"argument or option": name, "default": _default(p), "meaning": _prose(p.help or "")} for name, p in named]
     text += cards(lines) if lines else ""
     also = ", ".join(_option(p, hints.get(p.name)) for p in options if _identity(p) in shared)
-    return text + (f"\nAlso {also} ([above](#options-of-several-commands)).\n" if also else "")
+    return text + (f"\nAlso {also}.\n" if also else "")
 
 
 def _hints(command: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pandas as pd
 import parts
 from parts import cell
 
@@ -13,6 +14,8 @@ from splitmerge_cli.papers.kept import SUPPLEMENTS
 from splitmerge_cli.papers.overview import Edition
 
 TITLE = "Editions"
+MOVED = "moved-verdicts.csv"
+"""File of the verdicts that differ between editions."""
 DIGITS = 12
 """Shown of a commit."""
 
@@ -112,6 +115,13 @@ def _by_paper(editions: Sequence[Edition]) -> str:
     )
 
 
+def list_moved(editions: Sequence[Edition]) -> pd.DataFrame:
+    """List the verdicts that moved from the first edition, for a file beside the page."""
+    first, *later = editions
+    moved = [overview.list_moved(overview.pair_verdicts(first, each)).assign(edition=each.number) for each in later]
+    return pd.concat(moved)
+
+
 def _moved_section(first: Edition, later: Edition) -> str:
     pairs = overview.pair_verdicts(first, later)
     moved = overview.list_moved(pairs)
@@ -119,17 +129,14 @@ def _moved_section(first: Edition, later: Edition) -> str:
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
         f"{len(moved)} of {len(pairs)} verdicts. {len(moved) - reread} of them keep their reading, rule and\n"
-        "tolerance, so other seeds moved them, or another way to the interval.\n"
+        f"tolerance, so other seeds moved them, or another way to the interval. {{download}}`Each of them <{MOVED}>`.\n"
     )
-    rows = []
-    for (name, before, after), claims in moved.groupby(["id", "before", "after"], sort=False):
-        listed = (
-            cell(f"{r.data}, {r.sampler}: {r.metric.replace('_', ' ')}{' (reading changed)' if r.reread else ''}")
-            for r in claims.itertuples(index=False)
-        )
-        rows.append([f"[{cell(name)}]({name}.md)", parts.verdict(before), parts.verdict(after), "; ".join(listed)])
-    head = ["figure", f"edition {first.number}", f"edition {later.number}", "claims"]
-    return text + (parts.table(head, rows, raw=range(4)) if rows else "")
+    rows = [
+        [parts.verdict(before), parts.verdict(after), len(claims), int(claims["reread"].sum())]
+        for (before, after), claims in moved.groupby(["before", "after"], sort=False)
+    ]
+    head = [f"edition {first.number}", f"edition {later.number}", "claims", "reading changed"]
+    return text + (parts.table(head, rows, raw=range(2)) if rows else "")
 
 
 def _absent_section(first: Edition, later: Edition, titles: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 import parts
-import table_pages
 from parts import cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -45,11 +44,10 @@ def page(
     return (
         head
         + _picture(figure, title, kept)
-        + _numbers(figure, kept)
         + (_claims(claims) if len(claims) else "")
         + _command_section(figure_entry)
-        + _configuration(owner, figure, source)
         + _origin(kept)
+        + _configuration(owner, figure, source)
     )
 
 
@@ -77,12 +75,11 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     if figure_entry.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {
-        ".png": "picture",
-        "-claims.csv": "claims with reasons",
-        "-units.csv": "values by unit",
-        "-units.csv.gz": "values by unit, packed",
+        "-claims.csv": "claims",
+        "-units.csv": "units",
+        "-units.csv.gz": "units",
         ".csv": "numbers",
-        ".csv.gz": "numbers, packed",
+        ".csv.gz": "numbers",
     }
     links = []
     files = dict.fromkeys(figure_entry["files"], folder)
@@ -92,6 +89,8 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         files = {name: folder for name in files if not name.startswith(f"{figure.id}-")}
         files |= dict.fromkeys(again, f"{parts.FOLDER}/{kept.claims_folder.name}")
     for name, place in files.items():
+        if name.endswith(".png"):
+            continue  # it is a link to itself
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
         links.append(f"[{label}](../{place}/{name})")
     rows = figure_entry["rows"]
@@ -99,25 +98,13 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
 
 
-def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
-    """A table's numbers as a table, beside its picture."""
-    if figure.id not in table_pages.TABLES:
-        return ""
-    (name,) = (name for name in kept.entry["files"] if name.startswith(f"{figure.id}.csv"))
-    return table_pages.section(figure.id, pd.read_csv(kept.folder / name))
-
-
 def _claims(claims: pd.DataFrame) -> str:
     counted = claims[claims["counted"]]
-    spreads = " Behind ± stands the spread that the paper prints." if parts.has_spreads(counted) else ""
-    text = f"\n## Claims\n\nRows below a sentence of the paper judge it, too.{spreads}\n{parts.claims_table(counted)}"
+    text = f"\n## Claims\n{parts.claims_table(counted)}"
     if others := len(claims) - len(counted):
         pairs = claims[~claims["counted"]].merge(counted[[*CLAIM, "verdict"]], on=CLAIM, suffixes=("", "_counted"))
         differing = int((pairs["verdict"] != pairs["verdict_counted"]).sum())
-        text += (
-            f"\nThe file has {others} more verdicts on these claims, under readings that do not count; "
-            f"{differing} of them differ.\n"
-        )
+        text += f"\nUnder readings that do not count the file has {others} more verdicts; {differing} of them differ.\n"
     return text
 
 
@@ -136,30 +123,15 @@ def _configuration(owner: FigureSet, figure: PaperFigure, source: Path) -> str:
 
 def _origin(kept: LatestFigure) -> str:
     figure_entry = kept.entry
-    text = f"\n## Where it comes from\n\nEdition {kept.edition}, {cell(figure_entry['scale'])} scale. "
-    for name, seeds in figure_entry["runs"].items():
-        text += f"{sum(map(len, seeds.values()))} runs of {cell(name)} with {_seeds(list(seeds))}. "
-    text += (
-        f"All chains sampled for {figure_entry['seconds']:,.0f} s. "
-        if figure_entry["runs"]
-        else "The numbers are computed. "
-    )
+    text = f"\nEdition {kept.edition}, {cell(figure_entry['scale'])} scale; "
+    n_runs = sum(len(ids) for by_seed in figure_entry["runs"].values() for ids in by_seed.values())
+    text += f"{n_runs} runs, {figure_entry['seconds']:,.0f} s of sampling" if n_runs else "computed, without runs"
     commits = dict.fromkeys(made["commit"] for made in figure_entry["made"])
     if commits:
-        text += f"Made with commit {' and '.join(map(_commit, commits))}. "
-    return f"{text}[Runs, machines, digests](../{parts.place_of(kept)}/index.json).\n"
+        text += f"; commit {' and '.join(map(_commit, commits))}"
+    return f"{text}. [Runs, seeds, machines, digests](../{parts.place_of(kept)}/index.json).\n"
 
 
 def _commit(commit: str) -> str:
     name, _, changed = commit.partition("+")
     return f"<code>{cell(name[:DIGITS])}</code>{' with changes' if changed else ''}"
-
-
-def _seeds(seeds: list[str]) -> str:
-    """Seeds in words: a range where they are one."""
-    numbers = sorted(int(seed) for seed in seeds)
-    if len(numbers) == 1:
-        return f"seed {numbers[0]}"
-    if numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"seeds {numbers[0]} to {numbers[-1]}"
-    return f"seeds {', '.join(map(str, numbers))}"

@@ -50,8 +50,8 @@ def page(source: Path, titles: Mapping[str, str], kept: Mapping[str, LatestFigur
     """
     text = (
         "# Gallery\n\nWhat can be drawn of a run, and what became of the papers' figures?\n\n## Pictures of a run\n\n"
-        "`smcmc plot RUN` draws all that a run has, `smcmc plot --list RUN` names them, and `posterior.plot(NAME)`\n"
-        f"draws one [from Python](../python.md).\n{_pictures(source)}"
+        "`smcmc plot RUN` draws all that a run has, `smcmc plot --only NAME RUN` one, and `posterior.plot(NAME)`\n"
+        f"draws one [from Python](../python.md); NAME is given below each.\n{_pictures(source)}"
     )
     sets = sorted(figure_sets(), key=lambda each: not isinstance(each, Paper))
     for each in sets:
@@ -71,7 +71,7 @@ def _pictures(source: Path) -> str:
         example = next(iter(sorted((source / EXAMPLES).glob(f"[a-z]*-{name}.png"))), None)
         shown = "README" if example is None else example.stem.removesuffix(f"-{name}")
         there = f"../{shown}.md" if (source / f"{shown}.md").is_file() else f"../data/{shown}.md"
-        text = f"[{picture.answers}]({there}) `smcmc plot --only {name} RUN`"
+        text = f"[{picture.answers}]({there}) `{name}`"
         cards.append(_card(source, example, picture.shows, there, text))
     for name, (where, answers, shows, command) in OTHERS.items():
         there = f"../{where}.md"

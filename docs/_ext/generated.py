@@ -2,7 +2,8 @@
 
 Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers or docs/models is
 read, what the code and docs/samplers/verification.csv say of that sampler or model is put into it; the references of
-commands and keys likewise get their tables. Links to decisions and to draw-by-draw.md become downloads.
+commands and keys likewise get their tables. Links to decisions and to pages of contributors, which `exclude_patterns`
+of conf.py names, become downloads.
 """
 
 import re
@@ -16,8 +17,9 @@ import sampler_pages
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-FILE = re.compile(r"\[([^\]]+)\]\(((?:[\w./]*/)?(?:\d{4}-[\w-]+|draw-by-draw)\.md)(?:#[\w-]+)?\)")
-"""A link to a decision, or to the random choices draw by draw, which the site has as files to download."""
+PAGES = r"draw-by-draw|internals|kind|modules|paper|style|reproduction/README"
+FILE = re.compile(rf"\[([^\]]+)\]\(((?:[\w./]*/)?(?:\d{{4}}-[\w-]+|{PAGES})\.md)(?:#[\w-]+)?\)")
+"""A link to a decision or a page of contributors, which the site has as files to download."""
 REFERENCES = {"commands": command_pages, "keys": key_pages}
 
 

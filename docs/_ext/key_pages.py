@@ -131,12 +131,20 @@ def part() -> str:
     for group, names in (("schedule", choices("schedule")), ("data", FILES)):
         rows = [[f"`{group}={name}`", parts.cell(meaning)] for name, meaning in describe(group) if name in names]
         text += f"\n## Keys of `{group}`\n{parts.table(['choice', 'what it is'], rows, range(2))}"
-        text += table(merged_keys(group, names))
-    text += "\n`smcmc data list` lists the generated and published sets, `smcmc data info NAME` the keys of each.\n"
+        text += table(merged_keys(group, names)) if group == "schedule" else _list_keys(merged_keys(group, names))
+    text += "\n`smcmc data list` lists the generated and published sets.\n"
     comments = file_comments(LAUNCHER, "dask")
     rows = [[f"`hydra.launcher.{key}`", words(meaning)] for key, meaning in comments.items()]
     text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
     return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
+
+
+def _list_keys(rows: Iterable[tuple[Row, list[str]]]) -> str:
+    """Keys with their defaults and choices, whose meaning another page explains."""
+    lines = [[f"`{row.key}`", _default(row.default), ", ".join(f"`{name}`" for name in names)] for row, names in rows]
+    return "\n[What is read](files.md) says what each key means, and so does `smcmc data info NAME`.\n" + parts.table(
+        ["key", "default", "of"], lines, range(3)
+    )
 
 
 def _drop_repeats(rows: Iterable[Row]) -> list[Row]:
@@ -153,7 +161,7 @@ def _drop_repeats(rows: Iterable[Row]) -> list[Row]:
 
 def _group(group: str) -> dict[str, str]:
     default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
-    names = ", ".join(link(group, name) for name in choices(group))
+    names = f"[all]({PAGES[group]}/index.md)" if group in PAGES else ", ".join(f"`{name}`" for name in choices(group))
     return {"group, default": f"`{group}={default}`", "what it chooses": GROUPS[group], "choices": names}
 
 

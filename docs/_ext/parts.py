@@ -29,6 +29,11 @@ html_theme.sidebar_secondary.remove: true
 MINUS = "−"
 SPREAD = "printed with spread "
 """Begin of statements that are no sentence of a paper, but the spread printed with its number."""
+MANY = 12
+"""Numbers of a printed table from which on they have a table of their own."""
+FEW = 6
+"""Claims of a finding up to which their verdicts stand below it."""
+SHORT = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open"}
 INSTEAD = "; in its place "
 """Divides the reason why a claim is not testable from what was measured instead."""
 
@@ -118,16 +123,12 @@ def bar(counts: Counts) -> str:
     )
 
 
-def has_spreads(frame: pd.DataFrame) -> bool:
-    """Whether the table of these claims shows spreads that the paper prints."""
-    return bool(frame["statement"].astype(str).str.startswith(SPREAD).any())
-
-
 def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     """Claims with the numbers that were measured; columns without content are left out.
 
-    Claims of one sentence and reading stand together, and the first of them has both. The file of claims has the
-    reason of each verdict; the table gives it once for each data set, where no number was measured.
+    Numbers of a printed table are a table of their own (`_grid`). Claims of one sentence and reading stand together,
+    and the first of them has both. The file of claims has the reason of each verdict; the table gives it once for each
+    data set, where no number was measured. Spreads that a paper prints are in the file alone.
 
     Parameters
     ----------
@@ -140,8 +141,10 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         reading=[", ".join(part for part in (r.reading, r.on) if part) for r in frame.itertuples(index=False)]
     )
     is_spread = frame["statement"].astype(str).str.startswith(SPREAD)
-    spread = frame["statement"].astype(str).str.removeprefix(SPREAD).where(is_spread, "")
-    frame = frame.assign(spread=spread, statement=frame["statement"].mask(is_spread, ""))
+    frame = frame.assign(statement=frame["statement"].mask(is_spread, "").fillna(""))
+    is_number = (frame["statement"] == "") & frame["published"].notna() & frame["ours"].notna()
+    if not link and is_number.sum() >= MANY:
+        return _grid(frame[is_number]) + (claims_table(frame[~is_number]) if not is_number.all() else "")
     frame = frame.iloc[np.lexsort([pd.factorize(frame[key])[0] for key in ("reading", "statement")])]
     shared = frame["reading"].iloc[0] if frame["reading"].nunique() == 1 and not link else ""
     if shared:
@@ -157,7 +160,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
         cells = {
             "verdict": verdict(r.verdict, r.counted),
             "claim": _claim(r, above, said, link),
-            "published": _number(r.published, r.unit) + (f" ± {r.spread}" if r.spread else ""),
+            "published": _number(r.published, r.unit),
             "ours": _number(r.ours, r.unit if pd.isna(r.published) else ""),
             "95 % interval": cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;"),
             "n": units,
@@ -185,12 +188,38 @@ def _claim(r: Any, above: tuple[str, str], said: set[tuple[str, str]], link: boo
     if not link and ((r.reading != "") if is_new else (r.reading != above[1])):
         lines.append(f'<span class="soft">read as: {cell(r.reading or "it stands")}</span>')
     if r.reason and pd.isna(r.ours) and not link:
-        why, mark, instead = r.reason.partition(INSTEAD)
-        reason = (f"in its place {instead}" if instead else "") if (r.data, why) in said else why + mark + instead
+        why = r.reason.partition(INSTEAD)[0]
+        if (r.data, why) not in said:
+            lines.append(f'<span class="soft">{cell(why)}</span>')
         said.add((r.data, why))
-        if reason:
-            lines.append(f'<span class="soft">{cell(reason)}</span>')
     return "<br>".join(lines)
+
+
+def _grid(frame: pd.DataFrame) -> str:
+    """The numbers of a printed table: a cell has ours, the printed one and the verdict."""
+    several = frame["metric"].nunique() > 1
+    by, across = (["data", "sampler"], "metric") if several else (["data"], "sampler")
+    units = {r.metric: r.unit for r in frame.itertuples(index=False)}
+    what = ", ".join(f"{name.replace('_', ' ')}{f' in {unit}' if unit else ''}" for name, unit in units.items())
+    readings = dict.fromkeys(f"{r.sampler}: {r.reading}" for r in frame.itertuples(index=False) if r.reading)
+    if frame["reading"].nunique() == 1:
+        readings = dict.fromkeys(frame["reading"].unique())
+    read = f" Read as: {cell('; '.join(readings))}." if any(readings) else ""
+    columns = list(dict.fromkeys(frame[across]))
+    cells = {
+        (*(getattr(r, key) for key in by), getattr(r, across)): f"{_number(r.ours, '')} ({_number(r.published, '')}) "
+        f'<span class="verdict {CLASSES[r.verdict]}">{SHORT[r.verdict]}</span>'
+        for r in frame.itertuples(index=False)
+    }
+    rows = [
+        [*map(cell, key), *(cells.get((*key, column), "") for column in columns)]
+        for key in dict.fromkeys(frame[by].itertuples(index=False, name=None))
+    ]
+    head = [*by, *(column.replace("_", " ") for column in columns)]
+    return (
+        f"\n{what[:1].upper()}{cell(what[1:])}: ours, the paper's in brackets, and whether it is reproduced. Intervals "
+        f"and units are in the file of claims.{read}\n{cards(head, rows, 'numbers')}"
+    )
 
 
 def _number(value: float, unit: str) -> str:
@@ -198,10 +227,15 @@ def _number(value: float, unit: str) -> str:
 
 
 def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame], above: Container[Claim] = ()) -> str:
-    """The counted verdicts on claims that words refer to, but for those above; or that they are not stored yet."""
+    """The counted verdicts on claims that words refer to, but for those above; or that they are not stored yet.
+
+    Of many claims the pages of the figures have the numbers.
+    """
     rows = []
     if not (here := [claim for claim in claims if claim not in above]):
         return "\nIts verdicts stand above.\n"
+    if len(here) > FEW:
+        return f"\n{verdict_counts(here, kept)}.\n"
     for claim in here:
         frame = kept.get(claim.id)
         if frame is None:
@@ -212,6 +246,22 @@ def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame], abo
         )
         rows += frame[is_claim & frame["counted"]].to_dict("records")
     return claims_table(pd.DataFrame(rows), link=True)
+
+
+def verdict_counts(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str:
+    """The number of counted verdicts on claims that words refer to, by figure, which has their numbers."""
+    counts: dict[str, Counter[str]] = {}
+    for claim in claims:
+        frame, verdicts = kept.get(claim.id), [NOT_KEPT]
+        if frame is not None:
+            is_claim = (frame[["data", "sampler", "metric"]] == [claim.data, claim.sampler, claim.metric]).all(axis=1)
+            is_claim &= frame["counted"]
+            verdicts = frame.loc[is_claim, "verdict"].tolist()
+        counts.setdefault(claim.id, Counter()).update(verdicts)
+    return "; ".join(
+        f"[{name}]({name}.md): " + ", ".join(f"{number} {verdict(word)}" for word, number in by_verdict.items())
+        for name, by_verdict in counts.items()
+    )
 
 
 def missing_row(claim: Claim) -> dict[str, object]:

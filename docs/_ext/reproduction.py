@@ -42,6 +42,7 @@ def write(source: Path) -> None:
         The folder docs.
     """
     out, stored = source / "_generated", source / FOLDER
+    (out / ARTICLES).mkdir(parents=True, exist_ok=True)
     latest = overview.latest_figures(stored)
     kept = overview.latest_claims(latest)
     titles, known = dict(list_figures()), papers()
@@ -50,6 +51,7 @@ def write(source: Path) -> None:
     pages = {"reproduction": _overview(kept, titles, has_editions)}
     if has_editions:
         pages["editions"] = edition_pages.page(editions, titles, overview.supplements(stored))
+        edition_pages.list_moved(editions).to_csv(out / edition_pages.MOVED, index=False)
     written = articles.articles(source / ARTICLES)
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
@@ -64,9 +66,10 @@ def write(source: Path) -> None:
     pages["doubtful"] = word_pages.doubtful(known, kept)
     if kept:
         pages["not-reproduced"] = classes.page(kept, source)
+        rows = classes.classify(kept.values(), source)
+        rows[[*classes.CLAIM, "class", "decides"]].to_csv(out / classes.FILE, index=False)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known, sensitivity.read(source))
-    (out / ARTICLES).mkdir(parents=True, exist_ok=True)
     pages["gallery"] = gallery.page(source, titles, latest)
     for name, page in pages.items():
         path, text = out / f"{name}.md", page if name.startswith(ARTICLES) else f"{WIDE}\n{page}"

@@ -1,6 +1,7 @@
 """Sampler pages in Markdown, from the code and the stored verification."""
 
 import csv
+import re
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +13,8 @@ from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.support import example, support
 
-NO_RATIO = "no ratio: the acceptance probability is 1"
+MODE = "sampler.mode"
+"""The option of all samplers, which docs/samplers/index.md explains."""
 NO_MODEL = "none: `smcmc verify sampler={}` gives the reasons"
 
 
@@ -39,35 +41,40 @@ def overview() -> str:
 
 
 def part(source: Path, name: str) -> str:
-    """Moves, terms, models, options and verification of a sampler."""
+    """Moves, models, options and verification of a sampler."""
     target = locate(choice("sampler", name)["_target_"])
-    without = "those of the samplers that it draws" if hasattr(target, "members") else NO_RATIO
-    terms = ", ".join(getattr(target, "TERMS", ())) or without
     supported = [f"`{model}`" for model, built in _models().items() if support(name, built)[0]]
+    moves = ", ".join(f"`{move}`" for move in target.MOVES)
     text = f"""
 
 ## Models, moves, options
 
-| | |
-|---|---|
-| moves in `moves.parquet` | {", ".join(f"`{move}`" for move in target.MOVES)} |
-| terms of the log ratio | {terms} |
-| models | {", ".join(supported) or NO_MODEL.format(name)} |
+Moves in `moves.parquet`: {moves}.
+
+Models: {", ".join(supported) or NO_MODEL.format(name)}.
 
 """
     rows = [
-        [f"`{row.key}={row.default}`", key_pages.LIMITS.sub("", row.expected), row.help]
+        [f"`{row.key}={row.default}`", _expected(row.expected, row.help), row.help]
         for row in option_rows("sampler", name)
+        if row.key != MODE
     ]
-    text += table(["option, default", "expected", "meaning"], rows) if rows else "It has no options.\n"
+    text += table(["option, default", "expected", "meaning"], rows) if rows else ""
     return text + _verification(source, name)
 
 
+def _expected(expected: str, meaning: str) -> str:
+    """Return what an option takes, without limits that no one meets and without choices that its meaning names."""
+    choices = expected.removeprefix("one of ").split(", ") if expected.startswith("one of ") else []
+    named = choices and all(re.search(rf"\b{choice}\b", meaning) for choice in choices)
+    return "a word" if named else key_pages.LIMITS.sub("", expected)
+
+
 def _verification(source: Path, name: str) -> str:
-    """The stored verification of a sampler, a row for each mode and verdict."""
+    """The stored verification of a sampler, a line for each mode and verdict."""
     with (source / "samplers" / "verification.csv").open(newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["sampler"] == name]
-    lines: list[list[object]] = []
+    text = ""
     for (mode, verdict), group in groupby(
         sorted(rows, key=lambda row: (row["mode"] != "exact", row["mode"], row["verdict"])),
         key=lambda row: (row["mode"], row["verdict"]),
@@ -75,25 +82,20 @@ def _verification(source: Path, name: str) -> str:
         members = list(group)
         enumerated = [row for row in members if _is_number(row["defect"])]
         mutants = [row["mutants"].split("/") for row in members if "/" in row["mutants"]]
-        lines.append(
-            [
-                mode,
-                len({row["model"] for row in members}),
-                f"{len(enumerated)} of {len(members)}",
-                _largest(enumerated, "defect"),
-                _largest(enumerated, "tv"),
-                f"{sum(int(a) for a, _ in mutants)} of {sum(int(b) for _, b in mutants)}" if mutants else "-",
-                verdict,
-            ]
+        text += (
+            f"- `{mode}`: {verdict} on {len({row['model'] for row in members})} models; "
+            f"|πP − π| ≤ {_largest(enumerated, 'defect')}, total variation {_largest(enumerated, 'tv')} "
+            f"({len(enumerated)} of {len(members)} cases)"
         )
-    head = ["mode", "models", "enumerated", "max \\|πP − π\\|", "total variation", "mutants found", "verdict"]
+        if mutants:
+            text += f"; {sum(int(a) for a, _ in mutants)} of {sum(int(b) for _, b in mutants)} mutants found"
+        text += "\n"
     return f"""
 ## Verification
 
-Largest values over all cases of `smcmc verify sampler={name} iterations=20000`
-([columns](index.md#verification), [every case](verification.csv)):
+`smcmc verify sampler={name} iterations=20000` ([meaning](index.md#verification), [every case](verification.csv)):
 
-{table(head, lines)}"""
+{text}"""
 
 
 def _is_number(text: str) -> bool:

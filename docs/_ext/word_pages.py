@@ -13,12 +13,12 @@ from splitmerge_cli.papers import claims as tables
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.declaration import Paper
 
-ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Effect"}
-"""Columns of ``errata.csv`` that are shown, and their labels."""
+COLUMNS = ("where", "printed", "correct", "effect")
+"""Columns of ``errata.csv`` that are shown."""
 MISPRINT = "none: a misprint in the text"
-"""Effect in ``errata.csv`` of an error that changes nothing; the page leaves it out."""
-NONE = "none"
-"""Text in ``errata.csv`` where no command shows an error."""
+"""Effect in ``errata.csv`` of an error that changes nothing; the page lists these last, in one line each."""
+MOVED = re.compile(r"of (\d+) verdicts move under (\d+) other values?")
+"""Words for a number of verdicts in the articles, which the page explains once."""
 SPAN = re.compile(r"(`[^`]+`)")
 
 
@@ -47,8 +47,8 @@ def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
     """The page of doubtful claims."""
     text = (
         "# Doubtful claims\n\nWhich claims of the papers could we not obtain from the algorithms as "
-        "published, or\nnot as they stand? Each is followed by the verdicts on what it rests on and by the command "
-        "that makes\nthe runs.\n"
+        "published, or\nnot as they stand? The verdicts that each rests on, with their numbers, are on the pages of "
+        "the\nfigures; the command makes the runs.\n"
     )
     for paper in known:
         claims = findings(paper).doubtful
@@ -57,7 +57,7 @@ def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
         text += f"\n## {paper.name}\n"
         for claim in claims:
             text += f"\n### {claim.title.rstrip('.')}\n\n{claim.text}\n"
-            text += parts.verdict_table(claims_of(claim.claims), kept) + parts.code(claim.command)
+            text += f"\n{parts.verdict_counts(claims_of(claim.claims), kept)}.\n{parts.code(claim.command)}"
     return text
 
 
@@ -65,17 +65,17 @@ def errata(known: Sequence[Paper]) -> str:
     """The page of errata."""
     text = (
         "# Errata\n\nWhat is misprinted or wrong in the papers, and what is right? Where it matters for a sampler, the "
-        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). A command shows the "
-        "error.\nAn error without a size is a misprint in the text.\n"
+        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`). `errata.csv` of a "
+        "paper says\nwhy, and has the command that shows each error.\n"
     )
     for paper in known:
-        text += f"\n## {paper.name}\n"
-        for number, row in enumerate(tables.errata(paper).to_dict("records"), 1):
-            text += f"\n### {number}. {cell(row['where'])}\n\n"
-            shown = {column: label for column, label in ERRATA.items() if row[column] != MISPRINT}
-            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in shown.items())
-            if row["command"] != NONE:
-                text += parts.code(row["command"])
+        rows = tables.errata(paper).to_dict("records")
+        text += f"\n## {paper.name}\n\nFile: {parts.download(paper.folder / 'errata.csv', 'errata.csv')}.\n"
+        wrong, misprints = ([row for row in rows if (row["effect"] == MISPRINT) == is_one] for is_one in (False, True))
+        text += _table(["where", "printed", "correct", "effect"], [[row[key] for key in COLUMNS] for row in wrong])
+        if misprints:
+            text += "\nMisprints in the text, without effect:\n"
+            text += _table(["where", "printed", "correct"], [[row[key] for key in COLUMNS[:3]] for row in misprints])
     return text
 
 
@@ -87,20 +87,23 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
         "how is each claim read?\n\n"
         "The column *sensitivity* counts the verdicts that move under other values, in runs that are often smaller\n"
-        "than the kept ones ([how](../figures.md#how-much-a-setting-decides)). What moves to or from undecided may\n"
-        "do so by chance. [Every such verdict](../reproduction-sensitivity.csv) is in a file.\n"
+        "than the kept ones ([how](../figures.md#how-much-a-setting-decides)): *2 to 3 of 52 (4)* under four other\n"
+        "values, two or three by the value. What moves to or from undecided may do so by chance. [Every such\n"
+        "verdict](../reproduction-sensitivity.csv) is in a file. `settings.csv` of a paper says why each value was\n"
+        "chosen. `readings.csv` says how each claim is measured and judged, by the\n"
+        "[rules](../figures.md#how-a-claim-is-judged), and why: `*` stands for any name, and the first row that\n"
+        "fits a claim is the claim's own.\n"
     )
     for paper in known:
-        text += f"\n## {paper.name}\n"
-        text += f"\n### {paper.name}: settings\n"
-        rows = tables.settings(paper).to_numpy().tolist()
-        lines = [[*row[:-1], sensitivity.summarise(row[-1], measured.get((paper.key, row[0])))] for row in rows]
-        text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
-        text += (
-            f"\n### {paper.name}: readings of the claims\n\nHow each claim is measured and judged, and why: "
-            f"{parts.download(paper.folder / 'readings.csv', 'readings.csv')}. `*` stands for any name. The first\n"
-            "row that fits a claim is the claim's own. [Figures](../figures.md#how-a-claim-is-judged) has the rules.\n"
-        )
+        files = (parts.download(paper.folder / name, name) for name in ("settings.csv", "readings.csv"))
+        text += f"\n## {paper.name}\n\nFiles: {', '.join(files)}.\n"
+        rows = tables.settings(paper).itertuples(index=False)
+        lines = [
+            [r.setting, r.paper, r.chosen, sensitivity.summarise(r.sensitivity, measured.get((paper.key, r.setting)))]
+            for r in rows
+        ]
+        lines = [[*line[:3], MOVED.sub(r"of \1 (\2)", line[3])] for line in lines]
+        text += _table(["setting", "in the paper", "chosen", "sensitivity"], lines)
     return text
 
 

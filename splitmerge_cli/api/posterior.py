@@ -102,8 +102,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         run.
 
         Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
-        two. No rows where nothing was found, where nothing was checked (``run.summary["fit"]["unchecked"]`` says why),
-        or where the run is not finished, or was made before runs were checked.
+        two. No rows if nothing was found or checked (``run.summary["fit"]["unchecked"]`` says why).
 
         Examples
         --------
@@ -120,8 +119,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         """ndarray of int32, ``[N]``: the cluster of each item, from 0, as columns of `predict_proba`. Tables, files and
         pictures number clusters from 1: ``labels + 1``.
 
-        The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
-        not finished, the state of highest log joint density: chains that keep apart have no partition in common.
+        The partition of least expected loss, as `point_estimate` finds it; if the chains have not converged, or are
+        not finished, the state of highest log joint density.
         Documents: the topics of the tokens, of more than 100,000 tokens in the last state of the best chain.
         """
         self._warn()
@@ -148,8 +147,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Parameters
         ----------
         loss : {"vi", "binder"}
-            Variation of information, or Binder's loss; to separate what is together costs more than to join what is
-            apart (`splitmerge_cli.diagnostics.point_estimate.COST`).
+            Variation of information, or Binder's loss.
 
         Returns
         -------
@@ -159,7 +157,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Warns
         -----
         NotConverged
-            See `caution`. What chains that have not converged have in common depends on where they began.
+            See `caution`.
         """
         self._warn()
         return self._estimate(loss).labels
@@ -187,8 +185,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Parameters
         ----------
         clusters : int
-            How many are left, from 1 to the number in `labels`. Where there are fewer than the posterior has, which
-            `levels` says, the level is coarser than the posterior, and no estimate of it.
+            How many are left, from 1 to the number in `labels`. With fewer than the posterior has, which `levels`
+            says, the level is no estimate of it.
 
         Returns
         -------
@@ -204,8 +202,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Parameters
         ----------
         density : bool
-            Whether the column log_density is added, of held-out items
-            (`splitmerge_cli.analysis.alternatives.predictive_densities`).
+            Whether the column log_density is added, of held-out items.
 
         Returns
         -------
@@ -227,9 +224,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def groups(self) -> NDArray[np.int32]:
         """ndarray of int32, ``[N]``: the groups of rows between whose clusters the density has no gap.
 
-        A group that is not of the model's shape takes several clusters. With ``options={"gap": 0.25}`` groups are the
-        clusters of a run (`labels`), and levels, certainties and interval are theirs. See
-        `splitmerge_cli.diagnostics.density_gaps`.
+        With ``options={"gap": 0.25}`` groups are the clusters of a run (`labels`), and levels, certainties and interval
+        are theirs.
 
         Raises
         ------
@@ -252,14 +248,14 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         """Several partitions that represent the posterior, with weights, the largest weight first.
 
         Each draw belongs to the nearest of them by variation of information, and each has the least expected distance
-        from its draws. See `splitmerge_cli.diagnostics.representatives`.
+        from its draws.
         """
         self._warn()
         return representatives(self.partitions, answers)
 
     def core(self, level: float = 0.95) -> ItemCore:
         """The most items, as a search finds them, that are together as listed, all at once, with a probability of at
-        least `level`. See `splitmerge_cli.diagnostics.item_core`."""
+        least `level`."""
         self._warn()
         return find_item_core(self.partitions, level)
 
@@ -303,8 +299,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             (numbered from 1), certainty (probability of being in one cluster with a random other member; of one alone
             the probability of being alone), second (the other cluster that it is most likely in instead; missing: in
             none) and second_probability (of being with a random member of `second` and not with one of its own
-            cluster). Members are units where rows have some. certainty and second_probability add up to 1
-            at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
+            cluster). Members are units where rows have some.
         """
         self._warn()
         return self._membership()
@@ -323,9 +318,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, where it differs most.
 
-        See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
-        `splitmerge_cli.diagnostics.topic_summary.summary`, and the mean certainty of the tokens where the run recorded
-        partitions.
+        Documents: top words, and the mean certainty of the tokens if the run recorded partitions.
         """
         self._warn()
         first = self.run.first_cluster
@@ -359,8 +352,6 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
 
     def column_summary(self) -> Table:
         """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.
-
-        See `splitmerge_cli.diagnostics.cluster_summary.columns`.
 
         Raises
         ------
@@ -458,8 +449,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Returns
         -------
         Posterior
-            The posterior of all items, the new ones last. Its chains start as far apart as the chains of this run
-            ended: R-hat compares them, but does not show what all of these have missed.
+            The posterior of all items, the new ones last. R-hat does not show what all chains of this run missed.
 
         Raises
         ------
@@ -478,9 +468,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         Parameters
         ----------
         kind : str
-            ``traces``, or another that ``smcmc plot`` makes of such a run: ``n_clusters``, ``co_clustering``,
-            ``credible_ball``, ``dendrogram``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``,
-            ``blocks``, ``topics``.
+            ``traces``, or another that ``smcmc plot --list RUN`` names.
 
         Raises
         ------

@@ -81,12 +81,10 @@ def sample(
         model is "auto": ``sample(frame)``.
     data : object
         An array, data frame (pandas, polars), sparse matrix, graph (networkx, igraph), or texts, as the model reads
-        them; see
-        `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
+        them. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
         ``data=corpus``, graphs ``data=edges``), or the name of a data set (``smcmc list data``).
     sampler : str or mapping, optional
-        As `model`; ``smcmc list samplers``. By default "auto": what races say is the fastest for the
-        model; what was taken is printed where "auto" is named.
+        As `model`; ``smcmc list samplers``. By default "auto": what races say is the fastest for the model.
     chains : int
         Chains, which run at the same time as far as there are processors.
     iterations : int, optional
@@ -95,11 +93,9 @@ def sample(
     budget : float, optional
         Seconds of sampling per chain, after which it ends.
     until : float or mapping, optional
-        End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400, "mcse": 0.01}``, R-hat of all that is
-        recorded at most, bulk and tail effective sample size at least, and the Monte Carlo standard error of
-        certainties, of the expected loss and, as a share, of the number of clusters at most so much. Chains are looked
-        at after 1,000 iterations and each time half as many more. A single number is the target for R-hat.
-        `iterations`, by default a hundred times the usual, and `budget` are the most.
+        End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400, "mcse": 0.01}``, as ``until`` of the
+        command line. A single number is the target for R-hat. `iterations`, by default a hundred times the usual, and
+        `budget` are the most.
     seed : int
         Seed of the chains.
     rng : int or numpy.random.Generator, optional
@@ -150,8 +146,7 @@ def sample(
     Returns
     -------
     Posterior
-        After Ctrl-C the draws so far: `complete` and `converged` are then False, and `caution` says what is
-        missing, and whatever summarises it warns.
+        After Ctrl-C the draws so far: `complete` and `converged` are then False.
 
     Raises
     ------

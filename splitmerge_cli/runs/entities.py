@@ -386,8 +386,8 @@ def list_review(
     told = (dataset.values >= 0).any(axis=1)[pairs.ends].all(axis=1)
     doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST) & told)
     doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")]
-    one, other = pairs.ends[p > 1 - LEAST].T
-    group = find_components(one, other, dataset.N)
+    sure = pairs.ends[p > 1 - LEAST]
+    group = find_components(sure[:, 0], sure[:, 1], dataset.N)
     groups = np.sort(group[pairs.ends[doubt]], axis=1)
     doubt = doubt[np.sort(np.unique(groups, axis=0, return_index=True)[1])][:most]
     ends, same, shown = pairs.ends[doubt], [""] * len(doubt), p[doubt]

@@ -55,7 +55,7 @@ def test_every_exit_status_is_explained() -> None:
 
 
 def test_every_key_is_on_its_page_with_a_meaning() -> None:
-    """The keys of a model or sampler are on its page."""
+    """The keys of a model or sampler are on its page; the page of files explains those of data."""
     text = key_pages.part()
     text += "".join(sampler_pages.part(ROOT / "docs", name) for name in choices("sampler"))
     text += "".join(model_pages.complete(model_pages.KEYS, name) for name in choices("model"))
@@ -63,6 +63,11 @@ def test_every_key_is_on_its_page_with_a_meaning() -> None:
     keys += [
         row.key for group in ("model", "sampler") for name in choices(group) for row in option_rows(group, name)
     ] + [row.key for name in key_pages.FILES for row in option_rows("data", name)]
+    assert f"`{sampler_pages.MODE}=" in (ROOT / "docs" / "samplers" / "index.md").read_text(encoding="utf-8")
+    keys = [key for key in keys if key != sampler_pages.MODE]
+    explained = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    read = [key for key in keys if key.startswith("data.") and key != "data.N"]
+    assert [key for key in read if key not in explained] == []
     missing = [key for key in keys if not re.search(rf"^\| \[?`{re.escape(key)}[=`]", text, re.MULTILINE)]
     assert not missing
     rows = [*key_pages.own_keys(), *(row for group in key_pages.GROUPS for row, _ in key_pages.merged_keys(group))]

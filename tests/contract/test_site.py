@@ -20,7 +20,6 @@ import parts
 import pytest
 import reproduction
 import sampler_pages
-import table_pages
 import verify_samplers
 from findings import findings
 
@@ -39,27 +38,14 @@ DOCS = ROOT / "docs"
 SAMPLERS = DOCS / "samplers"
 
 
-def kept_numbers(name: str) -> pd.DataFrame:
-    """The numbers of a figure in edition 1, packed or not."""
-    (file,) = (DOCS / "reproduction").glob(f"{name}.csv*")
-    return pd.read_csv(file)
-
-
-def test_tables_of_papers_are_tables_of_their_pages() -> None:
-    """Every kept mean of a table that its picture prints is in a cell, with leading zeros."""
-    ids = {figure.id for of in figure_sets() for figure in of.figures if "-table" in figure.id}
-    assert ids == set(table_pages.TABLES)
-    for name in ids:
-        numbers = kept_numbers(name)
-        text = table_pages.section(name, numbers)
-        lines = [line for line in text.splitlines() if line.startswith("| ")]
-        assert len({line.count(" | ") for line in lines}) == 1 and "nan" not in text
-        assert not re.search(r"(?<![\d.,])\.\d", text)
-    triadic = table_pages.section("triadic-table1", kept_numbers("triadic-table1"))
-    kept = kept_numbers("triadic-table1").query("panel == 'mean'")
-    kept = kept[kept["score"].isin(["purity_last", "rand_last", "ari_last", "ari_best_lik"])]
-    assert all(f" {value:.3f} " in triadic for value in kept["value"])
-    assert table_pages.section("triadic-fig1", kept) == ""
+def test_numbers_of_a_printed_table_are_a_table() -> None:
+    """Each counted verdict on one is in a cell, behind ours and the printed number; sentences stand below."""
+    claims = overview.latest_claims(overview.latest_figures(DOCS / "reproduction"))["arm-table3"]
+    counted = claims[claims["counted"]]
+    grid, _, sentences = parts.claims_table(counted).partition("| verdict |")
+    assert grid.count('class="verdict ') == 72 and sentences.count('class="verdict ') == len(counted) - 72
+    assert "| nips scale=1 | gibbs | 5.134 (20.46) <span" in grid and "nan" not in grid
+    assert "start: 20 random blocks" in grid and "ARM consistently performs better" in sentences
 
 
 KINDS_OF_CHARTS = re.compile(
@@ -84,7 +70,7 @@ def test_gallery_has_every_picture(tmp_path: Path) -> None:
     kept = {"sdds-fig3": overview.latest_figures(DOCS / "reproduction")["sdds-fig3"]}
     page = gallery.page(tmp_path, dict(list_figures()), kept)
     for name, picture in PICTURES.items():
-        assert f"`smcmc plot --only {name} RUN`" in page and f"[{picture.answers}]" in page
+        assert f"[{picture.answers}]" in page and f") `{name}`\n" in page
         assert re.search(rf"\]\(thumbnails/\w+-{name}\.png\)\]\(\.\./data/", page), f"no page shows {name}"
     for name, title in list_figures():
         assert f"[{parts.cell(title)}]({name}.md)" in page
@@ -130,7 +116,7 @@ def test_part_of_a_sampler() -> None:
     part = sampler_pages.part(DOCS, "lshsm")
     assert "| `sampler.tables=10` |" in part and "smart_split" in part
     assert "`gaussian`" in part and "`emm`" not in part
-    assert "| exact | 4 |" in part.split("## Verification")[1]
+    assert "- `exact`: exact on 4 models; " in part.split("## Verification")[1]
 
 
 def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
@@ -214,7 +200,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     ]
     keep(tmp_path / "reproduction", "sdds-table1", rows, notes="A finding [in] plain text.")
     pages = write_pages(tmp_path)
-    own, origin = pages["sdds-table1"].split("## Where it comes from")
+    own, origin = pages["sdds-table1"].split("## Make it again")
     for said in (
         "a\\|b: step 1",
         "\\<said\\>",
@@ -222,8 +208,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         "--label3: 'published: '",
         "| n (splits) |",
         "| 0.5 ms | −0.625 | \\[−0.75,&nbsp;0.75\\] | 10 |",
-        "1 more verdicts on these claims",
-        "1 of them differ",
+        "1 more verdicts; 1 of them differ",
     ):
         assert said in own, said
     # a sentence stands once, a reason where there is no number
@@ -235,10 +220,10 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         "{image} ../reproduction/sdds-table1.png\n:alt: Table of six steps: letter tiles" in own
         and "A finding \\[in\\] plain text." in own
     )
-    links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
-    assert all(link in own for link in [*links, "[claims with reasons](../reproduction/sdds-table1-claims.csv)"])
-    assert "3 of 9 plotted rows" in own and "| 1 | A | 2 | 0.250 | 0.500 |" in own.split("## Numbers")[1]
-    said = ["3 runs of sdds-fig3 with seeds 0 to 1", "1,234 s", "abcdef012345</code> with changes", "index.json"]
+    for name, label in (("sdds-table1", "numbers"), ("sdds-table1-claims", "claims")):
+        assert f"[{label}](../reproduction/{name}.csv)" in own
+    assert "3 of 9 plotted rows" in own
+    said = ["3 runs, 1,234 s of sampling", "abcdef012345</code> with changes", "index.json"]
     assert all(part in origin for part in said)
     # claims, reproduced, not reproduced, undecided, not testable, not kept yet
     assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 1 | 73 |" in pages["reproduction"]
@@ -264,7 +249,7 @@ def test_the_page_of_a_paper_links_its_article(tmp_path: Path) -> None:
     assert "{download}`article <articles/sdds.md>`" in pages["sdds"]
 
 
-def test_errata_and_settings_are_shown_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errata_and_settings_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     word_pages = reproduction.word_pages
     paper = replace(papers()[0], folder=tmp_path)
     (tmp_path / "readings.csv").write_bytes((papers()[0].folder / "readings.csv").read_bytes())
@@ -276,11 +261,10 @@ def test_errata_and_settings_are_shown_in_full(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "settings.csv").write_text(
         "setting,paper,chosen,why,sensitivity\nstart,nothing,all in one: `init=one_cluster`,so,none\n"
     )
-    first, second = word_pages.errata([paper]).split("### 2. Eq. 2")
-    for said in ("### 1. Eq. 1", "**Printed**: a\\_1", "**Why**: since c", "**Effect**: 10 %"):
-        assert said in first, said
-    assert "```sh\nsmcmc verify sampler=sdds\n```" in first and "This shows it" not in second
-    assert "| start | nothing | all in one: `init=one_cluster` | so | none |\n" in word_pages.settings([paper])
+    page = word_pages.errata([paper])
+    assert "| Eq. 1 | a\\_1 | b | 10 % |\n" in page and "| Eq. 2 | x | y | none: in the text |\n" in page
+    assert "errata.csv>`" in page
+    assert "| start | nothing | all in one: `init=one_cluster` | none |\n" in word_pages.settings([paper])
 
 
 class Links(HTMLParser):

@@ -47,15 +47,26 @@ def brute_log_lik(values, labels, distortion, similar):
 
 
 @pytest.mark.parametrize("distortion, similar", [(0.1, 0.5), (0.9, 0.999), (1e-7, 1e-6)])
-@pytest.mark.parametrize("K", [1, 3, 40])
+@pytest.mark.parametrize("K", [1, 3, 15, 40])
 def test_likelihood_sums_over_every_true_value(distortion, similar, K):
-    """Few values and many, products and sums of logarithms: the second where 40 records are one entity."""
+    """Few values and many, products and sums of logarithms: the second where 40 records are one entity. Clusters of a
+    few records leave out values that have others near them, and values that have none."""
     values = some_records(40)
     labels = np.random.default_rng(2).integers(K, size=40) if K < 40 else np.arange(40)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     model = Records(values, FIELDS, distortion=distortion, similar=similar, prior="uniform")
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, distortion, similar), abs=1e-8)
+
+
+def test_likelihood_of_many_equal_records():
+    """The logarithm of what other true values give, those that have near ones and those that have none."""
+    values = some_records(40)
+    values = np.concatenate([values, np.tile([NAMES.index("bob"), 0, 0, 0], (100, 1))]).astype(np.int32)
+    labels = np.concatenate([np.arange(1, 41), np.zeros(100)]).astype(np.int32)
+    model = Records(values, FIELDS, distortion=0.9, similar=0.999, prior="uniform")
+    model.set_labels(labels)
+    assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, 0.9, 0.999), abs=1e-8)
 
 
 def test_rows_of_probabilities_sum_to_one():
