@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from splitmerge_cli.cli.base import note
-from splitmerge_cli.config import choices
+from splitmerge_cli.config import choices, component
 from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.overrides import PATH, path_word, write
@@ -36,8 +36,9 @@ def with_file(words: Sequence[str]) -> list[str]:
         of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
         if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
             recognised = Recognised(NETWORK, f"the key {of_networks}")
-        elif recognised.data != TABLE and _reads_tables(words):
-            recognised = Recognised(TABLE)
+        elif recognised.data != TABLE and (model := _named_model(words)):
+            kind = component("model", model).kind
+            recognised = recognised if kind.is_network or kind.has_topics else Recognised(TABLE)
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -49,14 +50,10 @@ def with_file(words: Sequence[str]) -> list[str]:
     return overrides
 
 
-def _reads_tables(words: Sequence[str]) -> bool:
-    """Whether the model that is named reads neither networks nor documents."""
+def _named_model(words: Sequence[str]) -> str:
+    """The model that is named, if there is such a one; else an empty text."""
     names = [word.partition("=")[2] for word in words if _key(word) == "model"]
-    if not names or names[-1] not in choices("model"):
-        return False
-    from splitmerge_cli.config.components import class_of
-
-    return class_of("model", names[-1]).kind not in ("graph", "documents")
+    return names[-1] if names and names[-1] in choices("model") else ""
 
 
 def _key(word: str) -> str:

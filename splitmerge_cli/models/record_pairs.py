@@ -24,10 +24,12 @@ PER_RECORD = 3.0
 """Pairs of a key, by record, at most: one with more needs another field."""
 MOST = 20
 """Pairs that are kept, by record, at most."""
-LEAST = -5.0
-"""Log odds of a pair, at least."""
+LEAST, FIRST = -5.0, -10.0
+"""Log odds of a pair, at least; and by the first scores, which know nothing of the fields."""
 DISTORTED, SIMILAR = 0.1, 0.5
-"""Shares of distorted cells, and of similar ones among these, in the score of a pair."""
+"""Shares of distorted cells, and of similar ones among these, in the first scores."""
+SURE, PRIOR = 0.0, 10.0
+"""Log odds from which on a pair tells how often its fields differ; and how many pairs the first shares count for."""
 _CHUNK = 1 << 20
 
 
@@ -38,8 +40,9 @@ def find_pairs(
 
     A blocking key is a set of fields, at most `MOST_FIELDS`, in which records agree rarely, as they do in no part of
     it. Records of one key are a pair, and so are records that agree except in one field, where their values are near. A
-    pair's score is the log likelihood ratio of one entity over two, field by field, as if truths were one of the two
-    values; pairs whose odds are below exp(`LEAST`) are left out.
+    pair's score is its log odds of one entity over two, field by field, as if truths were one of the two values. Pairs
+    that are sure by a first score show how often each field differs, which the second score uses: a field that differs
+    in all of them speaks against no pair. Pairs whose odds are below exp(`LEAST`) are left out.
 
     Parameters
     ----------
@@ -63,7 +66,8 @@ def find_pairs(
     numbers = np.where(values >= 0, values + data.begin[:-1], -1)
     # what a value adds to a key; -1, missing, is the last
     code = np.random.default_rng(1).integers(1 << 63, size=int(data.begin[-1]) + 1, dtype=np.uint64)
-    score = _Score(numbers, data)
+    F = numbers.shape[1]
+    score = _Score(numbers, data, np.full(F, DISTORTED), np.full(F, SIMILAR))
     found: list[Pairs] = [np.empty(0, dtype=np.int64)]
     scores: list[NDArray[np.float64]] = [np.empty(0)]
     for pairs in _candidates(numbers, code, data):
@@ -71,11 +75,14 @@ def find_pairs(
             pairs = pairs[sources[pairs // N] != sources[pairs % N]]
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
-            odds = score(chunk // N, chunk % N) - np.log(2.5 * N)
-            found.append(chunk[odds > LEAST])
-            scores.append(odds[odds > LEAST])
+            odds = score(chunk // N, chunk % N)
+            found.append(chunk[odds > FIRST])
+            scores.append(odds[odds > FIRST])
     pairs, first = np.unique(np.concatenate(found), return_index=True)
-    odds = np.concatenate(scores)[first]
+    sure = pairs[np.concatenate(scores)[first] > SURE]
+    score = _Score(numbers, data, *score.learn(sure // N, sure % N))
+    odds = score(pairs // N, pairs % N)
+    pairs, odds = pairs[odds > LEAST], odds[odds > LEAST]
     if len(pairs) > most * N:
         kept = np.sort(np.argsort(-odds, kind="stable")[: int(most * N)])
         pairs, odds = pairs[kept], odds[kept]
@@ -193,34 +200,54 @@ def _components(pairs: NDArray[np.int32], N: int) -> NDArray[np.int32]:
 
 
 class _Score:
-    """Log likelihood ratio of one entity over two, of pairs of records."""
+    """Log odds that pairs of records are of one entity, by the shares of distorted cells of each field and of similar
+    ones among these."""
 
-    def __init__(self, numbers: NDArray[np.int64], data: Any) -> None:
+    def __init__(
+        self, numbers: NDArray[np.int64], data: Any, distorted: NDArray[np.float64], similar: NDArray[np.float64]
+    ) -> None:
         self.numbers, self.data, self.U = numbers, data, int(data.begin[-1])
-        U = np.arange(self.U)
-        self.keys = np.repeat(U, np.diff(data.near_begin)) * self.U + data.near[: data.near_begin[-1]]
-        clean = (1.0 - DISTORTED) ** 2
+        self.keys = np.repeat(np.arange(self.U), np.diff(data.near_begin)) * self.U + data.near[: data.near_begin[-1]]
+        self.apart = np.log(1.0 - (1.0 - distorted) ** 2)
+        theta, slip = (np.repeat(shares, np.diff(data.begin)) for shares in (distorted, similar))
+        clean = (1.0 - theta) ** 2
         self.equal = np.log(clean / data.share + 1.0 - clean)
-        self.apart = np.log(1.0 - clean)
         a, b = self.keys // max(self.U, 1), self.keys % max(self.U, 1)
         slips = data.alike[: len(a)] * (data.norm[a] / data.share[b] + data.norm[b] / data.share[a])
-        self.near = np.log((1.0 - DISTORTED) * DISTORTED * SIMILAR * slips + 1.0 - clean)
+        self.near = np.log(((1.0 - theta) * theta * slip)[a] * slips + 1.0 - clean[a])
 
     def __call__(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-        total = np.zeros(len(i))
+        total = np.full(len(i), -np.log(2.5 * len(self.numbers)))
+        for f, known, a, b, place in self._compare(i, j):
+            term = np.where(a == b, self.equal[a], self.apart[f])
+            term[place >= 0] = self.near[place[place >= 0]]
+            total[known] += term
+        return total
+
+    def learn(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Each field's share of distorted cells, and of similar ones among these, in pairs that are one entity."""
+        distorted, similar = np.empty((2, self.numbers.shape[1]))
+        agreed = PRIOR * (1.0 - DISTORTED) ** 2
+        for f, _, a, b, place in self._compare(i, j):
+            differ = np.count_nonzero(a != b) + PRIOR - agreed
+            distorted[f] = 1.0 - np.sqrt(1.0 - differ / (len(a) + PRIOR))
+            similar[f] = (np.count_nonzero(place >= 0) + SIMILAR * (PRIOR - agreed)) / differ
+        return distorted, similar
+
+    def _compare(
+        self, i: NDArray[np.int64], j: NDArray[np.int64]
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """For each field: the pairs whose cells are known, their values, and where these are near the place of the two
+        among all near values; -1."""
         for f in range(self.numbers.shape[1]):
             a, b = self.numbers[i, f], self.numbers[j, f]
             known = np.flatnonzero((a >= 0) & (b >= 0))
             a, b = a[known], b[known]
-            term = np.where(a == b, self.equal[a], self.apart)
-            if (
-                len(self.keys)
-                and self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]
-            ):
+            found = np.full(len(a), -1)
+            if self.data.near_begin[self.data.begin[f]] < self.data.near_begin[self.data.begin[f + 1]]:
                 other = np.flatnonzero(a != b)
                 wanted = a[other] * self.U + b[other]
                 place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
                 hit = self.keys[place] == wanted
-                term[other[hit]] = self.near[place[hit]]
-            total[known] += term
-        return total
+                found[other[hit]] = place[hit]
+            yield f, known, a, b, found

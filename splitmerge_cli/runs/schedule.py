@@ -42,12 +42,17 @@ class Schedule:
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in different])
 
 
+PARTING = 4
+"""Items for each smart split or dumb merge of `sdds` in a pass, which splits the cluster of any item."""
+
+
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
     For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
-    weights say (`NearPairs.moves`), and no scan. Where the state holds more than the partition (hyper-parameters,
-    parameters, weights of topics) and no sampler that is named is `refresh`, every iteration ends with it.
+    weights say (`NearPairs.moves`), then splits of the clusters of any items, and no scan. Where the state holds more
+    than the partition (hyper-parameters, parameters, weights of topics) and no sampler that is named is `refresh`,
+    every iteration ends with it.
 
     Parameters
     ----------
@@ -76,6 +81,10 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         if scan == "full" and mover.scans and model.near_pairs is not None:
             # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
             samplers *= model.near_pairs.moves
+            # records of one cluster that are no near pair: near pairs part them seldom
+            parting = component("sampler", "sdds", kernel="ssdm")
+            if parting.target.supports(model)[0]:
+                samplers += [build(parting)] * max(model.N // PARTING, 1)
         elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_cases import partitions_of
 
+import smcmc
 from splitmerge_cli.core.shared import Prepared
 from splitmerge_cli.data.generated.records import generate
 from splitmerge_cli.models.record_pairs import find_blocks, find_pairs
@@ -46,8 +47,32 @@ def test_the_most_likely_pairs_stay(people):
 def test_records_of_one_source_are_no_pair(people):
     sources = (np.arange(people.N) % 3).astype(np.int32)
     pairs, _ = pairs_of(people, sources)
-    every, _ = pairs_of(people)
-    assert len(pairs) == (sources[every[:, 0]] != sources[every[:, 1]]).sum() > 0
+    assert len(pairs) and (sources[pairs[:, 0]] != sources[pairs[:, 1]]).all()
+
+
+def test_a_field_that_always_differs_speaks_against_no_pair():
+    """Two catalogues spell two fields in ways of their own. Half of the entries have a code, too: these pairs are sure,
+    and show it, so that those without are near pairs as well."""
+    N = 1000
+    title, code = np.tile(np.arange(N), 2), np.tile(np.where(np.arange(N) % 2, np.arange(N) // 2, -1), 2)
+    spelling = np.repeat([0, 20], N) + np.tile(np.arange(N) % 20, 2)
+    values = np.column_stack([title, code, spelling, spelling]).astype(np.int32)
+    fields = [("categorical", tuple(map(str, range(n)))) for n in (N, N // 2, 40, 40)]
+    pairs, _ = find_pairs(values, Prepared(prepare(values, fields, "edit", 2.0)), np.repeat([0, 1], N).astype(np.int32))
+    assert {(i, i + N) for i in range(N)} <= {*map(tuple, pairs.tolist())}
+
+
+def test_strangers_part(tmp_path):
+    """Splits of any cluster part two records that are no near pair."""
+    people = generate(300, entities=300, distortion=0.05)
+    near = {*map(tuple, pairs_of(people)[0].tolist())}
+    other = next(j for j in range(1, people.N) if (0, j) not in near)
+    start = np.arange(people.N)
+    start[other] = 0
+    np.savetxt(tmp_path / "start.txt", start, fmt="%d")
+    options = {"init": str(tmp_path / "start.txt")}
+    found = smcmc.sample("records", people, iterations=60, chains=1, seed=1, progress="none", options=options)
+    assert found.partitions[-1][0] != found.partitions[-1][other]
 
 
 def test_many_alike_records_stay_connected():
