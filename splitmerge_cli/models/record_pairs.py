@@ -200,8 +200,8 @@ def _components(pairs: NDArray[np.int32], N: int) -> NDArray[np.int32]:
 
 
 class _Score:
-    """Log odds that pairs of records are of one entity, by the shares of distorted cells of each field and of similar
-    ones among these."""
+    """Log odds that pairs of records are one entity, by each field's share of distorted cells and of similar ones among
+    these."""
 
     def __init__(
         self, numbers: NDArray[np.int64], data: Any, distorted: NDArray[np.float64], similar: NDArray[np.float64]
