@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.rng import Rng
@@ -67,6 +68,23 @@ def test_likelihood_of_many_equal_records():
     model = Records(values, FIELDS, distortion=0.9, similar=0.999, prior="uniform")
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, 0.9, 0.999), abs=1e-8)
+
+
+def test_what_is_kept_of_clusters_follows_the_shares():
+    """After a refresh the likelihood is that of a model with the new shares, and the log joint has their priors."""
+    values, prior = some_records(40), {"distortion": "beta(2,5)", "similar": "beta(3,4)", "prior": "uniform"}
+    labels = np.sort(np.random.default_rng(7).integers(12, size=40)).astype(np.int32)
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+    model, anew = Records(values, FIELDS, **prior), Records(values, FIELDS, **prior)
+    model.set_labels(labels)
+    before = model.log_lik_total()
+    Refresh(model, Rng(3)).step()
+    anew.set_parameters(model.parameters)
+    anew.set_labels(labels)
+    assert model.log_lik_total() == pytest.approx(anew.log_lik_total(), abs=1e-10) != before
+    theta, slips = np.split(model.parameters[:, 0], 2)
+    of_shares = stats.beta(2, 5).logpdf(theta).sum() + stats.beta(3, 4).logpdf(slips).sum()
+    assert model.log_joint() - model.log_lik_total() == pytest.approx(of_shares, abs=1e-10)
 
 
 def test_rows_of_probabilities_sum_to_one():
