@@ -36,7 +36,7 @@ OPEN = {
 """Classes of *undecided*, and when a claim is of one."""
 CLAIM = ["id", "data", "sampler", "metric"]
 FILE = "not-reproduced.csv"
-"""File of the claims that are not reproduced, beside the page."""
+"""File of the claims that are not reproduced, in the page's folder."""
 MORE = "number of restarts or data sets"
 """A setting of docs/reproduction-sensitivity.csv that is none: more units of the same."""
 

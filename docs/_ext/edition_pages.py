@@ -116,7 +116,7 @@ def _by_paper(editions: Sequence[Edition]) -> str:
 
 
 def list_moved(editions: Sequence[Edition]) -> pd.DataFrame:
-    """List the verdicts that moved from the first edition, for a file beside the page."""
+    """List the verdicts that moved from the first edition, for a file in the page's folder."""
     first, *later = editions
     moved = [overview.list_moved(overview.pair_verdicts(first, each)).assign(edition=each.number) for each in later]
     return pd.concat(moved)

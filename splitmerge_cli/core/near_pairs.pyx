@@ -54,11 +54,11 @@ cdef class NearPairs:
         self.pairs = np.column_stack([keys // max(N, 1), keys % max(N, 1)]).astype(np.int32)
         weight = np.ones(self.P)
         if odds is not None:
-            given = np.asarray(odds, dtype=np.float64)
-            if given.shape != (len(two),) or not np.isfinite(given).all():
+            log_odds = np.asarray(odds, dtype=np.float64)
+            if log_odds.shape != (len(two),) or not np.isfinite(log_odds).all():
                 raise ValueError(f"odds: expected {len(two)} finite numbers")
             self.odds = np.full(self.P, -np.inf)
-            np.maximum.at(self.odds, which, given)
+            np.maximum.at(self.odds, which, log_odds)
             weight = 1.0 / np.cosh(np.clip(0.5 * self.odds, -300.0, 300.0))
             weight[self.odds > 0.0] = np.maximum(weight[self.odds > 0.0], LIKELY)
             self.odds.flags.writeable = False
@@ -70,13 +70,13 @@ cdef class NearPairs:
         self.begin = np.searchsorted(both[order], np.arange(N + 1) * np.int64(N))
         self.other = (both[order] % max(N, 1)).astype(np.int32)
         self.chances = np.concatenate([weight, weight])[order]
-        self.kept, self.aliases = alias_table(weight)
         for array in (self.pairs, self.begin, self.other, self.chances):
             array.flags.writeable = False
         self.first = longs_of(self.begin)
         if self.P:
             self.pair, self.near, self.chance = ints_of(self.pairs), ints_of(self.other), doubles_of(self.chances)
         if self.odds is not None and self.P:
+            self.kept, self.aliases = alias_table(weight)
             self.keep, self.alias = doubles_of(self.kept), ints_of(self.aliases)
 
     def __len__(self):

@@ -90,7 +90,7 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     if ends := run.summary.get("both_ends"):
         yield describe_ends(ends, judged.converged is True)
     if moves := judged.never_accepted:
-        *others, last = moves
+        *others, last = (move.replace("_", " ") for move in moves)
         named = f"{', '.join(others)} or {last}" if others else last
         agree = ", yet the chains agree" if judged.converged else ""
         yield f"no {named} was accepted in the second half of any chain{agree}"

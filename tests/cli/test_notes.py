@@ -48,6 +48,13 @@ def test_full_covariances_of_many_columns_are_said_to_take_long(smcmc) -> None:
         assert said not in smcmc(*args, other).stderr
 
 
+def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:
+    args = ["run", "data=records", "N=30", "iterations=5", "chains=1", "progress=none"]
+    said = "smcmc: note: with model.prior=crp clusters grow"
+    assert said in smcmc(*args, "model.prior=crp").stderr
+    assert said not in smcmc(*args).stderr
+
+
 def test_networks_and_corpora_say_it_too(smcmc) -> None:
     Path("e.csv").write_text(",from,to\n0,a,b\n1,b,c\n")
     result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
