@@ -205,7 +205,7 @@ cdef class Rows:
         cdef Py_ssize_t N = chain.model.N
         self.model = chain.model
         # of a mixture that is collapsed: what all clusters have in common
-        held = chain.model.parameters if chain.model.conjugate and chain.model.prior is not None else None
+        held = chain.model.recorded_parameters if chain.model.conjugate and chain.model.prior is not None else None
         cdef Py_ssize_t P = 0 if held is None else held.size
         self.parameters = P > 0
         self.room = min(MAX_ROWS, iterations // chain.thin + 2)
@@ -255,7 +255,7 @@ cdef class Rows:
 
     cdef int record_parameters(self, Model m) except -1:
         """The parameters of the state whose partition is recorded."""
-        self.arrays["partition_parameters"][self.partition_rows] = m.parameters[:, 0]
+        self.arrays["partition_parameters"][self.partition_rows] = m.recorded_parameters[:, 0]
         return 0
 
     cdef void record_sizes(self, Model m) noexcept nogil:

@@ -693,6 +693,11 @@ cdef class Model(Partition):
         out."""
         return None
 
+    @property
+    def recorded_parameters(self):
+        """ndarray of float64 or None: what is recorded of ``parameters`` with a partition, its first ones."""
+        return self.parameters
+
     def set_parameters(self, values):
         """Set the parameters of every cluster, ndarray of shape (K, P)."""
         raise ValueError(f"model {type(self).__name__} keeps no parameters")

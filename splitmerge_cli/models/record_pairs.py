@@ -21,10 +21,12 @@ MOST_FIELDS = 4
 PLACES = 10
 """Records of one key that are paired with a record, at most: those next to it by number."""
 PER_RECORD = 3.0
-"""Pairs of a key, by record, at most: one with more needs another field."""
+"""Pairs of a key, by record, at most: where it has more, its rare values make pairs, and others need one more field."""
+MOST_NEAR = 100
+"""Near values in two fields that are looked up, by record, at most."""
 MOST = 20
 """Pairs that are kept, by record, at most."""
-LEAST, FIRST = -5.0, -10.0
+LEAST, FIRST = -7.0, -12.0
 """Log odds of a pair, at least; and by the first scores, which know nothing of the fields."""
 DISTORTED, SIMILAR = 0.1, 0.5
 """Shares of distorted cells, and of similar ones among these, in the first scores."""
@@ -39,7 +41,8 @@ def find_pairs(
     """Find pairs of records that may be of one entity.
 
     A blocking key is a set of fields, at most `MOST_FIELDS`, in which records agree rarely, as they do in no part of
-    it. Records of one key are a pair, and so are records that agree except in one field, where their values are near. A
+    it; where a key has too many pairs, its rarest values make some. Records of one key are a pair, and so are records
+    that agree except in one field, where their values are near, and records whose values in two fields are near. A
     pair's score is its log odds of one entity over two, field by field, as if truths were one of the two values. Pairs
     that are sure by a first score show how often each field differs, which the second score uses: a field that differs
     in all of them speaks against no pair. Pairs whose odds are below exp(`LEAST`) are left out.
@@ -103,11 +106,15 @@ def _candidates(numbers: NDArray[np.int64], code: NDArray[np.uint64], data: Any)
             keys, records = keys[order], complete[order]
             pairs = _pairs_within(keys, records, N)
             if len(pairs) > PER_RECORD * N and size < F:
+                yield _of_rare(keys, records, N)
                 continue
             chosen.append(key)
             yield pairs
             for f in key:
                 yield _nearly(keys, records, numbers[records, f], code, data, N)
+    for f, g in combinations(range(F), 2):
+        complete = np.flatnonzero((numbers[:, (f, g)] >= 0).all(axis=1))
+        yield _nearly_both(complete, numbers[complete, f], numbers[complete, g], data, N)
 
 
 def _pairs_within(keys: NDArray[np.uint64], records: NDArray[np.int64], N: int) -> Pairs:
@@ -118,6 +125,36 @@ def _pairs_within(keys: NDArray[np.uint64], records: NDArray[np.int64], N: int) 
         here = here[keys[here] == keys[here + step]]
         found.append(records[here] * N + records[here + step])
     return np.concatenate(found)
+
+
+def _of_rare(keys: NDArray[np.uint64], records: NDArray[np.int64], N: int) -> Pairs:
+    """`_pairs_within` of the keys that the fewest records have, about `PER_RECORD` pairs by record; keys are sorted."""
+    start = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.empty(0, dtype=np.int64)
+    sizes = np.diff(np.append(start, len(keys)))
+    by_size = np.bincount(sizes, minlength=1)
+    counts = np.arange(len(by_size))
+    pairs = np.cumsum(by_size * counts * np.minimum(counts - 1, 2 * PLACES) / 2.0)
+    most = int(np.searchsorted(pairs, PER_RECORD * N, side="right")) - 1
+    here = np.repeat(sizes <= most, sizes)
+    return _pairs_within(keys[here], records[here], N)
+
+
+def _nearly_both(records: NDArray[np.int64], x: NDArray[np.int64], y: NDArray[np.int64], data: Any, N: int) -> Pairs:
+    """Pairs of records whose values `x` and `y` of two fields are near in both; none if these are too many."""
+    U = int(data.begin[-1])
+    degree_x, degree_y = (data.near_begin[v + 1] - data.near_begin[v] for v in (x, y))
+    both = degree_x * degree_y
+    if both.sum() > MOST_NEAR * N:
+        return np.empty(0, dtype=np.int64)
+    row = np.repeat(np.arange(len(x)), both)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(both) - both, both)
+    wanted = data.near[data.near_begin[x][row] + place // degree_y[row]].astype(np.int64) * U
+    wanted += data.near[data.near_begin[y][row] + place % degree_y[row]]
+    # once for each pair
+    later = wanted > (x * U + y)[row]
+    keys = x * U + y
+    order = np.argsort(keys, kind="stable")
+    return _look_up(keys[order], records[order], records[row[later]], wanted[later], N)
 
 
 def _nearly(
@@ -135,13 +172,20 @@ def _nearly(
     near = data.near[entry]
     # once for each pair
     row, near = row[near > x[row]], near[near > x[row]]
-    wanted = keys[row] - code[x[row]] + code[near]
+    return _look_up(keys, records, records[row], keys[row] - code[x[row]] + code[near], N)
+
+
+def _look_up(
+    keys: NDArray[Any], records: NDArray[np.int64], a: NDArray[np.int64], wanted: NDArray[Any], N: int
+) -> Pairs:
+    """Pairs of each record in `a` and those that have the key it wants, at most `PLACES`; keys are sorted, and their
+    records."""
     first, end = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
     found = [np.empty(0, dtype=np.int64)]
     for step in range(PLACES):
         there = first + step < end
-        row, first, end = row[there], first[there], end[there]
-        a, b = records[row], records[first + step]
+        a, first, end = a[there], first[there], end[there]
+        b = records[first + step]
         found.append(np.minimum(a, b) * N + np.maximum(a, b))
     return np.concatenate(found)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.models.similar_values import near_values
+from splitmerge_cli.models.similar_values import near_values, slip_norms
 
 
 def prepare(
@@ -30,14 +30,15 @@ def prepare(
         ``value`` int32 ``[N F]``, numbers of values, -1 where missing; ``begin`` int32 ``[F + 1]``; ``share`` float64
         ``[U]``, of the records whose cell is known; ``near_begin`` int64 ``[U + 1]``, ``near`` int32 and ``alike``
         float64 ``[M]``: the values near each and the weights of these, symmetric; ``norm`` float64 ``[U]``: 1 over the
-        sum of a value's weights, 0 of one that has none near it; ``known`` int64 ``[F]``: known cells.
+        sum of a value's weights and that of unseen slips, 0 in a field without near values; ``known`` int64 ``[F]``:
+        known cells.
 
     Raises
     ------
     ValueError
         A field without a known cell.
     """
-    begin, share, starts, near, alike = [0], [], [np.zeros(1, dtype=np.int64)], [], []
+    begin, share, starts, near, alike, norm = [0], [], [np.zeros(1, dtype=np.int64)], [], [], []
     known = (values >= 0).sum(axis=0)
     for f, (kind, levels) in enumerate(fields):
         if not known[f]:
@@ -48,10 +49,9 @@ def prepare(
         starts.append(first[1:] + starts[-1][-1])
         near.append(other + begin[-1])
         alike.append(weight)
+        norm.append(slip_norms(kind, first, weight, strength))
         begin.append(begin[-1] + n)
     near_begin = np.concatenate(starts)
-    weights = np.concatenate([*alike, np.zeros(1)])
-    total = np.add.reduceat(weights, near_begin[:-1]) * (np.diff(near_begin) > 0)
     first_of = np.array(begin[:-1], dtype=np.int32)
     return {
         "value": np.where(values >= 0, values + first_of, -1).astype(np.int32).ravel(),
@@ -60,8 +60,8 @@ def prepare(
         "near_begin": near_begin,
         # one more entry: there may be none
         "near": np.concatenate([*near, np.zeros(1)]).astype(np.int32),
-        "alike": weights,
-        "norm": np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0.0),
+        "alike": np.concatenate([*alike, np.zeros(1)]),
+        "norm": np.concatenate(norm),
         "known": known.astype(np.int64),
     }
 

@@ -1,20 +1,21 @@
 """Records of unknown entities: each cell is a true value of its entity, or a distorted one.
 
-Entity k has a true value y in each field, drawn from phi, the shares of the field's values among the records. A record
-of the entity has the value x in that field with probability
+Entity k has a true value y in each field, drawn from phi, which says how often each of the field's values is true. A
+record of the entity has the value x in that field with probability
 
     P(x | y) = (1 - theta) [x = y] + theta psi(x | y)
-    psi(x | y) = lambda w(x | y) + (1 - lambda) phi(x)      psi(x | y) = phi(x), where no value is near y
+    psi(x | y) = lambda w(x | y) + (1 - lambda) phi(x)      psi(x | y) = phi(x), where no value has others near it
 
 theta is the field's share of distorted cells, lambda the share of these that are slips: values near the true one, by
-their similarity w to it. True values are summed out: a cluster of records has the likelihood
+their similarity w to it. Some slips give a value that no record has, so that w sums to less than 1. True values are
+summed out: a cluster of records has the likelihood
 
     prod_f sum_y phi(y) prod_i P(x_if | y)
 
 where cells that are missing are left out. Relative to prod_i theta phi(x_if) the term of a value y that no value of the
-cluster is or is near to is (1 - lambda)^n, or 1 where nothing is near y, so that the sum runs over values near those of
-the cluster, however many there are. theta and lambda have beta priors: ``refresh`` draws true values, whether each
-cell is distorted and whether it is a slip, then theta and lambda given these, and forgets the former.
+cluster is or is near to is (1 - lambda)^n, so that the sum runs over values near those of the cluster, however many
+there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
+is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
 
 Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
 state with such a pair is ever accepted; all numbers stay finite, so that every proposal has a density.
@@ -36,7 +37,7 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
-from splitmerge_cli.core.options import Choice, Positive, read_options
+from splitmerge_cli.core.options import Choice, Number, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
 from splitmerge_cli.models.record_pairs import near_pairs_of
 from splitmerge_cli.models.record_tables import prepare, vectors_of
@@ -44,11 +45,12 @@ from splitmerge_cli.models.similar_values import SIMILARITIES
 
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
-    NEAR = -1                           # true values that no value of a cluster is near, which have values near them
-    FAR = -2                            # and those that have none
+    OTHER = -1                          # true values that no value of a cluster is or is near
 
 # theta and lambda are this far from 0 and 1
 cdef double LEAST = 1e-9
+# a gamma draw at the least: smaller ones have no probability that matters
+cdef double LEAST_VALUE = 1e-200
 # log of products that are multiplied
 cdef double MOST_LOG = 600.0
 # what two records of one source cost, in ranges of the log likelihood
@@ -95,7 +97,8 @@ cdef class Records(Model):
     Notes
     -----
     Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
-    field and cluster, 12 for each cell of a cluster.
+    field and cluster, 12 for each cell of a cluster, 56 for each value. `log_joint` leaves out the density of phi, whose
+    small entries would hide all else.
     """
 
     kind = "records"
@@ -109,6 +112,8 @@ cdef class Records(Model):
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
+        Number("frequencies", 0.5, "weight of each value in the Dirichlet prior of how often it is true, which is "
+               "resampled; 0: fixed, at its share of the cells", least=0.0, most=1e6),
     )
     READS_MISSING = True
 
@@ -117,25 +122,28 @@ cdef class Records(Model):
     cdef readonly object data           # the Prepared of ``record_tables``
     cdef const int32_t *value           # [N, F] number of a value, -1 missing
     cdef const int32_t *begin           # [F + 1] numbers of the first value of each field
-    cdef const double *phi              # [U] share of a value
+    cdef double *phi                    # [U] how often a value is true
     cdef const int64_t *near_begin      # [U + 1]
     cdef const int32_t *near            # [M] values near each, ascending
     cdef const double *alike            # [M] their weights
-    cdef const double *norm             # [U] 1 / the sum of the weights of values near each; 0 if none is
+    cdef const double *norm             # [U] 1 / the sum of the weights of values near each and of those that no record
+                                        # has; 0 in a field without near values
     cdef const int32_t *source          # [N]; NULL without
     # -- parameters of fields
     cdef double *theta                  # [F]
     cdef double *lam                    # [F] lambda
     cdef double theta_a, theta_b        # their beta priors; 0 where they are fixed
     cdef double lam_a, lam_b
+    cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
+    cdef double *below                  # [U] sum of phi over the values of the field up to each
+    cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
     cdef const int64_t *known           # [F] known cells
     # -- what follows from them
     cdef double *log_base               # [U] log (theta phi)
     cdef double *same                   # [U] P(x | x) / (theta phi(x))
     cdef double *alone                  # [U] log likelihood of a lone value
-    cdef double *all_near               # [F] share of values that have near values
-    cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x that has values near it
-    cdef Py_ssize_t *linear             # [F] largest number of records whose factors are multiplied
+    cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
+    cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
     # -- clusters
     cdef int32_t *head                  # [cap, F] first cell; -1 none
     cdef double *of_field               # [cap, F] log likelihood of a field, where is_valid[k]
@@ -163,25 +171,27 @@ cdef class Records(Model):
         cdef Py_ssize_t N = values.shape[0], f, u, most = 0
         self.F, self.data = len(fields), data
         self._hold(data)
-        self.value, self.begin, self.phi = ints_of(data.value), ints_of(data.begin), doubles_of(data.share)
+        self.value, self.begin = ints_of(data.value), ints_of(data.begin)
         self.near_begin, self.near = longs_of(data.near_begin), ints_of(data.near)
         self.alike, self.norm = doubles_of(data.alike), doubles_of(data.norm)
         U = self.begin[self.F]
+        self.weight_of_value = given["frequencies"]
+        self.phi, self.below = self.memory.doubles(U), self.memory.doubles(U)
+        self.drawn = <int64_t *> self.memory.doubles(U)
+        memcpy(self.phi, doubles_of(data.share), 8 * U)
         self.known = longs_of(data.known)
         if isinstance(given["distortion"], Beta):
             self.theta_a, self.theta_b = given["distortion"].a, given["distortion"].b
         if isinstance(given["similar"], Beta):
             self.lam_a, self.lam_b = given["similar"].a, given["similar"].b
         self.theta, self.lam = self.memory.doubles(self.F), self.memory.doubles(self.F)
-        self.all_near, self.far = self.memory.doubles(self.F), self.memory.doubles(self.F)
-        self.linear = <Py_ssize_t *> self.memory.doubles(self.F)
+        self.far = self.memory.doubles(self.F)
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
+        self.most = self.memory.doubles(U)
         for f in range(self.F):
             self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
             self.lam[f] = getattr(given["similar"], "mean", given["similar"])
             most = max(most, self.begin[f + 1] - self.begin[f])
-            for u in range(self.begin[f], self.begin[f + 1]):
-                self.all_near[f] += self.phi[u] if self.norm[u] > 0.0 else 0.0
         self.x, self.n, self.truth = self.memory.ints(most + 1), self.memory.ints(most + 1), self.memory.ints(most + 2)
         self.weight = self.memory.doubles(most + 2)
         self.marked, self.seen = self.memory.ints(U), self.memory.ints(U)
@@ -236,17 +246,16 @@ cdef class Records(Model):
     cdef void set_tables(self) noexcept nogil:
         """Set all that follows from theta and lambda."""
         cdef Py_ssize_t f, u
-        cdef double theta, lam, least, bound
+        cdef double theta, below, far
         for f in range(self.F):
-            theta, lam, least = self.theta[f], self.lam[f], 1.0
-            self.far[f] = 1.0 - lam
+            theta, below = self.theta[f], 0.0
+            far = self.far[f] = 1.0 - self.lam[f] if self.norm[self.begin[f]] > 0.0 else 1.0
             for u in range(self.begin[f], self.begin[f + 1]):
                 self.log_base[u] = log(theta * self.phi[u])
-                self.same[u] = (1.0 - theta) / (theta * self.phi[u]) + (self.far[f] if self.norm[u] > 0.0 else 1.0)
-                least = min(least, self.phi[u])
-            # a factor is at most this, and at least `far`
-            bound = log1p(max((1.0 - theta) / theta, 1.0) / least)
-            self.linear[f] = <Py_ssize_t> (MOST_LOG / max(bound, -log1p(-lam)))
+                self.same[u] = (1.0 - theta) / (theta * self.phi[u]) + far
+                self.most[u] = max(log1p(max((1.0 - theta) / theta, 1.0) / self.phi[u]), -log(far))
+                below += self.phi[u]
+                self.below[u] = below
             for u in range(self.begin[f], self.begin[f + 1]):
                 self.x[0], self.n[0] = <int32_t> u, 1
                 self.alone[u] = self.log_lik_of(f, 1)
@@ -399,11 +408,11 @@ cdef class Records(Model):
                 r = self.slip(f, y, self.near[e], self.alike[e])
                 total = power_of(r, t, multiply, total)
                 rest -= t
-        return power_of(self.far[f] if self.norm[y] > 0.0 else 1.0, rest, multiply, total)
+        return power_of(self.far[f], rest, multiply, total)
 
     cdef double few_products(self, Py_ssize_t f, int32_t y, Py_ssize_t m, Py_ssize_t before) noexcept nogil:
         """``product_of`` few values, multiplied; -1 if one of those before the place `before` is y or near it."""
-        cdef double r, far = self.far[f] if self.norm[y] > 0.0 else 1.0, total = 1.0
+        cdef double r, total = 1.0
         cdef Py_ssize_t t
         for t in range(m):
             if self.x[t] == y:
@@ -412,7 +421,7 @@ cdef class Records(Model):
                 r = self.weight_near(y, self.x[t])
                 r = self.slip(f, y, self.x[t], r) if r > 0.0 else 0.0
             if r == 0.0:
-                r = far
+                r = self.far[f]
             elif t < before:
                 return -1.0
             total = power_of(r, self.n[t], True, total)
@@ -444,16 +453,17 @@ cdef class Records(Model):
 
     cdef Py_ssize_t weigh_truths(self, Py_ssize_t f, Py_ssize_t m, double *scale) noexcept nogil:
         """truth, weight: the true values that m gathered values are or are near to, and phi(y) prod_i P(x_i | y), over
-        prod_i theta phi(x_i) and exp(scale); then ``NEAR`` and ``FAR``, all others. Returns how many."""
+        prod_i theta phi(x_i) and exp(scale); then ``OTHER``. Returns how many."""
         cdef Py_ssize_t s, t, count = 0, total = 0
         cdef int64_t e
         cdef int64_t[FEW] place
         cdef int32_t y
         cdef bint multiply, few = m <= FEW
-        cdef double near_left = self.all_near[f], far_left = 1.0 - near_left, w, top = -INFINITY
+        cdef double left = 1.0, w, top = -INFINITY, largest = 0.0
         for t in range(m):
             total += self.n[t]
-        multiply = total <= self.linear[f]
+            largest += self.n[t] * self.most[self.x[t]]
+        multiply = largest <= MOST_LOG
         few = few and multiply
         if not few:
             self.look += 1
@@ -477,10 +487,7 @@ cdef class Records(Model):
                     w = self.near_product(f, y, m, t, self.alike[e], place)
                 if few and w < 0.0:
                     continue
-                if self.norm[y] > 0.0:
-                    near_left -= self.phi[y]
-                else:
-                    far_left -= self.phi[y]
+                left -= self.phi[y]
                 self.truth[count] = y
                 self.weight[count] = w * self.phi[y] if multiply else w + log(self.phi[y])
                 count += 1
@@ -488,15 +495,10 @@ cdef class Records(Model):
             for t in range(m):
                 self.marked[self.x[t]] = 0
         # what rounding leaves of nothing is nothing
-        for t in range(2):
-            w = far_left if t else near_left
-            if w <= 1e-12:
-                continue
-            self.truth[count] = FAR if t else NEAR
-            if multiply:
-                self.weight[count] = w * (1.0 if t else power_of(self.far[f], total, True, 1.0))
-            else:
-                self.weight[count] = log(w) + (0.0 if t else power_of(self.far[f], total, False, 0.0))
+        if left > 1e-12:
+            self.truth[count] = OTHER
+            w = power_of(self.far[f], total, multiply, 1.0 if multiply else 0.0)
+            self.weight[count] = left * w if multiply else log(left) + w
             count += 1
         scale[0] = 0.0
         if not multiply:
@@ -580,7 +582,9 @@ cdef class Records(Model):
                 continue
             count = self.weigh_truths(f, m, &scale)
             y = self.truth[rng.draw_categorical(self.weight, count)]
-            slips = y == NEAR or (y >= 0 and self.norm[y] > 0.0)
+            slips = self.norm[self.begin[f]] > 0.0
+            if self.weight_of_value > 0.0:
+                self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
             for t in range(m):
                 p, distorted = 0.0, True
                 if y >= 0 and self.x[t] != y:
@@ -588,11 +592,45 @@ cdef class Records(Model):
                     p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
                 for _record in range(self.n[t]):
                     if self.x[t] == y:
-                        distorted = rng.draw_coin((self.far[f] if slips else 1.0) / self.same[y])
+                        distorted = rng.draw_coin(self.far[f] / self.same[y])
                     slip = p > 0.0 and rng.draw_coin(p)
                     counts[3 * f] += distorted
                     counts[3 * f + 1] += distorted and slips
                     counts[3 * f + 2] += slip
+                    self.drawn[self.x[t]] += distorted and not slip
+
+    cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
+        """Draw a true value by phi that is none of the `count` gathered ones."""
+        cdef int32_t low, high, middle
+        cdef double u
+        cdef Py_ssize_t t
+        while True:
+            low, high = self.begin[f], self.begin[f + 1] - 1
+            u = rng.next() * self.below[high]
+            while low < high:
+                middle = (low + high) >> 1
+                if self.below[middle] > u:
+                    high = middle
+                else:
+                    low = middle + 1
+            for t in range(count):
+                if self.truth[t] == low:
+                    break
+            else:
+                return low
+
+    cdef void draw_phi(self, Rng rng) noexcept nogil:
+        """Draw phi given the values that were drawn from it, and forget these."""
+        cdef Py_ssize_t f, u
+        cdef double total
+        for f in range(self.F):
+            total = 0.0
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.phi[u] = max(exp(rng.draw_log_gamma(self.weight_of_value + self.drawn[u])), LEAST_VALUE)
+                self.drawn[u] = 0
+                total += self.phi[u]
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.phi[u] /= total
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         """Draw true values and what became of them in each cell, then theta and lambda given these."""
@@ -610,6 +648,8 @@ cdef class Records(Model):
             if self.lam_a > 0.0:
                 draw_within(rng, self.lam_a + counts[3 * f + 2], self.lam_b + counts[3 * f + 1] - counts[3 * f + 2],
                             self.lam + f)
+        if self.weight_of_value > 0.0:
+            self.draw_phi(rng)
         free(counts)
         self.parameters_changed()
         return self.K
@@ -620,28 +660,31 @@ cdef class Records(Model):
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         return (not memcmp(self.theta, (<Records> other).theta, 8 * self.F)
-                and not memcmp(self.lam, (<Records> other).lam, 8 * self.F))
+                and not memcmp(self.lam, (<Records> other).lam, 8 * self.F)
+                and not memcmp(self.phi, (<Records> other).phi, 8 * self.begin[self.F]))
+
+    @property
+    def refreshes(self):
+        return bool(self.hyperparameters) or self.weight_of_value > 0.0
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, then means over fields of the shares that are resampled."""
+        """tuple of str: the prior's, then shares that are resampled: of all cells the distorted ones, of these slips."""
         return (*self.prior.hyperparameters, *(("distortion",) if self.theta_a > 0.0 else ()),
                 *(("similar",) if self.lam_a > 0.0 else ()))
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t f, t = Model.write_hyperparameters(self, out)
-        cdef double total
+        cdef double known = 0.0, distorted = 0.0, slips = 0.0
+        for f in range(self.F):
+            known += self.known[f]
+            distorted += self.known[f] * self.theta[f]
+            slips += self.known[f] * self.theta[f] * self.lam[f]
         if self.theta_a > 0.0:
-            total = 0.0
-            for f in range(self.F):
-                total += self.theta[f]
-            out[t] = total / self.F
+            out[t] = distorted / known
             t += 1
         if self.lam_a > 0.0:
-            total = 0.0
-            for f in range(self.F):
-                total += self.lam[f]
-            out[t] = total / self.F
+            out[t] = slips / distorted
             t += 1
         return t
 
@@ -654,28 +697,46 @@ cdef class Records(Model):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (2 F, 1): theta of each field, then lambda; None where both are fixed."""
-        cdef Py_ssize_t f
-        if self.theta_a == 0.0 and self.lam_a == 0.0:
+        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it is
+        resampled; None where all are fixed."""
+        cdef Py_ssize_t f, u, U = self.begin[self.F] if self.weight_of_value > 0.0 else 0
+        if self.theta_a == 0.0 and self.lam_a == 0.0 and U == 0:
             return None
-        return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
+        out = np.empty((2 * self.F + U, 1))
+        cdef double[:, ::1] at = out
+        for f in range(self.F):
+            at[f, 0], at[self.F + f, 0] = self.theta[f], self.lam[f]
+        for u in range(U):
+            at[2 * self.F + u, 0] = self.phi[u]
+        return out
+
+    @property
+    def recorded_parameters(self):
+        """ndarray of float64, shape (2 F, 1): without phi, which may be as long as the records."""
+        return None if self.parameters is None else self.parameters[:2 * self.F]
 
     def set_parameters(self, values):
-        """Set theta and lambda, as ``parameters`` gives them.
+        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them.
 
         Raises
         ------
         ValueError
-            For another number of values, one that is not between 0 and 1, or where both are fixed.
+            For another number of values, one that is not between 0 and 1, or where all are fixed.
         """
-        cdef Py_ssize_t f
-        if self.theta_a == 0.0 and self.lam_a == 0.0:
-            raise ValueError("model Records keeps no parameters: distortion and similar are fixed")
-        given = as_numbers("parameters", values, 2 * self.F).reshape(-1)
-        if not ((given > 0.0) & (given < 1.0)).all():
+        cdef Py_ssize_t f, u
+        cdef double total
+        if self.parameters is None:
+            raise ValueError("model Records keeps no parameters: distortion, similar and frequencies are fixed")
+        size = self.parameters.size if np.size(values) != 2 * self.F else 2 * self.F
+        given = as_numbers("parameters", values, size).reshape(-1)
+        # a field of one value has that value
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (given[:2 * self.F] < 1.0).all():
             raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
         for f in range(self.F):
             self.theta[f], self.lam[f] = given[f], given[self.F + f]
+            if size > 2 * self.F:
+                for u in range(self.begin[f], self.begin[f + 1]):
+                    self.phi[u] = given[2 * self.F + u]
         self.parameters_changed()
 
     def statistics(self):

@@ -42,6 +42,9 @@ MOST_NEAR = 40
 limit of edits."""
 MANY = 1000
 """Values from which on a field is large enough for that."""
+UNSEEN = {"string": (1, 2), "number": (1, 2), "date": (15, 1)}
+"""Slips of a value that no record shows, by type: how many, and at which distance. Wrong letters are seen where records
+have them; of dates some fifteen are as near as one wrong digit, in the years of a register, and few occur."""
 _CHUNK = 1 << 20
 
 
@@ -106,6 +109,32 @@ def near_values(
     begin = np.concatenate(([0], np.cumsum(np.bincount(both[:, 0], minlength=V)))).astype(np.int64)
     weight = np.exp(-strength * np.concatenate((distance, distance)))
     return begin, both[order, 1].astype(np.int32), np.maximum(weight[order], np.finfo(float).tiny)
+
+
+def slip_norms(
+    type: str, begin: NDArray[np.int64], weight: NDArray[np.float64], strength: float = 2.0
+) -> NDArray[np.float64]:
+    """Factors that make weights of near values probabilities of slips, with a rest for slips that no record shows.
+
+    Parameters
+    ----------
+    type : {"categorical", "string", "number", "date"}
+        The type of the field.
+    begin, weight : numpy.ndarray
+        Results of `near_values`.
+    strength : float, optional
+        As in `near_values`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[V]``: 1 / (sum of the value's weights + weight of `UNSEEN` slips); 0 if no value is near another.
+    """
+    if not len(weight):
+        return np.zeros(len(begin) - 1)
+    total = np.diff(np.concatenate(([0.0], np.cumsum(weight)))[begin])
+    number, distance = UNSEEN[type]
+    return np.asarray(1.0 / (total + number * np.exp(-strength * distance)))
 
 
 def _within_edits(words: Sequence[str], most: int) -> tuple[Pairs, NDArray[np.float64]]:

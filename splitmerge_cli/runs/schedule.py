@@ -42,6 +42,8 @@ class Schedule:
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in different])
 
 
+PARTS = 3
+"""Parts of a pass over near pairs, each with its refresh."""
 PARTING = 4
 """Items for each smart split or dumb merge of `sdds` in a pass, which splits the cluster of any item."""
 
@@ -50,9 +52,9 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     """Build the samplers of one iteration.
 
     For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
-    weights say (`NearPairs.moves`), then splits of the clusters of any items, and no scan. Where the state holds more
-    than the partition (hyper-parameters, parameters, weights of topics) and no sampler that is named is `refresh`,
-    every iteration ends with it.
+    weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items, and no
+    scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler
+    is `refresh`, every iteration ends with it.
 
     Parameters
     ----------
@@ -75,12 +77,15 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         return build_sampler(sampler, model, rng)
 
     samplers = [build(sampler) for sampler in spec.samplers]
+    refresh = component("sampler", "refresh")
     if spec.schedule.weights is None:
         mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
         samplers = [mover] * spec.schedule.moves
         if scan == "full" and mover.scans and model.near_pairs is not None:
             # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
-            samplers *= model.near_pairs.moves
+            samplers *= -(-model.near_pairs.moves // PARTS)
+            # shares of errors and pairs depend on each other
+            samplers = (samplers + ([build(refresh)] if model.refreshes else [])) * PARTS
             # records of one cluster that are no near pair: near pairs part them seldom
             parting = component("sampler", "sdds", kernel="ssdm")
             if parting.target.supports(model)[0]:
@@ -88,7 +93,6 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)
-    refresh = component("sampler", "refresh")
     if model.refreshes and not any(isinstance(sampler, refresh.target) for sampler in samplers):
         samplers.append(build(refresh))
     schedule = Schedule(samplers, spec.schedule.weights)

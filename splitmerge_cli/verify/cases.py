@@ -499,8 +499,8 @@ def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapp
         values[known, f] = np.unique(values[known, f], return_inverse=True)[1]
     another = partial(build, values, fields, sources, **options)
     read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
-    shares = {key: read[key] for key in ("distortion", "similar")}
-    held = {key: getattr(share, "mean", share) for key, share in shares.items()}
+    shares = {key: read[key] for key in ("distortion", "similar", "frequencies")}
+    held = {key: getattr(share, "mean", share) for key, share in shares.items()} | {"frequencies": 0.0}
     compared = {key: options[key] for key in ("similarity", "strength")}
     weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"], **compared)
     integrated = partial(weigh, **shares) if held != shares else None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
 from splitmerge_cli.core.hyperpriors import Beta
-from splitmerge_cli.models.similar_values import near_values
+from splitmerge_cli.models.similar_values import UNSEEN, near_values
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
 
 NODES = 12
@@ -17,12 +17,14 @@ NODES = 12
 
 
 def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDArray[np.float64]:
-    """w(x | y) of a field, float64 ``[V, V]``: row y, column x; rows of zeros where no value is near y."""
+    """w(x | y) of a field, float64 ``[V, V]``: row y, column x; zeros if no value is near another."""
     begin, other, weight = near_values(field.levels, field.type, similarity, strength)
+    number, edits = UNSEEN.get(field.type, (0, 0))
+    unseen = number * np.exp(-strength * edits)
     slips = np.zeros((len(field.levels), len(field.levels)))
     for y in range(len(field.levels)):
         near = slice(begin[y], begin[y + 1])
-        slips[y, other[near]] = weight[near] / weight[near].sum()
+        slips[y, other[near]] = weight[near] / (weight[near].sum() + unseen)
     return slips
 
 
@@ -30,8 +32,7 @@ def probabilities(
     shares: NDArray[np.float64], slips: NDArray[np.float64], distortion: float, similar: float
 ) -> NDArray[np.float64]:
     """P(x | y) of a field, float64 ``[V, V]``: row y, column x."""
-    has_near = slips.any(axis=1, keepdims=True)
-    psi = np.where(has_near, similar * slips + (1.0 - similar) * shares, shares)
+    psi = similar * slips + (1.0 - similar) * shares if slips.any() else shares
     return distortion * psi + (1.0 - distortion) * np.eye(len(shares))
 
 
@@ -44,28 +45,30 @@ def records_log_weight(
     prior: str,
     distortion: float | Beta,
     similar: float | Beta,
+    frequencies: float = 0.0,
     **compared: Any,
 ) -> Callable[[State], float]:
-    """Log weight of a state: shares of distorted cells that have a beta prior are integrated out. `compared`: how
-    values are, for `slips_of`."""
+    """Log weight of a state: shares of distorted cells that have a beta prior are integrated out, and so is how often
+    each value is true, where it has a Dirichlet prior. `compared`: how values are, for `slips_of`."""
     tables = []
     for f, field in enumerate(fields):
         known = values[values[:, f] >= 0, f]
         shares = np.bincount(known, minlength=len(field.levels)) / len(known)
-        grid = list(product(share_nodes(distortion), share_nodes(similar)))
+        grid = list(product(share_nodes(distortion), share_nodes(similar), simplex_nodes(shares, frequencies)))
         slips = slips_of(field, **compared)
-        by_node = [probabilities(shares, slips, a[0], b[0]) for a, b in grid]
-        tables.append((shares, np.array(by_node), np.array([a[1] * b[1] for a, b in grid])))
+        by_node = [probabilities(phi, slips, a, b) for (a, _), (b, _), (phi, _) in grid]
+        weight = np.array([u * v * w for (_, u), (_, v), (_, w) in grid])
+        tables.append((np.array([phi for *_, (phi, _) in grid]), np.array(by_node), weight))
 
     def log_lik(z: NDArray[np.int64]) -> float:
         if sources is not None and len(set(zip(z.tolist(), sources.tolist(), strict=True))) < len(z):
             return -np.inf
         total = 0.0
-        for f, (shares, P, weight) in enumerate(tables):
+        for f, (phi, P, weight) in enumerate(tables):
             by_node = np.ones(len(weight))
             for k in set(z.tolist()):
                 own = values[z == k, f]
-                by_node *= P[:, :, own[own >= 0]].prod(axis=2) @ shares
+                by_node *= (P[:, :, own[own >= 0]].prod(axis=2) * phi).sum(axis=1)
             total += float(np.log(weight @ by_node))
         return total
 
@@ -78,3 +81,15 @@ def share_nodes(share: float | Beta) -> list[tuple[float, float]]:
         return [(float(share), 1.0)]
     x, weight = roots_jacobi(NODES, share.b - 1.0, share.a - 1.0)
     return list(zip((1.0 + x) / 2.0, weight / weight.sum(), strict=True))
+
+
+def simplex_nodes(shares: NDArray[np.float64], frequencies: float) -> list[tuple[NDArray[np.float64], float]]:
+    """Vectors phi and their weights, which sum to 1, for a symmetric Dirichlet prior: a stick is broken at nodes of
+    beta distributions. Without a prior there is one, `shares`."""
+    if frequencies == 0.0:
+        return [(shares, 1.0)]
+    nodes = [(np.empty(0), 1.0, 1.0)]
+    for v in range(len(shares) - 1, 0, -1):
+        pieces = share_nodes(Beta(frequencies, frequencies * v))
+        nodes = [(np.append(phi, x * rest), rest * (1.0 - x), w * u) for phi, rest, w in nodes for x, u in pieces]
+    return [(np.append(phi, rest), w) for phi, rest, w in nodes]

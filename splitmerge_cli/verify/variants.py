@@ -57,7 +57,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "OverdispersedMultinomial": [{}, {"concentration": "gamma(2,1)"}],
     "Records": [
         {},
-        {"distortion": 0.2, "similar": 0.7, "concentration": "gamma(2,1)"},
+        {"distortion": 0.2, "similar": 0.7, "frequencies": 0, "concentration": "gamma(2,1)"},
         {"sources": True},
     ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],

@@ -16,7 +16,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes, slips_of
+from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes, simplex_nodes, slips_of
 from splitmerge_cli.verify.transitions import total_variation
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "anna", "bobby", "carl", "carla", "karl", "karla", "zoe")
@@ -51,7 +51,7 @@ def brute_log_lik(values, labels, distortion, similar):
 @pytest.mark.parametrize("K", [1, 3, 15, 40])
 def test_likelihood_sums_over_every_true_value(distortion, similar, K):
     """Few values and many, products and sums of logarithms: the second where 40 records are one entity. Clusters of a
-    few records leave out values that have others near them, and values that have none."""
+    few records leave out values."""
     values = some_records(40)
     labels = np.random.default_rng(2).integers(K, size=40) if K < 40 else np.arange(40)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
@@ -61,8 +61,7 @@ def test_likelihood_sums_over_every_true_value(distortion, similar, K):
 
 
 def test_likelihood_of_many_equal_records():
-    """The logarithm of what other true values give, those that have near ones and those that have none: none of the
-    names near anna has her as its one near name."""
+    """The logarithm of what other true values give."""
     values = some_records(40)
     values = np.concatenate([values, np.tile([NAMES.index("anna"), 0, 0, 0], (100, 1))]).astype(np.int32)
     labels = np.concatenate([np.arange(1, 41), np.zeros(100)]).astype(np.int32)
@@ -83,20 +82,37 @@ def test_what_is_kept_of_clusters_follows_the_shares():
     anew.set_parameters(model.parameters)
     anew.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(anew.log_lik_total(), abs=1e-10) != before
-    theta, slips = np.split(model.parameters[:, 0], 2)
+    theta, slips = np.split(model.recorded_parameters[:, 0], 2)
     of_shares = stats.beta(2, 5).logpdf(theta).sum() + stats.beta(3, 4).logpdf(slips).sum()
     assert model.log_joint() - model.log_lik_total() == pytest.approx(of_shares, abs=1e-10)
 
 
-def test_rows_of_probabilities_sum_to_one():
+def test_rows_of_probabilities_sum_to_one_with_unseen_slips():
     for field in FIELDS:
         shares = np.random.default_rng(3).dirichlet(np.ones(len(field.levels)))
-        np.testing.assert_allclose(probabilities(shares, slips_of(field), 0.3, 0.4).sum(axis=1), 1.0)
+        slips = slips_of(field)
+        unseen = 0.3 * 0.4 * (1.0 - slips.sum(axis=1)) if slips.any() else 0.0
+        assert np.all(np.array(unseen) >= 0.0)
+        np.testing.assert_allclose(probabilities(shares, slips, 0.3, 0.4).sum(axis=1) + unseen, 1.0)
 
 
-@pytest.mark.parametrize("samplers", [(), (Gibbs,), (Chaperones, RGSM)], ids=["refresh", "gibbs", "pairs"])
-def test_joint_chain_has_the_posterior_by_quadrature(samplers):
-    case = small_case(Records, 4, 3, {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)"})
+RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)"}
+
+
+@pytest.mark.parametrize(
+    "options, samplers",
+    [
+        (RESAMPLED | {"frequencies": 0}, ()),
+        (RESAMPLED | {"frequencies": 0}, (Gibbs,)),
+        (RESAMPLED | {"frequencies": 0}, (Chaperones, RGSM)),
+        (RESAMPLED | {"frequencies": 0.3}, (Gibbs,)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2}, (Gibbs,)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "sources": True}, (Chaperones, RGSM)),
+    ],
+    ids=["refresh", "gibbs", "pairs", "frequencies", "frequencies_alone", "frequencies_sources"],
+)
+def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
+    case = small_case(Records, 4, 3, options)
     rng = Rng(5)
     moves = [*(make(case.model, rng) for make in samplers or (Gibbs,)), Refresh(case.model, rng)]
     frequencies, noise = sampled_frequencies(case, moves, rng, 40_000)
@@ -107,7 +123,7 @@ def test_joint_chain_has_the_posterior_by_quadrature(samplers):
 
 def test_shares_given_the_partition():
     """Mean and variance of theta and lambda of each field, by ``refresh`` alone, and by integrals on a grid."""
-    values, priors = some_records(14, 4), {"distortion": Beta(2, 5), "similar": Beta(1.5, 2)}
+    values, priors = some_records(14, 4), {"distortion": Beta(2, 5), "similar": Beta(1.5, 2), "frequencies": 0}
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 5], dtype=np.int32)
     model = Records(values, FIELDS, prior="uniform", **priors)
     model.set_labels(labels)
@@ -133,6 +149,52 @@ def test_shares_given_the_partition():
             assert own.std() == pytest.approx(np.sqrt((share - mean) ** 2 @ weight / weight.sum()), rel=0.15)
 
 
+@pytest.mark.parametrize("frequencies", [0.1, 2.0])
+def test_frequencies_given_the_partition(frequencies):
+    """Mean and variance of how often each value is true, by ``refresh`` alone and by quadrature: names near each other,
+    and a word whose values no other is near; every cluster leaves values out."""
+    fields = (ColumnType("string", ("anna", "anne", "zoe")), ColumnType("categorical", ("a", "b", "c", "d")))
+    values = np.array([[0, 0], [1, 0], [1, 1], [2, -1], [0, 2], [1, 3], [1, 0]], dtype=np.int32)
+    labels = np.array([0, 0, 0, 1, 1, 2, 3], dtype=np.int32)
+    model = Records(values, fields, prior="uniform", distortion=0.3, similar=0.6, frequencies=frequencies)
+    model.set_labels(labels)
+    refresh, draws = Refresh(model, Rng(6)), []
+    for _ in range(20_000):
+        refresh.step()
+        draws.append(model.parameters[4:, 0])
+    first = 0
+    for f, field in enumerate(fields):
+        V, nodes = len(field.levels), []
+        for phi, weight in simplex_nodes(np.ones(V) / V, frequencies):
+            P = probabilities(phi, slips_of(field), 0.3, 0.6)
+            for k in range(4):
+                own = values[labels == k, f]
+                weight *= phi @ P[:, own[own >= 0]].prod(axis=1)
+            nodes.append((*phi, weight))
+        *by_value, weight = np.array(nodes).T
+        for v, phi in enumerate(by_value):
+            mean, own = phi @ weight / weight.sum(), np.array(draws)[:, first + v]
+            # some 5 of the 20,000 draws count as one
+            assert own.mean() == pytest.approx(mean, abs=5 * own.std() / np.sqrt(4000)), (f, v)
+            assert own.std() == pytest.approx(np.sqrt((phi - mean) ** 2 @ weight / weight.sum()), rel=0.05)
+        first += V
+
+
+def test_parameters_are_set_with_and_without_frequencies():
+    model, other = (Records(some_records(24), FIELDS, prior="uniform") for _ in range(2))
+    Refresh(model, Rng(2)).step()
+    other.set_parameters(model.parameters)
+    np.testing.assert_array_equal(other.parameters, model.parameters)
+    assert other.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-9)
+    Refresh(other, Rng(3)).step()
+    kept = other.parameters[8:]
+    other.set_parameters(model.recorded_parameters)
+    np.testing.assert_array_equal(other.parameters, np.concatenate([model.parameters[:8], kept]))
+    for wrong in (np.full((7, 1), 0.5), np.concatenate([[[1.0]], model.parameters[1:]])):
+        with pytest.raises(ValueError, match="parameters"):
+            other.set_parameters(wrong)
+
+
 def test_two_records_of_a_source_are_never_one_entity():
     values, sources = some_records(24), np.arange(24) % 3
     model = Records(values, FIELDS, sources)
@@ -155,6 +217,7 @@ def test_two_records_of_a_source_are_never_one_entity():
         ({"sources": [0, 1]}, "sources: expected 24 numbers from 0"),
         ({"distortion": "beta(0,1)"}, "model.distortion"),
         ({"similar": 1.0}, "model.similar"),
+        ({"frequencies": -0.1}, "model.frequencies"),
         ({"similarity": "sound"}, "model.similarity"),
     ],
 )
