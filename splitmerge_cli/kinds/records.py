@@ -28,6 +28,7 @@ class Records(Kind):
     model = "records"
     generator = "splitmerge_cli.data.generated.records:generate"
     reading = "splitmerge_cli.data.tables.records:RecordsReading"
+    quantities = "splitmerge_cli.runs.record_quantities:Records"
     text_types = ("string",)
     any_columns = True
     takes_sources = True

@@ -42,6 +42,7 @@ from splitmerge_cli.core.shared import as_frozen, freeze, share
 from splitmerge_cli.models.record_pairs import near_pairs_of
 from splitmerge_cli.models.record_tables import prepare, vectors_of
 from splitmerge_cli.models.similar_values import SIMILARITIES
+from splitmerge_cli.models.simulated_records import simulate_records
 
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
@@ -116,6 +117,7 @@ cdef class Records(Model):
                "resampled; 0: fixed, at its share of the cells", least=0.0, most=1e6),
     )
     READS_MISSING = True
+    simulate = staticmethod(simulate_records)
 
     cdef readonly Py_ssize_t F          # fields
     cdef readonly Py_ssize_t S          # sources; 0 without

@@ -117,7 +117,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     if unlike:
         yield name_unlike(unlike)
     # where groups were looked for their line says more
-    if several and (overlap or unlike) and not {"topics", schema.GROUPS, schema.JOINED_BY} & summary.keys():
+    if several and (overlap or unlike) and not {"topics", "entities", schema.GROUPS, schema.JOINED_BY} & summary.keys():
         yield "one group may be several clusters: as many as the model needs for its shape"
 
 

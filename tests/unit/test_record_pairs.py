@@ -36,6 +36,24 @@ def test_true_pairs_are_near(people):
     assert odds[same].mean() > 10 and np.median(odds[~same]) < 0
 
 
+def test_near_pairs_without_an_equal_field():
+    """Two names with a wrong letter each, and rare names that two records share among others that thousands share."""
+    common = np.arange(2000) % 4
+    name = np.concatenate([[4, 5], 6 + np.arange(1998) % 8])
+    words = ("ines", "omar", "ulla", "yves", "katharina", "katharine", *(f"{c * 5}xyz" for c in "abcdefgh"))
+    place = np.concatenate([[0, 1], 2 + np.arange(1998) % 9])
+    towns = ("waldshut", "waldshit", *(f"{c * 6}" for c in "klmnopqrs"))
+    rare = np.concatenate([np.arange(1000, 1996) % 3, [3, 3, 4, 4], np.arange(1000) % 3])
+    fields = [("categorical", words[:4]), ("string", words), ("string", towns), ("categorical", tuple("abcde"))]
+    values = np.column_stack([common, name, place, rare]).astype(np.int32)
+    values[:, 1] = np.unique(values[:, 1], return_inverse=True)[1]
+    fields[1] = ("string", words[4:])
+    pairs, _ = find_pairs(values, Prepared(prepare(values, fields, "edit", 2.0)))
+    listed = {*map(tuple, pairs.tolist())}
+    assert (0, 1) in listed
+    assert {(996, 997), (998, 999)} <= listed
+
+
 def test_the_most_likely_pairs_stay(people):
     every, odds = pairs_of(people)
     few, of_few = pairs_of(people, most=0.2)
