@@ -416,15 +416,16 @@ def main() -> None:
     parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
     parser.add_argument("--stored", action="store_true", help="make no run; judge settings whose seeds are all stored")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
+    parser.add_argument("--later", action="store_true", help="the claims of `later`; other verdicts stay as they are")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
-    again = {entry["figure"]: entry for entry in listed["judged"]}
-    more = {entry["figure"]: entry["runs"] for entry in listed["added"]}
+    again = {entry["figure"]: entry for entry in listed["later" if options.later else "judged"]}
+    more = {} if options.later else {entry["figure"]: entry["runs"] for entry in listed["added"]}
     with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
     if options.kept_only:
         again, more = {}, {}
     known: dict[Key, Verdict] = {}
-    for figure in options.figure or dict.fromkeys([*again, *with_added]):
+    for figure in options.figure or dict.fromkeys([*again, *([] if options.later else with_added)]):
         get = stored_runs if options.stored else partial(make_runs, workers=options.workers)
         runs = get(again[figure]["runs"], options.out) if figure in again else []
         others = get(more[figure], options.out) if figure in more else []
