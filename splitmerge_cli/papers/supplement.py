@@ -90,7 +90,7 @@ def add_entry(entry: dict[str, Any], earlier: dict[str, Any]) -> None:
     for key in ("judged", "made"):
         entry[key] = earlier[key] + entry[key]
     entry["seconds"] = round(earlier["seconds"] + entry["seconds"], 3)
-    entry["began"] = min(filter(None, (earlier["began"], entry["began"])))
+    entry["began"] = min(filter(None, (earlier["began"], entry["began"])), default=None)
     before, after = earlier["runs"], entry["runs"]
     entry["runs"] = {folder: before.get(folder, {}) | after.get(folder, {}) for folder in before | after}
 
