@@ -140,7 +140,7 @@ def test_a_supplement_has_whole_tables_and_its_verdicts_count(original: Path) ->
 def test_a_supplement_takes_later_verdicts_and_keeps_the_others(original: Path) -> None:
     root = Path(shutil.copytree(original / "kept", "kept"))
     first, second = claims.published_claims("sdds-fig1")[:2]
-    judged = [verdicts.holds(claim, 7.0, False, "later") for claim in (first, second)]
+    judged = [verdicts.holds(claim, 7.0, False, "later", claim.reading) for claim in (first, second)]
     fixed_by = root / kept.INDEX
     supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[:1], [], fixed_by)
     supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[1:], [], fixed_by, later=True)
