@@ -4,7 +4,10 @@ docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and 
 them again. Runs that are stored are not made again. Seconds count for lshsm-fig1, sdds-fig5 and sdds-fig6: make their
 runs one at a time (`--workers 1`, the default) on a processor that nothing else uses, such as `taskset -c 1`.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only] [--later]
+
+`--later` judges the claims of `later` and keeps their verdicts with the others of their figure. Without it a figure is
+written as before these, so `--later` comes last.
 """
 
 import argparse
