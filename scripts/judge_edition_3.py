@@ -4,7 +4,10 @@ docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and 
 them again. Runs that are stored are not made again. Seconds count for lshsm-fig1, sdds-fig5 and sdds-fig6: make their
 runs one at a time (`--workers 1`, the default) on a processor that nothing else uses, such as `taskset -c 1`.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only] [--later]
+
+`--later` judges the claims of `later` and keeps their verdicts with the others of their figure. Without it a figure is
+written as before these, so `--later` comes last.
 """
 
 import argparse
@@ -26,9 +29,9 @@ from scipy import stats
 from splitmerge_cli.analysis.plots.runs import data_sets, pick
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
-from splitmerge_cli.diagnostics.restarts import between_restarts
+from splitmerge_cli.diagnostics.restarts import between_restarts, late
 from splitmerge_cli.papers.arm import acceptance, mixtures, networks, tables
-from splitmerge_cli.papers.arm.runs import LENGTH, Cells, levels, rhat_at
+from splitmerge_cli.papers.arm.runs import INDEPENDENT, LENGTH, STARTS, Cells, estimate_rhat, levels, rhat_at
 from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
@@ -48,6 +51,7 @@ from splitmerge_cli.papers.verdicts import (
     Verdict,
     by_factor,
     by_majority,
+    by_rhat,
     by_sign,
     holds,
     jackknife,
@@ -206,6 +210,24 @@ def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> 
     chosen = [v for v in verdicts if v.is_counted and (v.claim.data, v.claim.sampler, v.claim.metric) in wanted]
     # without a run the verdict of the edition stays
     return [v for v in chosen if v.n]
+
+
+def judge_later(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> list[Verdict]:
+    """Return the verdicts on R-hat of samplers whose chains share nothing, cut where the edition cut them."""
+    figure, cells, verdicts = entry["figure"], Cells(runs), []
+    cuts = pd.read_csv(KEPT / f"edition-{edition}" / f"{figure}.csv").query("start == 'random'")
+    cut_by_cell = cuts.set_index(["level", "sampler", "arm_iterations"])["iterations"].to_dict()
+    claims = {(claim.data, claim.sampler, claim.metric): claim for claim in published_claims(figure)}
+    wanted = list_undecided(figure, entry["claims"], edition)[["data", "sampler", "metric"]]
+    for level, sampler, metric in wanted.itertuples(index=False, name=None):
+        cell = cells.find(level, "random", sampler)
+        if cell is None:
+            continue
+        cut = cut_by_cell[level, sampler, int(metric.removeprefix("rhat_T"))]
+        assert sampler in INDEPENDENT and len(cell.runs) == tables.RESTARTS and cut <= cell.length
+        estimate = estimate_rhat(late(cell.traces(cut)), shared=False)
+        verdicts.append(by_rhat(claims[level, sampler, metric], estimate, f"start: {STARTS['random']}"))
+    return verdicts
 
 
 def share_verdicts(figure: str, verdicts: Sequence[Verdict], known: Mapping[Key, Verdict]) -> list[Verdict]:
@@ -416,27 +438,30 @@ def main() -> None:
     parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
     parser.add_argument("--stored", action="store_true", help="make no run; judge settings whose seeds are all stored")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
+    parser.add_argument("--later", action="store_true", help="the claims of `later`; other verdicts stay as they are")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
-    again = {entry["figure"]: entry for entry in listed["judged"]}
-    more = {entry["figure"]: entry["runs"] for entry in listed["added"]}
+    again = {entry["figure"]: entry for entry in listed["later" if options.later else "judged"]}
+    more = {} if options.later else {entry["figure"]: entry["runs"] for entry in listed["added"]}
     with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
     if options.kept_only:
         again, more = {}, {}
     known: dict[Key, Verdict] = {}
-    for figure in options.figure or dict.fromkeys([*again, *with_added]):
+    for figure in options.figure or dict.fromkeys([*again, *([] if options.later else with_added)]):
         get = stored_runs if options.stored else partial(make_runs, workers=options.workers)
         runs = get(again[figure]["runs"], options.out) if figure in again else []
         others = get(more[figure], options.out) if figure in more else []
         print(f"{figure}: {len(runs) + len(others)} runs", flush=True)
         if options.runs_only:
             continue
-        verdicts = judge_again(again[figure], listed["supplements"], runs) if runs else []
+        judge = judge_later if options.later else judge_again
+        verdicts = judge(again[figure], listed["supplements"], runs) if runs else []
         verdicts = [replace(v, reason=f"{v.reason}; seeds of edition 3") for v in verdicts]
-        verdicts = share_verdicts(figure, verdicts, known)
-        known |= {key_of(v.claim): v for v in verdicts}
-        verdicts += judge_added(figure, others or runs)
-        keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES)
+        if not options.later:
+            verdicts = share_verdicts(figure, verdicts, known)
+            known |= {key_of(v.claim): v for v in verdicts}
+            verdicts += judge_added(figure, others or runs)
+        keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES, options.later)
         for verdict in verdicts:
             claim = verdict.claim
             print(f"  {claim.data}, {claim.sampler}, {claim.metric}: {verdict.verdict}: {verdict.explanation}")

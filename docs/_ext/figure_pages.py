@@ -10,6 +10,7 @@ from parts import cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
+from splitmerge_cli.papers.kept import read_index
 from splitmerge_cli.papers.overview import LatestFigure
 
 DIGITS = 12
@@ -46,7 +47,7 @@ def page(
         + _picture(figure, title, kept)
         + (_claims(claims) if len(claims) else "")
         + _command_section(figure_entry)
-        + _origin(kept)
+        + _origin(figure.id, kept)
         + _configuration(owner, figure, source)
     )
 
@@ -121,7 +122,7 @@ def _configuration(owner: FigureSet, figure: PaperFigure, source: Path) -> str:
     return ""
 
 
-def _origin(kept: LatestFigure) -> str:
+def _origin(name: str, kept: LatestFigure) -> str:
     figure_entry = kept.entry
     text = f"\nEdition {kept.edition}, {cell(figure_entry['scale'])} scale; "
     n_runs = sum(len(ids) for by_seed in figure_entry["runs"].values() for ids in by_seed.values())
@@ -129,7 +130,12 @@ def _origin(kept: LatestFigure) -> str:
     commits = dict.fromkeys(made["commit"] for made in figure_entry["made"])
     if commits:
         text += f"; commit {' and '.join(map(_commit, commits))}"
-    return f"{text}. [Runs, seeds, machines, digests](../{parts.place_of(kept)}/index.json).\n"
+    text += f". [Runs, seeds, machines, digests](../{parts.place_of(kept)}/index.json)."
+    if kept.claims_folder != kept.folder:
+        index = read_index(kept.claims_folder)
+        judged = len(index["figures"][name]["judged"])
+        text += f" Verdicts from [edition {index['edition']}](editions.md): {judged}."
+    return f"{text}\n"
 
 
 def _commit(commit: str) -> str:

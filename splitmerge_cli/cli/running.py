@@ -50,6 +50,7 @@ a table                             model=auto, which chooses; or a model:
   0 and 1                           bernoulli
   columns of several types          mixed
   one column of tokens              emm
+  records with typing errors        records
 edges: two columns of nodes         irm
 documents: texts, or their words    hdp
 

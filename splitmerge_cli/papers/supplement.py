@@ -30,6 +30,7 @@ def keep_supplement(
     verdicts: Sequence[Verdict],
     runs: Sequence[Run],
     fixed_by: Path,
+    later: bool = False,
 ) -> None:
     """Keep verdicts on some claims of a figure, together with the other claims as they were kept.
 
@@ -47,14 +48,17 @@ def keep_supplement(
         What the verdicts come from.
     fixed_by : Path
         The file that fixes which claims are judged, and from what.
+    later : bool
+        The supplement keeps the figure already; its other verdicts stay.
     """
     edition, base = numbers
     folder, before = kept_folder(root, edition), kept_folder(root, base)
     folder.mkdir(parents=True, exist_ok=True)
-    claims, units = join_verdicts(before, name, verdicts)
+    claims, units = join_verdicts(folder if later else before, name, verdicts)
     index: dict[str, Any] = {"figures": {}, "rules": {}}
     if (folder / kept.INDEX).is_file():
         index = kept.read_index(folder)
+    known_entry = index["figures"][name] if later else None
     now = rules()
     file = folder / f"{name}-claims.csv"
     write_text(file, claims.to_csv(index=False, lineterminator="\n"))
@@ -71,12 +75,24 @@ def keep_supplement(
         "rules": now["digest"],
         "files": {one.name: kept.describe_file(one) for one in (file, kept.write_table(text, folder, f"{name}-units"))},
     }
+    if known_entry:
+        add_entry(index["figures"][name], known_entry)
     index |= {"format": kept.FORMAT, "edition": edition, kept.SUPPLEMENTS: base}
     index |= {"fixed by": {fixed_by.name: sha256_of(fixed_by)}, "figures": dict(sorted(index["figures"].items()))}
     # the same rules keep the commit that they were first kept with
     known = {now["digest"]: {key: now[key] for key in now if key != "digest"}} | index["rules"]
     index["rules"] = {digest: known[digest] for digest in sorted({each["rules"] for each in index["figures"].values()})}
     write_sealed(folder / kept.INDEX, index)
+
+
+def add_entry(entry: dict[str, Any], earlier: dict[str, Any]) -> None:
+    """Add the claims and runs of an earlier entry of the same figure to its entry in the index."""
+    for key in ("judged", "made"):
+        entry[key] = earlier[key] + entry[key]
+    entry["seconds"] = round(earlier["seconds"] + entry["seconds"], 3)
+    entry["began"] = min(filter(None, (earlier["began"], entry["began"])), default=None)
+    before, after = earlier["runs"], entry["runs"]
+    entry["runs"] = {folder: before.get(folder, {}) | after.get(folder, {}) for folder in before | after}
 
 
 def join_verdicts(before: Path, name: str, verdicts: Sequence[Verdict]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -196,13 +196,17 @@ def summarise(claims: pd.DataFrame, title: str) -> list[str]:
     counted = claims[claims["counted"]]
     by_verdict = counted["verdict"].value_counts()
     totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in VERDICTS if verdict in by_verdict)
-    lines = [title, f"{len(counted)} claim{'s' * (len(counted) != 1)}: {totals}"]
+    is_open = ((counted["scale"] == "quick") & (counted["verdict"] == UNDECIDED)).any()
+    more = " (paper scale decides more)" if is_open else ""
+    lines = [title, f"{len(counted)} claim{'s' * (len(counted) != 1)}: {totals}{more}"]
     doubtful = [
         row for verdict in (NOT_REPRODUCED, UNDECIDED) for row in counted[counted["verdict"] == verdict].itertuples()
     ]
     width = len(NOT_REPRODUCED) + 2
     for row in doubtful[:MOST_LISTED]:
         here = f"here {with_unit(row.ours, row.unit)} {interval(row.low, row.high)}".rstrip()
+        if np.isfinite(row.ours):
+            here += f", {row.n} {row.of}" if row.n else ", exact"
         paper = f"paper {with_unit(row.published, row.unit)}   " if np.isfinite(row.published) else ""
         lines += [
             f"{row.verdict:{width}}{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}",

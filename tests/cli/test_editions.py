@@ -137,6 +137,32 @@ def test_a_supplement_has_whole_tables_and_its_verdicts_count(original: Path) ->
     assert set(units["metric"]) == set(joined["metric"].iloc[1:])
 
 
+def test_a_supplement_takes_later_verdicts_and_keeps_the_others(original: Path) -> None:
+    root = Path(shutil.copytree(original / "kept", "kept"))
+    first, second = claims.published_claims("sdds-fig1")[:2]
+    judged = [verdicts.holds(claim, 7.0, False, "later", claim.reading) for claim in (first, second)]
+    fixed_by = root / kept.INDEX
+    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[:1], [], fixed_by)
+    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[1:], [], fixed_by, later=True)
+    entry = kept.read_index(root / "edition-3")["figures"]["sdds-fig1"]
+    assert entry["judged"] == [f"{c.data}, {c.sampler}: {c.metric}" for c in (first, second)] and entry["began"] is None
+    table = kept.claims_of(root / "edition-3", "sdds-fig1")[0]
+    assert table["ours"].eq(7.0).sum() == 2 and table[table["counted"]]["ours"].tolist()[:2] == [7.0, 7.0]
+
+
+def test_runs_of_two_entries_of_a_supplement_add_up() -> None:
+    earlier: dict[str, Any] = {"judged": ["a"], "made": [1], "seconds": 1.5, "began": "2", "runs": {"x": {"7": ["r"]}}}
+    entry: dict[str, Any] = {"judged": ["b"], "made": [2], "seconds": 2.0, "began": "1", "runs": {"x": {"8": ["s"]}}}
+    supplement.add_entry(entry, earlier)
+    assert entry == {
+        "judged": ["a", "b"],
+        "made": [1, 2],
+        "seconds": 3.5,
+        "began": "1",
+        "runs": {"x": {"7": ["r"], "8": ["s"]}},
+    }
+
+
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two exact figures as edition 1, one of them as edition 2."""

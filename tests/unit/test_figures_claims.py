@@ -255,11 +255,11 @@ def test_a_summary_counts_all_claims_and_lists_the_doubtful_ones() -> None:
     lines = summarise(frame([*verdicts, other], texts, "quick"), "Figure 1 of A 2020, quick scale")
     assert lines[:2] == [
         "Figure 1 of A 2020, quick scale",
-        "9 claims: 1 reproduced, 1 not reproduced, 6 undecided, 1 not testable",
+        "9 claims: 1 reproduced, 1 not reproduced, 6 undecided, 1 not testable (paper scale decides more)",
     ]
     assert lines[2:5] == [
         "not reproduced  set 2, sdds: mean K",
-        "                paper 10 ms   here 12 ms [11, 13]",
+        "                paper 10 ms   here 12 ms [11, 13], 6 data sets",
         "                sentence 2",
     ]
     # the four undecided ones that fit, in order, and how many do not
@@ -269,6 +269,12 @@ def test_a_summary_counts_all_claims_and_lists_the_doubtful_ones() -> None:
     assert lines[-1] == "                ... 2 more (--all lists them)" and "99" not in "".join(lines)
     one = summarise(frame(verdicts[:1], texts[:1], "quick"), "t")
     assert one == ["t", "1 claim: 1 reproduced"]
+    exact = Verdict(texts[2], "", 12.0, np.nan, np.nan, 0, NOT_REPRODUCED, "why")
+    assert summarise(frame([exact], texts[2:3], "paper"), "t")[1:4] == [
+        "1 claim: 1 not reproduced",
+        "not reproduced  set 2, sdds: mean K",
+        "                paper 10 ms   here 12 ms, exact",
+    ]
 
 
 SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "", tolerance=0.05)

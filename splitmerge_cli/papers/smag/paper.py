@@ -9,14 +9,14 @@ FIGURES = (
         "words nor the mixtures that it drew.",
         "corpus.fig2",
         compute="corpus.groups",
-        shows="A heat map of the probabilities of ten words in ten topics; beside it, for each of four groups, bars "
+        shows="A heat map of the probabilities of ten words in ten topics; for each of four groups, bars "
         "of the word counts and bars of the topic mixture.",
     ),
     PaperFigure(
         "smag-fig3",
         "The paper gives neither the number of words nor the hyper-parameters nor the start, and these decide how many "
-        "topics the posterior holds: on four groups it is not ten. So the four groups are shown beside 200 documents, "
-        "and beside the setting in which the claim comes nearest; from one topic and from five random ones.",
+        "topics the posterior holds: on four groups it is not ten. So 200 documents are shown, too, "
+        "and the setting in which the claim comes nearest; from one topic and from five random ones.",
         "counts.fig3",
         shows="Twelve panels of lines over iterations on a log axis, three corpora side by side: topics of "
         "split-merge and of Gibbs, share of chains that had ten topics from each start, share of proposals accepted.",

@@ -6,7 +6,7 @@ FIGURES = (
     PaperFigure(
         "triadic-fig1",
         "How often each move was proposed and accepted, counted in the runs of Table 1 (noise of standard deviation 1, "
-        "lines integrated out), beside the dyadic sampler on the same data. There is no move between one and three "
+        "lines integrated out), and by the dyadic sampler on the same data. There is no move between one and three "
         "clusters.",
         "transitions.fig1",
         shows="Two diagrams of circles with numbers of clusters, joined by arrows with the percentages proposed and "
@@ -35,8 +35,8 @@ FIGURES = (
         "triadic-table1",
         "Mean scores over data sets and seeds. The paper gives neither the noise of the model nor the state that is "
         "scored; its formulas keep the lines as parameters, and the authors' scripts score the state of the highest "
-        "likelihood after 10,000 iterations from 30 clusters. Literal: the ratios as printed, of SAMS with the q of "
-        "random allocation (printed q) or without q (q = 1), the pair of a dyadic call drawn anew.",
+        "likelihood after 10,000 iterations from 30 clusters. As printed: the ratio of SAMS takes q "
+        "from random allocation (printed q) or leaves it out (q = 1), and a dyadic call draws a new pair.",
         "table.table1",
         shows="Table: purity, Rand index and adjusted Rand index in the paper, by the released program and of each "
         "sampler here, in blocks by setting, and differences from the triadic sampler with intervals; below, four "
