@@ -17,16 +17,20 @@ Rng = np.random.Generator
 Codes = NDArray[np.int32]
 
 
-def tables_of(data: Any, options: Any) -> Prepared:
-    """The model's tables of a Dataset, which stay while they are held."""
+_latest: list[Prepared] = []
+"""The tables of the last data: a check makes a hundred replications of them."""
+
+
+def _tables_of(data: Any, options: Any) -> Prepared:
     fields = tuple((field.type, tuple(field.levels)) for field in data.types)
-    return share(prepare, data.values, fields, options["similarity"], options["strength"])
+    _latest[:] = [share(prepare, data.values, fields, options["similarity"], options["strength"])]
+    return _latest[0]
 
 
 def simulate_records(rng: Rng, given: Given) -> Codes:
     """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
     data, options, z = given.data, given.options, given.labels
-    F, tables = data.values.shape[1], tables_of(given.data, given.options)
+    F, tables = data.values.shape[1], _tables_of(data, options)
     if given.parameters is not None:
         theta, slip = np.reshape(given.parameters, -1)[: 2 * F].reshape(2, F)
     else:

@@ -16,11 +16,14 @@ from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import choices, component, specify
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.generated.records import generate
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.quantities import Documents
+from splitmerge_cli.runs.record_quantities import BOTH, ONE
+from splitmerge_cli.verify.records import probabilities, slips_of
 
 DRAWS = 2000
 ERROR = 4.5 * 0.5 / np.sqrt(DRAWS)
@@ -284,8 +287,7 @@ def unlike(found: dict) -> set[str]:
 
 
 def test_every_model_is_replicated() -> None:
-    """But records: a replication would have other values than those that occur."""
-    for name in set(choices("model")) - {"auto", "records"}:
+    for name in set(choices("model")) - {"auto"}:
         model = component("model", name)
         assert checks.explain_unchecked(model, model.kind.example(20)) is None, name
 
@@ -376,6 +378,53 @@ def test_entities_of_fewer_tokens_than_the_prior_has_are_found() -> None:
     assert not unlike(find(component("model", "emm", alpha=0.0003), tokens, labels))
     found = unlike(find(component("model", "emm", alpha=1), tokens, labels))
     assert "tokens different ones in a cluster, mean" in found
+
+
+def test_replicated_records_of_an_entity_are_drawn_from_its_true_value() -> None:
+    """A lone cell, and two cells of one entity: every value with its probability, and slips that no record shows."""
+    names = ColumnType("string", ("anna", "anne", "annie", "zoe"))
+    values = np.array([[0], [0], [1], [2], [3], [0], [1]], dtype=np.int32)
+    dataset = Dataset("t", "records", np.tile(values, (400, 1)), types=(names,))
+    model = component("model", "records", distortion=0.4, similar=0.7, frequencies=0)
+    shares = np.bincount(values[:, 0]) / 7
+    P = probabilities(shares, slips_of(names), 0.4, 0.7)
+    N = dataset.N
+    labels = np.concatenate([np.arange(N // 2), np.arange(N // 2)])
+    given = Given(dataset, labels, checks.options_of(model, dataset))
+    made = np.concatenate([model.target.simulate(np.random.default_rng(t), given).reshape(2, -1).T for t in range(8)])
+    alone = np.bincount(np.minimum(made.ravel(), 4), minlength=5) / made.size
+    np.testing.assert_allclose(alone[:4], shares @ P, atol=4.5 * 0.5 / np.sqrt(made.size / 2))
+    for x in range(4):
+        for y in range(4):
+            both = np.mean((made[:, 0] == x) & (made[:, 1] == y))
+            assert both == pytest.approx(shares @ (P[:, x] * P[:, y]), abs=4.5 * 0.5 / np.sqrt(len(made))), (x, y)
+
+
+def test_records_that_the_model_makes_pass_and_others_do_not() -> None:
+    """Errors that come one at a time, as those of made-up duplicates do; a field that follows from another."""
+    rng, people = np.random.default_rng(6), generate(600, entities=400, distortion=0.15, missing=0.0, seed=2)
+    model = component("model", "records")
+    # theta and lambda of each field, as chains find them
+    states = np.repeat([0.15, 0.75], people.values.shape[1])
+    clean = generate(600, entities=400, distortion=0.0, missing=0.0, seed=2)
+    assert not [key for key, each in find(model, people, people.truth, states).items() if each.is_far]
+    second = np.ones(600, dtype=bool)
+    second[np.unique(people.truth, return_index=True)[1]] = False
+    values = clean.values.copy()
+    for i in np.flatnonzero(second):
+        j = rng.integers(values.shape[1])
+        values[i, j] = rng.integers(len(clean.types[j].levels))
+    one = replace(clean, values=values)
+    far = {key for key, each in find(model, one, people.truth, np.repeat([0.06, 0.1], 5)).items() if each.is_far}
+    assert ("records of one entity", ONE) in far
+    town = list(people.columns).index("town")
+    types, columns = list(clean.types), list(clean.columns)
+    types.insert(town, types[town])
+    columns.insert(town, "code")
+    values = np.insert(clean.values, town, clean.values[:, town], axis=1)
+    twice = replace(clean, values=values, types=tuple(types), columns=columns)
+    far = {key for key, each in find(model, twice, people.truth, np.repeat([0.05, 0.5], 6)).items() if each.is_far}
+    assert ("code, town", BOTH) in far
 
 
 def test_lines_that_are_bent_or_spread_are_found() -> None:

@@ -80,6 +80,7 @@ LEVELS: dict[str, list[Any]] = {
     "effects": [[], [4]],
     "distortion": [0.2, "beta(2,6)"],
     "similar": [0.6, "beta(2,3)"],
+    "frequencies": [0, 0.3],
 }
 PRIORS = {
     "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
