@@ -414,26 +414,24 @@ class OfRecords(Baseline):
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         tables, F = model.data, model.F
         widths, near_widths = np.diff(tables.begin), np.diff(tables.near_begin)
-        theta, slips = (np.repeat(values, widths) for values in np.split(model.parameters[:, 0], 2))
+        of_fields = model.recorded_parameters[:, 0]
+        theta, slips = (np.repeat(values, widths) for values in np.split(of_fields, 2))
         phi, norm = tables.share, tables.norm
         far = np.where(norm > 0.0, 1.0 - slips, 1.0)
         same = (1.0 - theta) / (theta * phi) + far
-        all_near = np.add.reduceat(np.where(norm > 0.0, phi, 0.0), tables.begin[:-1])
         # a lone value: its true value is itself, one near it, or any other
         x, y = np.repeat(np.arange(len(phi)), near_widths), tables.near[: tables.near_begin[-1]]
-        of_near = phi[y] * (slips[x] * tables.alike[: len(y)] * norm[y] / phi[x] + 1.0 - slips[x])
-        left = np.repeat(all_near, widths) - np.where(norm > 0.0, phi, 0.0) - np.bincount(x, phi[y], len(phi))
-        right = 1.0 - np.repeat(all_near, widths) - np.where(norm > 0.0, 0.0, phi)
-        total = phi * same + np.bincount(x, of_near, len(phi)) + left * (1.0 - slips) + right
+        of_near = phi[y] * (slips[x] * tables.alike[: len(y)] * norm[y] / phi[x] + far[x])
+        left = 1.0 - phi - np.bincount(x, phi[y], len(phi))
+        total = phi * same + np.bincount(x, of_near, len(phi)) + left * far
         return {
             **{"N": model.N, "K": model.K, "cap": 2 * model.N, "F": F},
             "concentration": float(model.prior.concentration),
             "value": tables.value.reshape(model.N, F),
             **{"phi": phi, "norm": norm, "near_begin": tables.near_begin, "near": tables.near, "alike": tables.alike},
             "log_base": np.log(theta * phi),
-            **{"same": same, "alone": np.log(theta * phi * total), "all_near": all_near},
-            "far": 1.0 - model.parameters[F:, 0],
-            "lam": model.parameters[F:, 0],
+            **{"same": same, "alone": np.log(theta * phi * total), "far": far[tables.begin[:-1]]},
+            "lam": of_fields[F:],
             "z": model.labels,
         }
 

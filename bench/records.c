@@ -11,12 +11,12 @@ typedef struct {
     I N, K, cap, F;
     double concentration;
     const int32_t *value;         /* [N, F] number of a value; -1 missing */
-    const double *phi, *norm;     /* [U] share of a value; 1 / the sum of the weights of values near it, 0 if none is */
+    const double *phi, *norm;     /* [U] how often a value is true; 1 / the weights of slips of it, 0 in a field without */
     const int64_t *near_begin;    /* [U + 1] */
     const int32_t *near;          /* [M] values near each, ascending */
     const double *alike;          /* [M] their weights */
     const double *log_base, *same, *alone; /* [U] log(theta phi); P(x | x)/(theta phi); log likelihood of a lone value */
-    const double *all_near, *far, *lam; /* [F] share of values that have near ones; factor of far values; slips */
+    const double *far, *lam;      /* [F] factor of far values; slips */
     int32_t *z;                   /* [N] */
     uint64_t rng[4];
     /* made here */
@@ -49,7 +49,6 @@ static inline double weight_near(const S *s, int32_t y, int32_t x)
 /* Product over the values of P(x | y), over theta phi(x); -1 if one before the place `before` is y or near it. */
 static inline double product(const S *s, I f, int32_t y, const int32_t *x, const int32_t *n, I m, I before)
 {
-    const double far = s->norm[y] > 0 ? s->far[f] : 1;
     double total = 1;
     for (I t = 0; t < m; t++) {
         double r;
@@ -58,7 +57,7 @@ static inline double product(const S *s, I f, int32_t y, const int32_t *x, const
             r = weight_near(s, y, x[t]);
             if (r > 0) r = s->lam[f] * r * s->norm[y] / s->phi[x[t]] + s->far[f];
         }
-        if (r == 0) r = far;
+        if (r == 0) r = s->far[f];
         else if (t < before) return -1;
         total *= power(r, n[t]);
     }
@@ -94,7 +93,7 @@ static inline double log_lik(const S *s, I f, const int32_t *x, const int32_t *n
 {
     if (m == 0) return 0;
     if (m == 1 && n[0] == 1) return s->alone[x[0]];
-    double left = s->all_near[f], right = 1 - left, total = 0, base = 0;
+    double left = 1, total = 0, base = 0;
     I records = 0;
     for (I t = 0; t < m; t++) base += n[t] * s->log_base[x[t]], records += n[t];
     for (I t = 0; t < m; t++) {
@@ -105,13 +104,11 @@ static inline double log_lik(const S *s, I f, const int32_t *x, const int32_t *n
             const int32_t y = own ? x[t] : s->near[e];
             const double p = own ? product(s, f, y, x, n, m, t) : product_near(s, f, y, x, n, m, t, s->alike[e], place);
             if (p < 0) continue;
-            if (s->norm[y] > 0) left -= s->phi[y];
-            else right -= s->phi[y];
+            left -= s->phi[y];
             total += p * s->phi[y];
         }
     }
     if (left > 1e-12) total += left * power(s->far[f], records);
-    if (right > 1e-12) total += right;
     return base + log(total);
 }
 

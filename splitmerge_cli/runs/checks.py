@@ -21,6 +21,7 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.quantities import (
+    BOTH,
     BURSTS,
     CLOSED,
     DISPERSION,
@@ -58,12 +59,14 @@ EFFECTS = {
     REPEATS: 0.05,
     BURSTS: 0.05,
     RECIPROCITY: 0.05,
+    BOTH: 0.5,
 }
 """By quantity, the least difference from the replications that a run names: smaller ones matter to nobody."""
-RELATIVE = (DISPERSION, SPREAD, REPEATS)
+RELATIVE = (DISPERSION, SPREAD, REPEATS, BOTH)
 """Quantities whose least difference is a share of what the replications have."""
-LARGER = (TIE, REPEATS, BURSTS)
-"""Quantities that are named where the data have more of them: columns or words that go together less are no news."""
+LARGER = (TIE, REPEATS, BURSTS, BOTH)
+"""Quantities that are named where the data have more of them: columns or words that go together less are no news, and
+rare values agree less often than a Dirichlet prior has it."""
 TIES = 8
 """Pairs of columns that are listed."""
 MOST_REPEATED = 200_000

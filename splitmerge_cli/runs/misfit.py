@@ -116,6 +116,11 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"the {items} do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
         yield name_unlike(unlike)
+        if "entities" in summary:
+            yield (
+                "probabilities of pairs and the interval suppose that errors and fields do not depend on each other; "
+                "a field that follows from another counts twice (data.drop leaves it out)"
+            )
     # where groups were looked for their line says more
     if several and (overlap or unlike) and not {"topics", "entities", schema.GROUPS, schema.JOINED_BY} & summary.keys():
         yield "one group may be several clusters: as many as the model needs for its shape"

@@ -33,6 +33,7 @@ CLOSED = "share of paths of two ties that a third closes"
 RECIPROCITY = "share of edges that go both ways"
 REPEATS = "tokens per different word"
 BURSTS = "mutual information within topics (nats)"
+BOTH = "pairs of entities that agree in both"
 PAIR = 60
 """Cells that take as long as a pair of columns."""
 

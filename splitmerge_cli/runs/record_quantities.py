@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs.quantities import Found, Labels, Quantities
+from splitmerge_cli.runs.quantities import BOTH, Found, Labels, Quantities
 
 MOST_CELLS = 2_000_000
 """Cells of records that are drawn, at most."""
@@ -15,7 +15,6 @@ MOST_FIELDS = 8
 """Fields of which each two are looked at: the first ones."""
 ONE = "share of pairs that differ in one field"
 SEVERAL = "share of pairs that differ in several fields"
-BOTH = "pairs of entities that agree in both"
 
 
 class Records(Quantities):

@@ -43,7 +43,7 @@ class Schedule:
 
 
 PARTS = 3
-"""Parts of a pass over near pairs, each with its refresh."""
+"""Parts of a pass over as many near pairs as there are items; each part ends with a refresh."""
 PARTING = 4
 """Items for each smart split or dumb merge of `sdds` in a pass, which splits the cluster of any item."""
 
@@ -83,9 +83,10 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         samplers = [mover] * spec.schedule.moves
         if scan == "full" and mover.scans and model.near_pairs is not None:
             # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
-            samplers *= -(-model.near_pairs.moves // PARTS)
+            parts = max(PARTS * model.near_pairs.moves // model.N, 1)
+            samplers *= -(-model.near_pairs.moves // parts)
             # shares of errors and pairs depend on each other
-            samplers = (samplers + ([build(refresh)] if model.refreshes else [])) * PARTS
+            samplers = (samplers + ([build(refresh)] if model.refreshes else [])) * parts
             # records of one cluster that are no near pair: near pairs part them seldom
             parting = component("sampler", "sdds", kernel="ssdm")
             if parting.target.supports(model)[0]:
