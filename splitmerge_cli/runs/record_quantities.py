@@ -36,9 +36,9 @@ class Records(Quantities):
 
     @staticmethod
     def count_work(dataset: Dataset, cells: int) -> int:
-        """Drawing a cell takes about two of a table's, and so does a pair of fields."""
+        """Its cells, and its pairs of fields."""
         N, F = dataset.values.shape
-        return int(2 * N * (F + min(F, MOST_FIELDS) ** 2 / 2))
+        return int(N * (F + min(F, MOST_FIELDS) ** 2 / 2))
 
     def take(self, replication: Any) -> Any:
         return np.where(self._missing, -1, replication)

@@ -1,7 +1,7 @@
 """Columns of names and addresses, as people write them: two spellings are two words to every model but one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
@@ -61,5 +61,18 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name:
     if pair is None and (by_name or 2 * len(words) <= present):
         return ""
     such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words here" if pair else ""
-    command = f"smcmc run {path_word(table.path)} model=records finds rows of one entity"
-    return f"it looks like names or addresses: {ONLY_RECORDS}{such}; {command}"
+    return f"it looks like names or addresses: {ONLY_RECORDS}{such}; {_command(table)}"
+
+
+def say_records(table: Table, words: Mapping[int, Sequence[str]]) -> str:
+    """Describe columns that are left out for their many different `words`, if two or more of them have words that are
+    near each other, as names of people have; empty otherwise."""
+    pairs = {j: pair for j, of_column in words.items() if (pair := near_pair(of_column)) is not None}
+    if len(pairs) < 2:
+        return ""
+    shown = ", ".join(f"{table.column(j)} with {quote(one)} and {quote(other)}" for j, (one, other) in pairs.items())
+    return f"words that are nearly equal: {shown}. If rows may be of one person, firm or place: {_command(table)}"
+
+
+def _command(table: Table) -> str:
+    return f"smcmc run {path_word(table.path)} model=records finds rows of one entity"

@@ -21,8 +21,8 @@ from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
-from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
-from splitmerge_cli.data.tables.letters import say_names
+from splitmerge_cli.data.tables.inference import SOME, Reading, as_documents, infer, read_as_type
+from splitmerge_cli.data.tables.letters import say_names, say_records
 from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out, note_pairs
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
@@ -90,7 +90,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     columns_read = [j for j in columns_read if types.get(j) != SKIP]
     Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
     readings: dict[int, Reading] = {}
-    names, spelt = table.names_of_items(), list[str]()
+    names, spelt, many = table.names_of_items(), list[str](), dict[int, Sequence[str]]()
     neighbours: list[Numbers | None] = []
     with_none = find_none_levels(table, columns_read, wanted.missing)
     for j in columns_read:
@@ -108,7 +108,10 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         by_name = readings[j].names or readings[j].why == "every value differs"
-        if not (name_note := say_names(table, j, cells.values()[1], cells.present, by_name)):
+        words = cells.values()[1]
+        if not (name_note := say_names(table, j, words, cells.present, by_name)):
+            if readings[j].type is None and not readings[j].problem and len(words) > SOME:
+                many[j] = words
             continue
         if readings[j].problem:
             readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {name_note}")
@@ -129,6 +132,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     categories = "data.types={{{}:categorical}} would read it"
     note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
     _note_readings(table, readings)
+    if not spelt and (records_note := say_records(table, many)):
+        spelt = [f"{table.path}: {records_note}"]
     table.notes += spelt
     read = [j for j in columns_read if readings[j].type is not None]
     if not read:
