@@ -1,17 +1,20 @@
 """Fixtures of the small cases, and the share that each group of tests has in a run's time."""
 
 import gc
+import importlib
 import os
 import pickle
 import resource
 import signal
+import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib import resources
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
+from _pytest.assertion import rewrite
 from omegaconf import OmegaConf
 from small_cases import MODELS
 
@@ -213,35 +216,85 @@ COSTLY = (
 """Names, or their beginnings, of slow tests: these take seconds and prove what quicker ones do."""
 
 
-# ---- Tests that share a fixture run in one worker, so that it is made once
+# ---- Workers share what a fresh clone has to compile
+
+LIBRARIES = (
+    *("scipy.stats", "sklearn.mixture", "nbformat"),
+    *("pandas", "networkx", "distributed"),
+    *("matplotlib.pyplot", "polars", "arviz_base"),
+)
+"""Libraries that each worker imports while it collects the tests, and whose bytecode pip has not written."""
+
+
+def pytest_sessionstart(session):
+    """Each worker begins at another place in the lists of libraries and test modules, so that it finds most of their
+    bytecode written by the others: all of it would take each worker 20 seconds."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or sys.dont_write_bytecode:
+        return
+    share = int(worker["workerid"].removeprefix("gw")) / worker["workercount"]
+    for library in begin_at(share, LIBRARIES):
+        with suppress(ImportError):
+            importlib.import_module(library)
+    for source in begin_at(share, sorted(Path(__file__).parent.rglob("test_*.py"))):
+        compile_test(source, session.config)
+
+
+def begin_at(share, values):
+    first = int(share * len(values))
+    return [*values[first:], *values[:first]]
+
+
+def compile_test(source, config):
+    """Write the bytecode of a test module, where pytest looks for it, if it is not there."""
+    folder = rewrite.get_cache_dir(source)
+    compiled = folder / (source.stem + rewrite.PYC_TAIL)
+    if rewrite._read_pyc(source, compiled) is None and rewrite.try_makedirs(folder):
+        stat, code = rewrite._rewrite_test(source, config)
+        rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, stat, compiled)
+
+
+# ---- Which tests run in one worker, one after another
+
+CASES_TOGETHER = 8
+"""So many quick cases of a test go to a worker at once: xdist takes longer to hand out a case than many take."""
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook, pytest the markers
 def pytest_collection_modifyitems(items):
     """With ``--dist loadgroup``: a group for the tests of a module that use fixtures of the module, of which one may be
-    made of another. Of a test with many cases in a file of `THINNED`, all but some are slow."""
-    cases = Counter()
+    made of another, so that each is made once; and groups of the cases of a test. Of a test with many cases in a file
+    of `THINNED`, all but some are slow."""
+    cases, thinned = Counter(), {}
     for item in items:
-        few, every = next((thin for start, thin in THINNED.items() if item.nodeid.startswith(start)), (0, 0))
+        test, _, case = item.nodeid.partition("[")
+        if test not in thinned:
+            thinned[test] = next((thin for start, thin in THINNED.items() if test.startswith(start)), (0, 0))
+        few, every = thinned[test]
         if every and hasattr(item, "callspec"):
-            test = item.nodeid.partition("[")[0]
             if cases[test] >= few and cases[test] % every:
                 item.add_marker(pytest.mark.slow)
             cases[test] += 1
-        case = item.nodeid.partition("[")[2]
         if item.nodeid.startswith("tests/exact/") and any(name in case for name in MADE_OF_OTHERS):
             item.add_marker(pytest.mark.slow)
         if RUNS_OF_FIGURES.get(item.nodeid.partition(".py")[0], set()) & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
         if item.nodeid.removeprefix("tests/").startswith(COSTLY):
             item.add_marker(pytest.mark.slow)
+    cases.clear()
     for item in items:
+        if any(item.iter_markers("xdist_group")):
+            continue
         shared = any(
             found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")
             for found in item._fixtureinfo.name2fixturedefs.values()
         )
-        if shared and not any(item.iter_markers("xdist_group")):
+        if shared:
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+        elif hasattr(item, "callspec") and not any(item.iter_markers("slow")):
+            test = f"{item.module.__name__}.{item.originalname}"
+            item.add_marker(pytest.mark.xdist_group(f"{test}-{cases[test] // CASES_TOGETHER}"))
+            cases[test] += 1
 
 
 def pytest_collection_finish():
