@@ -21,6 +21,7 @@ from small_cases import MODELS
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.runs import checks
 
 # whoever started the tests may ignore signals (nohup, a shell's background): the programs that they start would, too
 for _number in (signal.SIGHUP, signal.SIGINT):
@@ -80,6 +81,20 @@ def leave_to_system():
     synchronise, os.fsync = os.fsync, lambda file: None
     yield
     os.fsync = synchronise
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_replications():
+    """At the end of a run in the process of the tests the model is checked by a quarter of the replications: they are
+    a fifth of the time of tests of commands. Tests of these checks use `all_replications`."""
+    draws, checks.DRAWS = checks.DRAWS, checks.DRAWS // 4
+    yield
+    checks.DRAWS = draws
+
+
+@pytest.fixture
+def all_replications(monkeypatch):
+    monkeypatch.setattr(checks, "DRAWS", checks.check_fit.__defaults__[1])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -189,8 +204,6 @@ COSTLY = (
     "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
     "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
     "exact/test_transition_matrix.py::test_exact[emm-independence]",
-    "exact/test_transition_matrix.py::test_exact[gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)-srm]",
-    "exact/test_transition_matrix.py::test_exact[records-srm]",
     "exact/test_transition_matrix.py::test_exact_on_random_cases[17]",
     # processes and pictures beside quicker ones
     "cli/test_certify.py::test_estimates_agree_with_the_enumerated_posterior",
