@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from cli.calls import read_rejection
@@ -24,6 +25,21 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of commands in this process are whole, whatever their length: `test_width` looks at folded ones."""
     monkeypatch.setattr(terminal, "WIDTH", 10_000)
+
+
+@pytest.fixture(autouse=True)
+def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures that a command in this process saves have few dots, and as PDF none: saving them takes longer than the
+    rest of many commands. `test_kept` and the tests of figures save them as they are."""
+    save = Figure.savefig
+
+    def save_coarsely(figure: Figure, file: Any, *, format: str, **options: Any) -> None:
+        if format == "pdf":
+            Path(file).write_bytes(b"%PDF-1.4\n")
+        else:
+            save(figure, file, format=format, **options | {"dpi": 30})
+
+    monkeypatch.setattr(Figure, "savefig", save_coarsely)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from scipy.special import gammaln
 from typer.testing import CliRunner
 
@@ -40,17 +39,6 @@ from splitmerge_cli.verify.enumerate import partitions
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
-
-
-@pytest.fixture(autouse=True)
-def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A certificate's figure is drawn coarsely, and as a PDF not at all: it is half of the time of a small one."""
-    save = Figure.savefig
-
-    def save_coarsely(figure: Figure, file: Any, **options: Any) -> None:
-        save(figure, file, **options | {"format": "png", "dpi": 10})
-
-    monkeypatch.setattr(Figure, "savefig", save_coarsely)
 
 
 def ran(*args: str, status: int = 0) -> str:

@@ -22,6 +22,11 @@ OURS = ROOT / "docs" / "reproduction"
 EXACT = ["sdds-fig1", "sdds-table1"]
 
 
+@pytest.fixture
+def coarse_pictures() -> None:
+    """What is kept is compared with what is drawn again."""
+
+
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small kept reproduction: two exact figures."""

@@ -58,8 +58,7 @@ def _column_log_lik(
     state = labels, max(labels) + 1
     rest = HYPER["kappa0"], HYPER["a0"]
     weights = [
-        gaussian_log_weight(x[:, None], 1.0, "uniform", "diag", m0, *rest, b0, step, power)
-        for x, m0, b0, step in hyper
+        gaussian_log_weight(x[:, None], 1.0, "uniform", "diag", m0, *rest, b0, step, power) for x, m0, b0, step in hyper
     ]
     return np.array([weight(state) for weight in weights])
 
