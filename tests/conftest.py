@@ -93,6 +93,23 @@ def few_replications():
 
 
 @pytest.fixture
+def coarse_pictures(monkeypatch):
+    """Pictures that this process saves have few dots, and as PDF none: saving them takes longer than the rest of many
+    commands. `test_figures` and `test_kept` save them as they are."""
+    from matplotlib.figure import Figure
+
+    save = Figure.savefig
+
+    def save_coarsely(figure, file, *, format, **options):
+        if format == "pdf":
+            Path(file).write_bytes(b"%PDF-1.4\n")
+        else:
+            save(figure, file, format=format, **options | {"dpi": 30})
+
+    monkeypatch.setattr(Figure, "savefig", save_coarsely)
+
+
+@pytest.fixture
 def all_replications(monkeypatch):
     monkeypatch.setattr(checks, "DRAWS", checks.check_fit.__defaults__[1])
 
@@ -199,6 +216,7 @@ COSTLY = (
     "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-mixed",
     "exact/test_near_pairs.py::test_exact[emm-independence",
     "exact/test_new_documents_exact.py::test_given_one_state[words0]",
+    "exact/test_left_out_exact.py::test_missing_cells_of_joint_columns_are_integrated_out[mixed",
     "exact/test_overdispersed.py::test_leave_one_out_density_is_a_ratio_of_evidences",
     "exact/test_predictive_exact.py::test_density_with_resampled_scales[diag",
     "exact/test_selected_columns.py::test_indicators_alone_are_exact[plain]",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from cli.calls import read_rejection
@@ -28,18 +27,8 @@ def _whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures that a command in this process saves have few dots, and as PDF none: saving them takes longer than the
-    rest of many commands. `test_kept` and the tests of figures save them as they are."""
-    save = Figure.savefig
-
-    def save_coarsely(figure: Figure, file: Any, *, format: str, **options: Any) -> None:
-        if format == "pdf":
-            Path(file).write_bytes(b"%PDF-1.4\n")
-        else:
-            save(figure, file, format=format, **options | {"dpi": 30})
-
-    monkeypatch.setattr(Figure, "savefig", save_coarsely)
+def _coarse_pictures(coarse_pictures: None) -> None:
+    """Commands are not there to look at their pictures."""
 
 
 @pytest.fixture

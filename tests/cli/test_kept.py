@@ -24,7 +24,7 @@ EXACT = ["sdds-fig1", "sdds-table1"]
 
 @pytest.fixture
 def coarse_pictures() -> None:
-    """What is kept is compared with what is drawn again."""
+    """The pictures here are compared with kept ones: they are saved as they are."""
 
 
 @pytest.fixture(scope="module")
