@@ -250,6 +250,7 @@ COSTLY = (
     "cli/test_continuation.py::test_of_several_runs_the_longest_goes_on",
     "cli/test_continuation.py::test_what_would_have_ended_before",
     "cli/test_count_models.py::test_types_of_scattered_rows_are_found[0",
+    "cli/test_editions.py::test_every_rule_gives_the_same_verdict",
     "cli/test_extras.py::test_the_library_needs_no_extra",
     "cli/test_files.py::test_one_word_is_the_whole_command[typed1]",
     "cli/test_interrupt.py::test_a_choice_that_is_interrupted_leaves_nothing",
