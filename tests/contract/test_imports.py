@@ -7,12 +7,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 import splitmerge_cli
 from splitmerge_cli.config import choice, choices, locate
 
+# sources are parsed once
+pytestmark = pytest.mark.xdist_group("imports")
 ROOT = Path(splitmerge_cli.__file__).parent
 ROW = re.compile(r"^\| (\w+) \| (`[^|]*) \| [^|]* \|([^|]*)\|$", re.MULTILINE)
 """A row of the table in docs/design.md: room, folders, what it holds, rooms that it imports."""
@@ -62,8 +65,13 @@ def imports(file: Path) -> set[str]:
     return {module for module in found if module.startswith("splitmerge_cli")}
 
 
-def read_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
+@cache
+def read_imports(file: Path) -> list[tuple[str, list[str]]]:
     """Modules that a file imports, and the names that it takes from each."""
+    return list(find_imports(file))
+
+
+def find_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
         for match in re.finditer(r"(?m)^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|.*)", text):
@@ -77,7 +85,10 @@ def read_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative import; expected an absolute one"
             yield str(node.module), [alias.name for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and "import_module" in (
+            getattr(node.func, "attr", None),
+            getattr(node.func, "id", None),
+        ):
             yield from ((str(name.value), []) for name in node.args[:1] if isinstance(name, ast.Constant))
 
 
@@ -113,7 +124,7 @@ def edges(root: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {module_of(file, root): set() for file in files}
     for file in files:
         named = found[module_of(file, root)]
-        for module, names in read_imports(file):
+        for module, names in read_imports(file) if root == ROOT else find_imports(file):
             # a module that is asked for by its package, or what a module holds
             parts = {f"{module}.{name}" for name in names} & found.keys()
             named |= parts | ({module} & found.keys() if len(parts) < len(names) or not names else set())

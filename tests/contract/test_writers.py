@@ -2,9 +2,15 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
+import pytest
+
 import splitmerge_cli
+
+# sources are parsed once
+pytestmark = pytest.mark.xdist_group("writers")
 
 ROOT = Path(splitmerge_cli.__file__).parent
 STORE = "runs/store/"
@@ -114,6 +120,7 @@ def pickle_readers(tree: ast.AST) -> set[str]:
     return found
 
 
+@cache
 def modules() -> dict[str, ast.AST]:
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 

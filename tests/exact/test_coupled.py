@@ -40,6 +40,8 @@ TOO_LONG = {("neal8-scan=full", name) for name in KEEP}
 """Minutes each, and scan=site is the same draws once."""
 MANY = {"triadic", "rm", "srm", "pgsm", "locally_informed", "nonreversible"}
 """Samplers with so many execution paths that of them three items are enumerated."""
+FOUR_ITEMS = {"bernoulli", "irm"}
+"""Cases of which four items are enumerated; of the others the slow tests do."""
 
 
 @cache
@@ -87,8 +89,8 @@ def gate_pairs() -> list[tuple[str, str]]:
 
 
 def small(case_name: str, name: str) -> Case:
-    few = name.split("-")[0] in MANY or case_name == "emm" or case_name in KEEP
-    return of_size(case_name, 3 if few else 4)
+    many = case_name in FOUR_ITEMS and name.split("-")[0] not in MANY
+    return of_size(case_name, 4 if many else 3)
 
 
 @pytest.mark.parametrize(("case_name", "name"), gate_pairs())

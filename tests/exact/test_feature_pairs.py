@@ -216,10 +216,7 @@ def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
 
 
 def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
-    return any(
-        all(key in options and options[key] == value for key, value in refused.items())
-        for refused, _ in list_refusals(model)
-    )
+    return any(refused.items() <= options.items() for refused, _ in list_refusals(model))
 
 
 def is_long(options: Mapping[str, Any]) -> bool:

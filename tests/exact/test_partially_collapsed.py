@@ -167,7 +167,7 @@ def test_threads_change_nothing(topics):
 @pytest.mark.parametrize(
     ("topics", "tries", "alpha0", "few"),
     [
-        (5, 6000, 2.0, 20),
+        (5, 3000, 2.0, 20),
         # the weights of topics count for more than the tokens of the first document, which are of some topics alone
         (5, 2000, 60.0, 3),
         (70, 800, 2.0, 20),

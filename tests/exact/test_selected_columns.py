@@ -2,6 +2,7 @@
 indicators, densities of items, and what a run says. Kernels of the partition are in the tests of every sampler."""
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,24 @@ def build(points: NDArray[np.float64] = POINTS, known: int | None = None, **opti
     return Gaussian(points, known, **given)
 
 
-def column_log_lik(points: NDArray[np.float64], labels: NDArray[np.int32], **options: Any) -> NDArray[np.float64]:
+def column_log_lik(
+    points: NDArray[np.float64], labels: NDArray[np.int32], resolution: Any = (0.0, 0.0, 0.0), power: float = 1.0
+) -> NDArray[np.float64]:
     """Log likelihood of each column, by the dense formulas."""
-    steps = options.get("resolution", [0.0] * 3)
-    hyper = zip(points.T, HYPER["m0"], HYPER["b0"], steps, strict=True)
-    state = tuple(labels.tolist()), int(labels.max()) + 1
+    return _column_log_lik(points.tobytes(), tuple(labels.tolist()), tuple(resolution), power)
+
+
+@cache
+def _column_log_lik(
+    points: bytes, labels: tuple[int, ...], resolution: tuple[float, ...], power: float
+) -> NDArray[np.float64]:
+    """Computed once for all indicators of a partition: this is what the tests of this module take time for."""
+    columns = np.frombuffer(points).reshape(len(labels), 3).T
+    hyper = zip(columns, HYPER["m0"], HYPER["b0"], resolution, strict=True)
+    state = labels, max(labels) + 1
     rest = HYPER["kappa0"], HYPER["a0"]
     weights = [
-        gaussian_log_weight(x[:, None], 1.0, "uniform", "diag", m0, *rest, b0, step, options.get("power", 1.0))
-        for x, m0, b0, step in hyper
+        gaussian_log_weight(x[:, None], 1.0, "uniform", "diag", m0, *rest, b0, step, power) for x, m0, b0, step in hyper
     ]
     return np.array([weight(state) for weight in weights])
 

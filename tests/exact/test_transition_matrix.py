@@ -14,6 +14,7 @@ from every_sampler import (
     KEPT,
     MODELS,
     SAMPLERS,
+    case_for,
     case_of,
     check_terms,
     chooses,
@@ -58,7 +59,7 @@ CANDIDATES = "lines-conjugate-candidates"
 
 def enumerate_kernel(case_name: str, name: str, **options) -> Enumeration:
     form = SAMPLERS[name]
-    return enumeration(case_of(case_name), form.sampler, **form.options | options)
+    return enumeration(case_for(case_name, name), form.sampler, **form.options | options)
 
 
 def matrix(case, sampler_class: type[Sampler], **options):
@@ -94,7 +95,7 @@ def test_log_joint_is_the_enumerated_posterior(case_name):
 def test_exact(case_name, name):
     """Stationary, and reversible but for the scans in item order; early rejection changes no probability; the terms of
     every proposal are, negated, those of its inverse; every mutant, a term left out or turned round, is found."""
-    case, found = case_of(case_name), enumerate_kernel(case_name, name)
+    case, found = case_for(case_name, name), enumerate_kernel(case_name, name)
     P = found.matrix
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert stationarity_defect(P, case.pi) < 1e-12

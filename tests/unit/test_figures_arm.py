@@ -51,6 +51,8 @@ from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import plates
 
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
 NETWORKS = ["arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"]
 SHORT = {"gibbs": 60, "sm": 60, "bsm": 60, "sarm": 30, "arm": 24}
 """Iterations that a job of the tests has, by sampler."""

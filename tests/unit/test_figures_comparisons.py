@@ -16,6 +16,8 @@ from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
 SMALL = {"budget": 0.01, "N": 25, "thin": 1}
 SAMPLERS = ("gibbs", "sams", "lshsm")
 

@@ -28,6 +28,8 @@ from splitmerge_cli.papers.lshsm import (
 from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
 
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
 SHORT = {"budget": 600, "iterations": 40, "thin": 1}
 """Runs end by a number of iterations, not by their time."""
 

@@ -20,6 +20,8 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
 FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2
 SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}

@@ -13,6 +13,8 @@ from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, SPREAD, TIE, ZEROS, Table
 
+pytestmark = pytest.mark.usefixtures("all_replications")
+
 CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
 FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
 

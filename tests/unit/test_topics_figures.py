@@ -19,6 +19,8 @@ from splitmerge_cli.diagnostics.topic_report import (
 )
 from splitmerge_cli.diagnostics.topics import Topics
 
+pytestmark = pytest.mark.usefixtures("coarse_pictures")
+
 
 @pytest.fixture(autouse=True)
 def _style():

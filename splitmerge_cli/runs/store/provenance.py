@@ -16,13 +16,16 @@ _PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "
 
 def versions() -> dict[str, str]:
     """Versions of smcmc, Python and the packages that results depend on."""
-    version_by_package = {"smcmc": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            version_by_package[package] = version(package)
-        except PackageNotFoundError:
-            version_by_package[package] = "not installed"
-    return version_by_package
+    packages = {package: _find_version(package) for package in _PACKAGES}
+    return {"smcmc": __version__, "python": platform.python_version(), **packages}
+
+
+@cache
+def _find_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 @cache
