@@ -30,8 +30,8 @@ def prepare(
         ``value`` int32 ``[N F]``, numbers of values, -1 where missing; ``begin`` int32 ``[F + 1]``; ``share`` float64
         ``[U]``, of the records whose cell is known; ``near_begin`` int64 ``[U + 1]``, ``near`` int32 and ``alike``
         float64 ``[M]``: the values near each and the weights of these, symmetric; ``norm`` float64 ``[U]``: 1 over the
-        sum of a value's weights and the unseen slips' weight, 0 in a field without near values; ``known`` int64 ``[F]``:
-        known cells.
+        sum of a value's weights and the unseen slips' weight, 0 in a field without near values; ``known`` int64
+        ``[F]``: known cells.
 
     Raises
     ------

@@ -26,8 +26,10 @@ from splitmerge_cli.runs.quantities import (
     CLOSED,
     DISPERSION,
     KURTOSIS,
+    ONE,
     RECIPROCITY,
     REPEATS,
+    SEVERAL,
     SKEWNESS,
     SPREAD,
     TIE,
@@ -59,14 +61,15 @@ EFFECTS = {
     REPEATS: 0.05,
     BURSTS: 0.05,
     RECIPROCITY: 0.05,
+    ONE: 0.1,
+    SEVERAL: 0.1,
     BOTH: 0.5,
 }
 """By quantity, the least difference from the replications that a run names: smaller ones matter to nobody."""
 RELATIVE = (DISPERSION, SPREAD, REPEATS, BOTH)
 """Quantities whose least difference is a share of what the replications have."""
 LARGER = (TIE, REPEATS, BURSTS, BOTH)
-"""Quantities that are named where the data have more of them: columns or words that go together less are no news, and
-rare values agree less often than a Dirichlet prior has it."""
+"""Quantities that are named where the data have more of them: columns or words that go together less are no news."""
 TIES = 8
 """Pairs of columns that are listed."""
 MOST_REPEATED = 200_000

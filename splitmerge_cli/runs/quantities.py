@@ -33,7 +33,9 @@ CLOSED = "share of paths of two ties that a third closes"
 RECIPROCITY = "share of edges that go both ways"
 REPEATS = "tokens per different word"
 BURSTS = "mutual information within topics (nats)"
-BOTH = "pairs of entities that agree in both"
+ONE = "share of pairs that differ in one field"
+SEVERAL = "share of pairs that differ in several fields"
+BOTH = "pairs that agree in both, over as many by chance"
 PAIR = 60
 """Cells that take as long as a pair of columns."""
 

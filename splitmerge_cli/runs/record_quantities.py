@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs.quantities import BOTH, Found, Labels, Quantities
+from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, Found, Labels, Quantities
 
 MOST_CELLS = 2_000_000
 """Cells of records that are drawn, at most."""
 MOST_FIELDS = 8
 """Fields of which each two are looked at: the first ones."""
-ONE = "share of pairs that differ in one field"
-SEVERAL = "share of pairs that differ in several fields"
+LEAST = 1.0
+"""Pairs of entities that agree in two fields by chance, at least, where the fields are compared."""
+
+
+def _count_pairs(values: Labels) -> float:
+    """Pairs of equal values."""
+    n = np.unique(values, return_counts=True)[1]
+    return float((n * (n - 1.0)).sum() / 2.0)
 
 
 class Records(Quantities):
@@ -56,7 +62,10 @@ class Records(Quantities):
         }
         first = x[order[np.append(0, np.flatnonzero(np.diff(labels[order])) + 1)]].astype(np.int64)
         for f, g in combinations(range(min(x.shape[1], MOST_FIELDS)), 2):
-            known = (first[:, f] >= 0) & (first[:, g] >= 0)
-            n = np.unique(first[known, f] << 32 | first[known, g], return_counts=True)[1]
-            found[f"{self._names[f]}, {self._names[g]}", BOTH] = float((n * (n - 1.0)).sum() / 2.0)
+            both = first[(first[:, f] >= 0) & (first[:, g] >= 0)][:, [f, g]]
+            together = _count_pairs(both[:, 0] << 32 | both[:, 1])
+            by_chance = (
+                _count_pairs(both[:, 0]) * _count_pairs(both[:, 1]) / max(len(both) * (len(both) - 1) / 2.0, 1.0)
+            )
+            found[f"{self._names[f]}, {self._names[g]}", BOTH] = together / by_chance if by_chance >= LEAST else np.nan
         return found

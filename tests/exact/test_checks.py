@@ -21,8 +21,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import BOTH, Documents
-from splitmerge_cli.runs.record_quantities import ONE
+from splitmerge_cli.runs.quantities import BOTH, ONE, Documents
 from splitmerge_cli.verify.records import probabilities, slips_of
 
 DRAWS = 2000
