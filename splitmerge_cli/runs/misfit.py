@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, row_sizes
-from splitmerge_cli.runs.quantities import SPREAD, TIE
+from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -116,11 +116,11 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"the {items} do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
         yield name_unlike(unlike)
-        if "entities" in summary:
-            yield (
-                "probabilities of pairs and the interval suppose that errors and fields do not depend on each other; "
-                "a field that follows from another counts twice (data.drop leaves it out)"
-            )
+        kinds = {one["quantity"] for one in unlike}
+        if kinds & {ONE, SEVERAL}:
+            yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
+        if BOTH in kinds:
+            yield "a field that follows from another counts twice: data.drop leaves it out"
     # where groups were looked for their line says more
     if several and (overlap or unlike) and not {"topics", "entities", schema.GROUPS, schema.JOINED_BY} & summary.keys():
         yield "one group may be several clusters: as many as the model needs for its shape"
