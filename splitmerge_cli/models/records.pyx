@@ -497,7 +497,7 @@ cdef class Records(Model):
             for t in range(m):
                 self.marked[self.x[t]] = 0
         # what rounding leaves of nothing is nothing
-        if left > 1e-12:
+        if left > 1e-12 and count < self.begin[f + 1] - self.begin[f]:
             self.truth[count] = OTHER
             w = power_of(self.far[f], total, multiply, 1.0 if multiply else 0.0)
             self.weight[count] = left * w if multiply else log(left) + w
@@ -599,7 +599,8 @@ cdef class Records(Model):
                     counts[3 * f] += distorted
                     counts[3 * f + 1] += distorted and slips
                     counts[3 * f + 2] += slip
-                    self.drawn[self.x[t]] += distorted and not slip
+                    if self.weight_of_value > 0.0:
+                        self.drawn[self.x[t]] += distorted and not slip
 
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
         """Draw a true value by phi that is none of the `count` gathered ones."""
