@@ -13,7 +13,7 @@ MOST_CELLS = 2_000_000
 """Cells of records that are drawn, at most."""
 MOST_FIELDS = 8
 """Fields of which each two are looked at: the first ones."""
-LEAST = 1.0
+LEAST = 10.0
 """Pairs of entities that agree in two fields by chance, at least, where the fields are compared."""
 
 
