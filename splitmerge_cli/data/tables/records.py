@@ -237,7 +237,9 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         days = _days(cells, "date")
         if not isinstance(days, DataError):
             return Field("date", days)
-        note = f"its dates are read as words: {str(days).partition(': ')[2].removesuffix(' (data.types)')}"
+        # the note names the column already
+        why = str(days).partition(": ")[2].removesuffix(" (data.types)")
+        note = f"its dates are read as words: {why.replace(f', {cells.table.column(cells.j)}', '')}"
     if numbers is not None and not cells.boolean and not cells.category and not _are_codes(numbers):
         return Field("number", _numbers(cells))
     words = _words(cells)
