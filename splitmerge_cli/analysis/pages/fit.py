@@ -46,8 +46,10 @@ def sections_of_fit(run: Run) -> Iterator[Markup]:
 
 
 def _checks(fit: checks.Fit, apart: bool) -> Iterator[Markup]:
-    ties = [each for each in fit.checks if each.quantity.startswith("residual dependence")]
-    alone = [each for each in fit.checks if not each.quantity.startswith("residual dependence")]
+    # what the data do not show is not alike
+    measured = [each for each in fit.checks if not math.isnan(each.observed)]
+    ties = [each for each in measured if each.quantity.startswith("residual dependence")]
+    alone = [each for each in measured if not each.quantity.startswith("residual dependence")]
     unlike = [each for each in alone if each.is_unlike]
     tied = [each for each in ties if each.is_unlike and each.observed > each.high]
     yield paragraph(
