@@ -43,7 +43,7 @@ limit of edits."""
 MANY = 1000
 """Values from which on a field is large enough for that."""
 UNSEEN = {"string": (1, 2), "number": (1, 2), "date": (15, 1)}
-"""Slips of a value that no record shows, by type: how many, and at which distance. Of dates more are possible than
+"""Slips of a value that no record shows, by type: how many, and at which distance. More dates are possible than
 occur: with as few as for words, dates that are near by chance pass for slips (half of generated dates were distorted
 then, in truth a fifth)."""
 _CHUNK = 1 << 20
