@@ -504,9 +504,19 @@ cdef class Bundles(Model):
         return self.rows.hyperparameters
 
     @property
+    def refreshes(self):
+        """bool: of the model of rows."""
+        return self.rows.refreshes
+
+    @property
     def parameters(self):
         """ndarray: ``parameters`` of the model of rows."""
         return self.rows.parameters
+
+    @property
+    def recorded_parameters(self):
+        """ndarray: ``recorded_parameters`` of the model of rows."""
+        return self.rows.recorded_parameters
 
     def set_parameters(self, values):
         """Set ``parameters`` of the model of rows."""

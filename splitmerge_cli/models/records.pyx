@@ -702,21 +702,18 @@ cdef class Records(Model):
     def parameters(self):
         """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it is
         resampled; None where all are fixed."""
-        cdef Py_ssize_t f, u, U = self.begin[self.F] if self.weight_of_value > 0.0 else 0
-        if self.theta_a == 0.0 and self.lam_a == 0.0 and U == 0:
-            return None
-        out = np.empty((2 * self.F + U, 1))
-        cdef double[:, ::1] at = out
-        for f in range(self.F):
-            at[f, 0], at[self.F + f, 0] = self.theta[f], self.lam[f]
-        for u in range(U):
-            at[2 * self.F + u, 0] = self.phi[u]
-        return out
+        of_fields, U = self.recorded_parameters, self.begin[self.F]
+        if self.weight_of_value == 0.0:
+            return of_fields
+        return np.concatenate([of_fields, np.asarray(<double[:U]> self.phi)[:, None]])
 
     @property
     def recorded_parameters(self):
         """ndarray of float64, shape (2 F, 1): without phi, which may be as long as the records."""
-        return None if self.parameters is None else self.parameters[:2 * self.F]
+        cdef Py_ssize_t f
+        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0:
+            return None
+        return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
 
     def set_parameters(self, values):
         """Set theta and lambda, and phi where it is given, as ``parameters`` gives them.
@@ -727,10 +724,10 @@ cdef class Records(Model):
             For another number of values, one that is not between 0 and 1, or where all are fixed.
         """
         cdef Py_ssize_t f, u
-        cdef double total
-        if self.parameters is None:
+        held = self.parameters
+        if held is None:
             raise ValueError("model Records keeps no parameters: distortion, similar and frequencies are fixed")
-        size = self.parameters.size if np.size(values) != 2 * self.F else 2 * self.F
+        size = 2 * self.F if np.size(values) == 2 * self.F else held.size
         given = as_numbers("parameters", values, size).reshape(-1)
         # a field of one value has that value
         if not ((given > 0.0) & (given <= 1.0)).all() or not (given[:2 * self.F] < 1.0).all():

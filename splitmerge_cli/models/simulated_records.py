@@ -1,6 +1,6 @@
 """Records drawn from the model of records: how often values are true, true values of new entities, then their cells.
 
-The shares of errors are those of a state, or their prior's means. How often a value is true comes from its prior and,
+The shares of errors come from a state, or are their prior's means. How often a value is true comes from its prior and,
 given records, the commonest value of each entity (docs/models/records.md).
 """
 

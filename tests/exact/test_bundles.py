@@ -12,13 +12,14 @@ from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses, is_adap
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.bundles import Bundles, build
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.records import Records
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
@@ -361,3 +362,17 @@ def test_a_resampled_prior_of_items():
         assert model.prior_values == plain.prior_values
         assert model.hyperparameter_values == plain.hyperparameter_values
         assert model.log_prior_total() == pytest.approx(plain.log_prior_total(), abs=1e-12)
+
+
+def test_what_no_hyperparameter_names_is_refreshed():
+    """How often values are true: linked records resample it as others do. Models whose state has missing cells or
+    exposures take no bundles."""
+    fields = [ColumnType("string", ("anna", "anne", "zoe"))]
+    values = np.array([[0], [1], [2], [0], [1], [2]], dtype=np.int32)
+    rows = Records(values, fields, prior="crp", distortion=0.3, similar=0.5)
+    model = Bundles(rows, BundlesOfData(np.array([0, 0, 1, 2, 3, 4])))
+    assert rows.refreshes and model.refreshes and Refresh.supports(model)[0]
+    np.testing.assert_array_equal(model.recorded_parameters, rows.recorded_parameters)
+    before = model.parameters.copy()
+    Refresh(model, Rng(1)).step()
+    assert not np.array_equal(model.parameters, before)
