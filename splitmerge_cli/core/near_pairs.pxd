@@ -24,3 +24,4 @@ cdef class NearPairs:
     cdef const int32_t *alias
 
     cdef void draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil
+    cdef double weight(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil

@@ -8,6 +8,8 @@ does, and every pair of items keeps a positive probability: the list makes no pa
 """
 import numpy as np
 
+from libc.stdint cimport int32_t, int64_t
+
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 
 LIKELY = 0.25
@@ -97,6 +99,21 @@ cdef class NearPairs:
             i[0], j[0] = self.pair[2 * t], self.pair[2 * t + 1]
         else:
             rng.draw_two(self.N, i, j)
+
+    cdef double weight(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """The probability that `draw` draws items i and j, in any order; N is at least 2."""
+        cdef int64_t low = self.first[i], end = self.first[i + 1], high = end, middle
+        cdef double total = 2.0 / (<double> self.N * (self.N - 1))
+        if not self.P:
+            return total
+        total *= 1.0 - self.share
+        while low < high:
+            middle = (low + high) >> 1
+            if self.near[middle] < j:
+                low = middle + 1
+            else:
+                high = middle
+        return total + self.share * self.chance[low] if low < end and self.near[low] == j else total
 
 
 def alias_table(double[::1] chance):

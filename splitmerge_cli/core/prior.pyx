@@ -344,7 +344,7 @@ cdef class TablePrior(Prior):
 
     cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
         with gil:
-            self._resample(rng, self.hyperparameters[t], np.array([sizes[k] for k in range(K)]))
+            self._resample(rng, self.hyperparameters[t], np.frombuffer((<const char *> sizes)[:4 * K], dtype=np.int32))
         return 0
 
     def _resample(self, Rng rng, str name, sizes):

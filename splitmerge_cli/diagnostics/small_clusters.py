@@ -13,6 +13,9 @@ blocks are minimised by comparing all partitions, larger ones by the same search
 
 That needs no bound on the number of clusters, which would tie the components together: so such an estimate may have
 fewer or more clusters than the interval of their number.
+
+Links of small probability, many of them, join thousands of items to one component, for which a search has no memory.
+Such a component is cut at its least probable links, and no minimum is claimed; the expected loss is of the whole.
 """
 
 from collections.abc import Mapping
@@ -36,6 +39,8 @@ from splitmerge_cli.diagnostics.point_estimate import COST, MAX_CELLS, MAX_WORK,
 
 MOST_PAIRS = 20_000_000
 """Pairs of items in the clusters of one partition, and linked pairs, at most."""
+CUTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Probabilities up to which links are left out, one after the other, in a component that is too large."""
 _HELD = 4_000_000
 """Pairs of several partitions that are held before they are counted."""
 _FEW_ITEMS = 64
@@ -207,11 +212,43 @@ def minimise_by_components(
     begin = np.cumsum(size) - size
     for k in np.flatnonzero(divided & (size > 2)).tolist():
         members = order[begin[k] : begin[k] + size[k]]
-        of_members, least = _minimise(rows[:, members], loss, a)
+        of_members, least = _minimise_all(rows, members, pairs, loss, a)
         total += least
         labels[members] = np.where(of_members == 0, k, number + of_members - 1)
         number += int(of_members.max())
     return Estimate(by_appearance(labels), loss, max(0.0, total / scale), M)
+
+
+def _minimise_all(
+    rows: NDArray[np.int32], members: NDArray[np.int64], pairs: LinkedPairs, loss: str, a: float
+) -> tuple[NDArray[np.int64], float]:
+    """The best partition of a component, as `_minimise`; where a search of it has more than `MAX_CELLS` cells, of each
+    piece that is left without its least probable links."""
+    most = int(np.sqrt(MAX_CELLS / len(rows)))
+    if len(members) <= most:
+        return _minimise(rows[:, members], loss, a)
+    place = np.full(pairs.N, -1)
+    place[members] = np.arange(len(members))
+    here = place[pairs.ends[:, 0]] >= 0
+    ends, probability = place[pairs.ends[here]], pairs.probability[here]
+    piece = np.zeros(len(members), dtype=np.int64)
+    for least in CUTS:
+        large = np.bincount(piece)[piece] > most
+        if not large.any():
+            break
+        # pieces that are small enough keep their links
+        kept = (piece[ends[:, 0]] == piece[ends[:, 1]]) & (~large[ends[:, 0]] | (probability > least))
+        piece = find_components(ends[kept, 0], ends[kept, 1], len(members)).astype(np.int64)
+    labels, number = np.empty(len(members), dtype=np.int64), 0
+    order = np.argsort(piece, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(piece[order])) + 1):
+        labels[part] = number + _minimise(rows[:, members[part]], loss, a)[0]
+        number = int(labels[part].max()) + 1
+    expected = ExpectedLoss(rows[:, members], loss, MAX_CELLS, a)
+    of_blocks = np.empty(len(expected.size), dtype=np.int64)
+    of_blocks[expected.block] = labels
+    # items that no partition separates are of one piece, as their link is certain
+    return by_appearance(of_blocks[expected.block]).astype(np.int64), expected(of_blocks) * expected.scale
 
 
 def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.int64], float]:

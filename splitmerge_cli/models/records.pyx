@@ -105,7 +105,7 @@ cdef class Records(Model):
     kind = "records"
     OPTIONS = (
         priors.OPTIONS[0],
-        priors.PriorOption("prior", "uniform_count", "prior of the partition; smcmc list priors lists them"),
+        priors.PriorOption("prior", "learned_sizes", "prior of the partition; smcmc list priors lists them"),
         ShareOrBeta("distortion", "beta(1,9)", "share of a field's cells that are distorted: a number between 0 and 1, "
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
@@ -113,7 +113,7 @@ cdef class Records(Model):
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
-        Number("frequencies", 0.5, "weight of each value in the Dirichlet prior of how often it is true, which is "
+        Number("frequencies", 0.1, "weight of each value in the Dirichlet prior of how often it is true, which is "
                "resampled; 0: fixed, at its share of the cells", least=0.0, most=1e6),
     )
     READS_MISSING = True

@@ -278,6 +278,11 @@ def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     return low
 
 
+def _count(mean: float) -> str:
+    """A mean number of clusters, as whole as it is: chains with 5,000 and 5,001 differ."""
+    return f"{mean:,.0f}" if mean == round(mean) or mean >= 1e5 else f"{mean:,.1f}"
+
+
 def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
     """Describe the partitions near which groups of chains stay, and the difference between the first two."""
     descriptions = []
@@ -286,7 +291,7 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
             chains = "of chains " + ", ".join(f"{share:.0%}" for share in group["shares"])
         else:
             chains = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
-        descriptions.append(f"{chains}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
+        descriptions.append(f"{chains}: {_count(group['n_clusters'])} clusters, log joint {group['log_joint']:,.1f}")
     does = "move seldom between" if "shares" in modes["groups"][0] else "stay near"
     yield f"the chains {does} {len(descriptions)} different partitions ({'; '.join(descriptions)})"
     yield f"difference between the first and the second: {modes['difference']}"

@@ -46,14 +46,16 @@ PARTS = 3
 """Parts of a pass over as many near pairs as there are items; each part ends with a refresh."""
 PARTING = 4
 """Items for each smart split or dumb merge of `sdds` in a pass, which splits the cluster of any item."""
+EXCHANGING = 2
+"""Moves of near pairs in a pass for each exchange."""
 
 
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
     For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
-    weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items, and no
-    scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler
+    weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and exchanges of
+    items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler
     is `refresh`, every iteration ends with it.
 
     Parameters
@@ -91,6 +93,8 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
             parting = component("sampler", "sdds", kernel="ssdm")
             if parting.target.supports(model)[0]:
                 samplers += [build(parting)] * max(model.N // PARTING, 1)
+            # a record whose place another one has, as in two files: splits and merges hardly ever get there
+            samplers += [build(component("sampler", "exchange"))] * -(-model.near_pairs.moves // EXCHANGING)
         elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)

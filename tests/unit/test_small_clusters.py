@@ -92,6 +92,28 @@ def test_components_of_many_items_have_the_minimum_of_each() -> None:
         assert by_appearance(labels[width[k] : width[k + 1]]).tolist() == own.labels.tolist()
 
 
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty pairs of items that are nearly always together, and in each partition two of the pairs, by chance, as
+    one: a component of all items."""
+    rng = np.random.default_rng(11)
+    rows = np.tile(np.repeat(np.arange(30), 2), (200, 1))
+    for row in rows:
+        first, second = rng.choice(30, 2, replace=False)
+        row[row == second] = first
+        row[rng.integers(60)] = 99
+    assert find_linked_pairs({0: rows}).components.max() == 0
+    whole = minimise_by_components(rows, loss, 1.1)
+    assert whole.labels.tolist() == np.repeat(np.arange(30), 2).tolist()
+    monkeypatch.setattr(small_clusters, "MAX_CELLS", 200 * 6**2)
+    pieces: list[int] = []
+    minimise = small_clusters._minimise
+    monkeypatch.setattr(small_clusters, "_minimise", lambda *given: pieces.append(given[0].shape[1]) or minimise(*given))
+    cut = minimise_by_components(rows, loss, 1.1)
+    assert cut.labels.tolist() == whole.labels.tolist() and len(pieces) > 5 and max(pieces) <= 6
+    assert cut.expected_loss == pytest.approx(whole.expected_loss, rel=1e-12)
+
+
 def test_membership_by_pairs_is_membership(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     for _ in range(40):

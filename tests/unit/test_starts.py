@@ -29,6 +29,7 @@ PRIORS = {
     "uniform": 7,
     "pitman_yor": 7,
     "esc": 7,
+    "learned_sizes": 7,
 }
 
 
