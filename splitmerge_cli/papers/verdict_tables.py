@@ -163,13 +163,13 @@ def number(value: float) -> str:
 
     Examples
     --------
-    >>> number(12457.3), number(0.33333)
-    ('12,460', '0.3333')
+    >>> number(2000.0), number(12457.3), number(0.33333)
+    ('2,000', '12,460', '0.3333')
     """
     if not np.isfinite(value):
         return "–"
     text = f"{value:.4g}"
-    return f"{float(text):,.0f}" if 1e4 <= abs(value) < 1e9 else text
+    return f"{float(text):,.0f}" if 1e3 <= abs(value) < 1e9 else text
 
 
 def interval(low: float, high: float) -> str:
