@@ -4,10 +4,11 @@ docs/reproduction-edition-3.yaml names claims that edition 2 left undecided and 
 them again. Runs that are stored are not made again. Seconds count for lshsm-fig1, sdds-fig5 and sdds-fig6: make their
 runs one at a time (`--workers 1`, the default) on a processor that nothing else uses, such as `taskset -c 1`.
 
-    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only] [--later]
+    python scripts/judge_edition_3.py --out results [--figure ID] [--kept-only | --stored | --runs-only]
+        [--part later | --part last]
 
-`--later` judges the claims of `later` and keeps their verdicts with the others of their figure. Without it a figure is
-written as before these, so `--later` comes last.
+`--part later` judges the claims of `later` and keeps their verdicts with the others of their figure, then `--part last`
+those of `last`. Without a part a figure is written as before these, so they come last and in this order.
 """
 
 import argparse
@@ -31,7 +32,16 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late
 from splitmerge_cli.papers.arm import acceptance, mixtures, networks, tables
-from splitmerge_cli.papers.arm.runs import INDEPENDENT, LENGTH, STARTS, Cells, estimate_rhat, levels, rhat_at
+from splitmerge_cli.papers.arm.runs import (
+    INDEPENDENT,
+    LENGTH,
+    STARTS,
+    Cells,
+    estimate_rhat,
+    levels,
+    network_of,
+    rhat_at,
+)
 from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
@@ -66,7 +76,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 RULES = DOCS / "reproduction-edition-3.yaml"
 KEPT = DOCS / "reproduction"
 EDITION_2 = KEPT / "edition-2"
-
+LATER = ("arm-table3", "arm-table4")
+"""Figures whose later claims are about samplers whose chains share nothing."""
 
 Key = tuple[str, ...]
 
@@ -130,11 +141,27 @@ def judge_acceptance(runs: Sequence[Run]) -> list[Verdict]:
     return sdds_climbs._judge_moves(claims, "bernoulli N=100", by_sampler)
 
 
+def judge_times_slower(runs: Sequence[Run]) -> list[Verdict]:
+    """Sweeps of SM over those of ARM in Figure 5 of Herlau et al., on the network that was run."""
+    sm, arm = ([networks.trace_of(run) for run in pick(runs, sampler=name)] for name in ("sm", "arm"))
+    claims = {(claim.data, claim.metric): claim for claim in published_claims("arm-fig5")}
+    return [networks._times_slower(claims[network_of(runs[0]), "times_slower_than_arm"], sm, arm)]
+
+
+def judge_counts(runs: Sequence[Run]) -> list[Verdict]:
+    """Verdicts on Figure 3 of Rana et al., on the four groups: against Gibbs, or, without its runs, of the choices."""
+    if any(run.config["sampler"]["name"] == "gibbs" for run in runs):
+        return counts._verdicts(runs, ["groups4"])
+    (claim,) = (claim for claim in published_claims("smag-fig3") if claim.metric == "coin_faster_than_pair")
+    return counts._faster(claim, runs, "groups4", "one_cluster")
+
+
 JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "arm-table2": judge_table2,
     "arm-table3": judge_table3,
     "arm-table4": judge_table4,
     "arm-table5": judge_table5,
+    "arm-fig5": judge_times_slower,
     "arm-fig6a": lambda runs: networks.fig6a(runs).verdicts,
     "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
     "lshsm-fig2": lambda runs: curves._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
@@ -143,7 +170,7 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
     "sdds-fig5": judge_times,
     "sdds-fig6": judge_acceptance,
-    "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
+    "smag-fig3": judge_counts,
 }
 
 
@@ -438,30 +465,30 @@ def main() -> None:
     parser.add_argument("--kept-only", action="store_true", help="make no run; claims that need runs stay undecided")
     parser.add_argument("--stored", action="store_true", help="make no run; judge settings whose seeds are all stored")
     parser.add_argument("--runs-only", action="store_true", help="make the runs and judge nothing")
-    parser.add_argument("--later", action="store_true", help="the claims of `later`; other verdicts stay as they are")
+    parser.add_argument("--part", choices=["later", "last"], help="the claims of this list; other verdicts stay")
     options = parser.parse_args()
     listed = yaml.safe_load(RULES.read_text(encoding="utf-8"))
-    again = {entry["figure"]: entry for entry in listed["later" if options.later else "judged"]}
-    more = {} if options.later else {entry["figure"]: entry["runs"] for entry in listed["added"]}
+    again = {entry["figure"]: entry for entry in listed[options.part or "judged"]}
+    more = {} if options.part else {entry["figure"]: entry["runs"] for entry in listed["added"]}
     with_added = [figure.id for paper in papers() for figure in paper.figures if added_claims(figure.id)]
     if options.kept_only:
         again, more = {}, {}
     known: dict[Key, Verdict] = {}
-    for figure in options.figure or dict.fromkeys([*again, *([] if options.later else with_added)]):
+    for figure in options.figure or dict.fromkeys([*again, *([] if options.part else with_added)]):
         get = stored_runs if options.stored else partial(make_runs, workers=options.workers)
         runs = get(again[figure]["runs"], options.out) if figure in again else []
         others = get(more[figure], options.out) if figure in more else []
         print(f"{figure}: {len(runs) + len(others)} runs", flush=True)
         if options.runs_only:
             continue
-        judge = judge_later if options.later else judge_again
+        judge = judge_later if options.part and figure in LATER else judge_again
         verdicts = judge(again[figure], listed["supplements"], runs) if runs else []
         verdicts = [replace(v, reason=f"{v.reason}; seeds of edition 3") for v in verdicts]
-        if not options.later:
+        if not options.part:
             verdicts = share_verdicts(figure, verdicts, known)
             known |= {key_of(v.claim): v for v in verdicts}
             verdicts += judge_added(figure, others or runs)
-        keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES, options.later)
+        keep_supplement(KEPT, (3, listed["supplements"]), figure, verdicts, [*runs, *others], RULES, bool(options.part))
         for verdict in verdicts:
             claim = verdict.claim
             print(f"  {claim.data}, {claim.sampler}, {claim.metric}: {verdict.verdict}: {verdict.explanation}")

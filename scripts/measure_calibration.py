@@ -117,27 +117,17 @@ def draw(table: pd.DataFrame) -> None:
 def page_table(table: pd.DataFrame) -> str:
     """The table of the page: a row for each setting."""
     sets = [f"{name}: {column}" for name in ("K", "ball") for column in ("0.95", "covers", "states")]
-    heads = (
-        "model",
-        "data sets",
-        "least p of its ranks",
-        *sets,
-        "pairs: 0.95",
-        "held out",
-        "item: 0.95",
-        "its pairs: 0.95",
-    )
+    heads = ("model", "least p of its ranks", *sets, "pairs: 0.95", "item: 0.95", "its pairs: 0.95")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, of_setting in table.groupby("setting", sort=False):
         by_quantity = of_setting.set_index("quantity")
         worst = by_quantity["p"].idxmin()
-        cells = [name, f"{of_setting['data sets'].iloc[0]:,}", f"{by_quantity['p'].min():.2g} ({worst})"]
+        cells = [name, f"{by_quantity['p'].min():.2g} ({worst})"]
         for quantity in ("K", "distance"):
             covered, stated, randomised = by_quantity.loc[quantity, ["covered", "stated", "randomised"]]
             cells += [f"{share:.3f}" for share in (randomised, covered, stated)]
         cells.append(f"{by_quantity.loc['pairs', 'randomised']:.3f}")
         if "new item" in by_quantity.index:
-            cells.append(f"{by_quantity.loc['new item', 'data sets']:,}")
             cells.append(f"{by_quantity.loc['new item', 'randomised']:.3f}")
             cells.append(
                 f"{by_quantity.loc['new pairs', 'randomised']:.3f}" if "new pairs" in by_quantity.index else "-"

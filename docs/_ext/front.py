@@ -14,7 +14,8 @@ LENGTH = 200
 """Characters of a description, at most."""
 WIDE = 10
 """Columns from which on the heads of a table stand upright."""
-NUMBER = re.compile(r"[−-]?\d[\d,. ]*%?( ?± ?[\d.]+)?( ?\[.*\]| ?\(.*\))?( (s|ms|µs|ns|min|MB|GB))?")
+NUMBER = re.compile(r"[−-]?\d[\d,.]*%?( ?± ?[\d.]+)?( ?\[.*\]| ?\([^)]{1,12}\))?( (s|ms|µs|ns|min|MB|GB))?")
+"""Cells that do not wrap: a number with its error or interval; several numbers, and a number with words, may wrap."""
 
 
 def description(page: nodes.document) -> str:

@@ -129,7 +129,7 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     -------
     pandas.DataFrame
         A row for each covariance, first the one that is taken (`rank`): covariance, log_density (mean over rows,
-        natural logarithm), behind (mean difference from the first), error (standard error of that difference, rows
+        natural logarithm), difference (by which the first is ahead), standard_error (of that difference, rows
         taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
         the points do not allow it; else empty). Where one alone is allowed it has no numbers.
 
@@ -258,15 +258,15 @@ def rank(
     rows = [
         {
             "log_density": float(density_by_name[name].mean()),
-            "behind": off[name][0],
-            "error": off[name][1],
+            "difference": off[name][0],
+            "standard_error": off[name][1],
             **facts[name],
         }
         if name in density_by_name
         else {}
         for name in order
     ]
-    columns = ["log_density", "behind", "error", "few_draws", "seconds"]
+    columns = ["log_density", "difference", "standard_error", "few_draws", "seconds"]
     table = pd.DataFrame(rows, columns=columns, dtype=float)
     table.insert(0, option, order)
     table.attrs |= {"errors": errors, "few_draws": few_draws}
@@ -329,7 +329,7 @@ def compare_readings(
     -------
     pandas.DataFrame
         A row for each reading, the chosen one first: its name, or the name of a model, under `option`, log_density
-        (mean over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
+        (mean over rows, natural logarithm), difference, standard_error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
@@ -363,8 +363,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     -------
     pandas.DataFrame
         A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
-        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind, error, few_draws and
-        seconds as of `covariances`.
+        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), difference,
+        standard_error, few_draws and seconds as of `covariances`.
     """
     options_given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}
@@ -383,7 +383,7 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
     """Describe the chosen reading of skewed columns, and how far it is ahead."""
     if len(table) < 2 or table["log_density"].isna().any():
         return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model accepts"
-    difference, error = float(table["behind"][1]), float(table["error"][1])
+    difference, error = float(table["difference"][1]), float(table["standard_error"][1])
     difference_text = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
     if table["columns"][0] == RESCALED:
         return f"data.scale=auto: {scales}, {difference_text.format('ahead')}"
@@ -468,11 +468,11 @@ def format_readings(option: str, table: pd.DataFrame) -> str:
 def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
     """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
-    if (table["behind"] < 0).any():
+    if (table["difference"] < 0).any():
         why = f"the simplest within {table.attrs['errors']:g} s.e. of the best {measure}"
     others = [
-        f"{name} {abs(behind):.3f} {'ahead' if behind < 0 else 'behind'} (s.e. {error:.3f})"
-        for name, behind, error in zip(table[option][1:], table["behind"][1:], table["error"][1:], strict=True)
+        f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
+        for name, difference, error in table[[option, "difference", "standard_error"]][1:].itertuples(index=False)
     ]
     why = f"{why}: {', '.join(others)}" if others else why
     # the largest share of rows whose density is not reliable asks for more than one error

@@ -29,9 +29,9 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     -------
     pandas.DataFrame
         A row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
-        log_score (nats a held-out edge, its value included), behind (difference from the first), error (standard error
-        of that difference, pairs taken as independent), auc and blocks (mean number). Where a network allows plain
-        degrees alone there are no numbers, and ``attrs["problem"]`` says why.
+        log_score (nats a held-out edge, its value included), difference (by which the first is ahead),
+        standard_error (of that difference, pairs taken as independent), auc and blocks (mean number). Where a network
+        allows plain degrees alone there are no numbers, and ``attrs["problem"]`` says why.
     """
     problem = find_problem(model, dataset, degrees="corrected")
     if problem:
@@ -67,7 +67,12 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     order = DEGREES[::-1] if -difference > error else DEGREES
     behind = difference if order[0] == DEGREES[0] else -difference
     rows = [
-        {"degrees": name, "behind": behind if rank else 0.0, "error": error if rank else 0.0, **facts[name]}
+        {
+            "degrees": name,
+            "difference": behind if rank else 0.0,
+            "standard_error": error if rank else 0.0,
+            **facts[name],
+        }
         for rank, name in enumerate(order)
     ]
     table = pd.DataFrame(rows, columns=["degrees", *_NUMBERS])
@@ -75,15 +80,18 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     return table
 
 
-_NUMBERS = ("log_score", "behind", "error", "auc", "blocks")
+_NUMBERS = ("log_score", "difference", "standard_error", "auc", "blocks")
 
 
 def format_degrees(table: pd.DataFrame) -> str:
     """Describe the chosen degrees, and how far the others are ahead or behind."""
-    chosen, behind, error = table["degrees"][0], float(table["behind"][1]), float(table["error"][1])
-    if np.isnan(behind):
+    chosen = table["degrees"][0]
+    difference, error = (float(table[name][1]) for name in ("difference", "standard_error"))
+    if np.isnan(difference):
         return f"model.degrees=auto: {chosen}, since corrected is not possible: {table.attrs['problem']}"
     first, second = (f"{row.degrees} ({row.blocks:.1f} blocks)" for row in table.itertuples())
-    side = "behind" if behind > 0 else "ahead"
+    side = "behind" if difference > 0 else "ahead"
     by = f"by {table.attrs['edges']:,} edges held out"
-    return f"model.degrees=auto: {first}, {by}; {second} is {abs(behind):.3f} nats an edge {side} (s.e. {error:.3f})"
+    return (
+        f"model.degrees=auto: {first}, {by}; {second} is {abs(difference):.3f} nats an edge {side} (s.e. {error:.3f})"
+    )

@@ -25,8 +25,8 @@ def compare_tails(
     -------
     pandas.DataFrame
         A row for each, first the chosen one with the higher density (`candidates.rank`): tails,
-        log_density, behind, error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone
-        there are no numbers.
+        log_density, difference, standard_error, few_draws and seconds as of `covariances`. Where the data allow normal
+        tails alone there are no numbers.
 
     Notes
     -----
@@ -47,8 +47,9 @@ def compare_tails(
 
 def format_tails(table: pd.DataFrame) -> str:
     """Describe the chosen tails, and how far the others are ahead or behind."""
-    chosen, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
-    if np.isnan(behind):
+    chosen = table["tails"][0]
+    difference, error = (float(table[name][1]) for name in ("difference", "standard_error"))
+    if np.isnan(difference):
         return f"model.tails=auto: {chosen}, since t is not possible: {table.attrs['problem']}"
-    side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
+    side = f"{table['tails'][1]} is {abs(difference):.3f} nats a row {'behind' if difference > 0 else 'ahead'}"
     return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import Overrides, app, complain, console, explain_errors
+from splitmerge_cli.cli.base import Overrides, app, complain, console, explain_errors, print_line
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs.shards.run import check, read_summary, run_on_shards, source_of
 
@@ -55,9 +55,8 @@ def shards(
     summary = read_summary(path)
     low, high = summary["n_clusters_95"]
     iterations, K = summary["iterations"], summary["n_clusters"]
-    console().print(
+    print_line(
         f"{K} clusters after {iterations:,} iterations; {low} to {high} in 95 % of the second half. One chain cannot "
-        "show convergence: compare another seed.",
-        soft_wrap=True,
+        "show convergence: compare another seed."
     )
     typer.echo(path)

@@ -49,16 +49,16 @@ def keep_supplement(
     fixed_by : Path
         The file that fixes which claims are judged, and from what.
     later : bool
-        The supplement keeps the figure already; its other verdicts stay.
+        Where the supplement keeps the figure already, its other verdicts stay.
     """
     edition, base = numbers
     folder, before = kept_folder(root, edition), kept_folder(root, base)
     folder.mkdir(parents=True, exist_ok=True)
-    claims, units = join_verdicts(folder if later else before, name, verdicts)
     index: dict[str, Any] = {"figures": {}, "rules": {}}
     if (folder / kept.INDEX).is_file():
         index = kept.read_index(folder)
-    known_entry = index["figures"][name] if later else None
+    known_entry = index["figures"].get(name) if later else None
+    claims, units = join_verdicts(folder if known_entry else before, name, verdicts)
     now = rules()
     file = folder / f"{name}-claims.csv"
     write_text(file, claims.to_csv(index=False, lineterminator="\n"))

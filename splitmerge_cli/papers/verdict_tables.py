@@ -159,13 +159,22 @@ COLOURS = {REPRODUCED: "green", NOT_REPRODUCED: "red", UNDECIDED: "yellow", NOT_
 
 
 def number(value: float) -> str:
-    """A value for a table: four significant digits, a dash for none."""
-    return f"{value:.4g}" if np.isfinite(value) else "–"
+    """A value for a table: four significant digits, a dash for none.
+
+    Examples
+    --------
+    >>> number(2000.0), number(12457.3), number(0.33333)
+    ('2,000', '12,460', '0.3333')
+    """
+    if not np.isfinite(value):
+        return "–"
+    text = f"{value:.4g}"
+    return f"{float(text):,.0f}" if 1e3 <= abs(value) < 1e9 else text
 
 
 def interval(low: float, high: float) -> str:
     """An interval for a table; empty for none."""
-    return f"[{low:.4g}, {high:.4g}]" if np.isfinite(low) and np.isfinite(high) else ""
+    return f"[{number(low)}, {number(high)}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -137,12 +137,13 @@ def test_a_supplement_has_whole_tables_and_its_verdicts_count(original: Path) ->
     assert set(units["metric"]) == set(joined["metric"].iloc[1:])
 
 
-def test_a_supplement_takes_later_verdicts_and_keeps_the_others(original: Path) -> None:
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_supplement_takes_later_verdicts_and_keeps_the_others(original: Path, is_new: bool) -> None:
     root = Path(shutil.copytree(original / "kept", "kept"))
     first, second = claims.published_claims("sdds-fig1")[:2]
     judged = [verdicts.holds(claim, 7.0, False, "later", claim.reading) for claim in (first, second)]
     fixed_by = root / kept.INDEX
-    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[:1], [], fixed_by)
+    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[:1], [], fixed_by, later=is_new)
     supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[1:], [], fixed_by, later=True)
     entry = kept.read_index(root / "edition-3")["figures"]["sdds-fig1"]
     assert entry["judged"] == [f"{c.data}, {c.sampler}: {c.metric}" for c in (first, second)] and entry["began"] is None

@@ -67,10 +67,10 @@ def test_the_table_is_of_densities_given_the_other_rows(
     found = sm.sample({"name": "gaussian", "covariance": "auto"}, tilted_cloud, **FEW)
     assert found.run.config["model"]["covariance"] == "full"
     best, *_, worst = found.run.summary["chosen"]["model.covariance"]
-    assert best["covariance"] == "full" and best["behind"] == 0 and worst["behind"] > 0.5
+    assert best["covariance"] == "full" and best["difference"] == 0 and worst["difference"] > 0.5
     # nothing predicts better than the truth does: 0.38 for these rows
     assert -0.8 < best["log_density"] < 0.38
-    assert f"{worst['covariance']} {worst['behind']:.3f} behind" in capsys.readouterr().out
+    assert f"{worst['covariance']} {worst['difference']:.3f} behind" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_auto_takes_the_tails_of_the_higher_density(
     found = sm.sample({"name": "gaussian", "tails": "auto"}, frame, **SHORT)
     assert found.run.config["model"]["tails"] == "t"
     table = found.run.summary["chosen"]["model.tails"]
-    assert [row["tails"] for row in table] == ["t", "normal"] and table[1]["behind"] > 0
+    assert [row["tails"] for row in table] == ["t", "normal"] and table[1]["difference"] > 0
     assert "model.tails=auto: t; normal is 0." in capsys.readouterr().out
     assert (np.bincount(found.labels) > 20).sum() == 3
     frame.iloc[2, 1] = np.nan

@@ -129,8 +129,9 @@ def test_tables_of_the_site(tmp_path: Path) -> None:
             numbers = [str(number) for number in count_verdicts([name])]
             assert row[2:] == (numbers if name in INDEX else ["-"] * len(VERDICTS)), name
         for figure in paper.figures:
-            shown_verdicts = re.findall(r'<span class="verdict \w+">([a-z ]+)</span>', pages[figure.id])
-            assert [shown_verdicts.count(verdict) for verdict in VERDICTS] == count_verdicts([figure.id])
+            marks = re.findall(r'<span class="verdict (\w+)">', pages[figure.id])
+            numbers = [marks.count(mark) for mark in ("yes", "no", "open", "untestable")]
+            assert numbers == count_verdicts([figure.id]), figure.id
 
 
 def follows(row: dict[str, str]) -> str | None:

@@ -280,10 +280,10 @@ def test_degrees_are_chosen_by_held_out_edges(monkeypatch: pytest.MonkeyPatch) -
     fits, model = short_fits(None, 0, lambda line: None, "none"), model_of({"name": "irm"})
     table = degrees.compare_degrees(model, draw_by_degree(150), fits)
     assert table["degrees"].tolist() == ["corrected", "plain"]
-    assert table["behind"][1] == pytest.approx(table["log_score"][0] - table["log_score"][1], rel=0.05)
+    assert table["difference"][1] == pytest.approx(table["log_score"][0] - table["log_score"][1], rel=0.05)
     line = degrees.format_degrees(table)
     assert line.startswith(f"model.degrees=auto: corrected ({table['blocks'][0]:.1f} blocks), by ")
-    assert line.endswith(f"is {table['behind'][1]:.3f} nats an edge behind (s.e. {table['error'][1]:.3f})")
+    assert line.endswith(f"is {table['difference'][1]:.3f} nats an edge behind (s.e. {table['standard_error'][1]:.3f})")
 
 
 def test_degrees_stay_plain_where_pairs_are_unknown() -> None:
