@@ -98,7 +98,7 @@ cdef class Records(Model):
     Notes
     -----
     Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
-    field and cluster, 12 for each cell of a cluster, 56 for each value. `log_joint` leaves out the density of phi, whose
+    field and cluster, 12 for each cell of a cluster, 60 for each value. `log_joint` leaves out the density of phi, whose
     small entries would hide all else.
     """
 
@@ -139,6 +139,7 @@ cdef class Records(Model):
     cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
     cdef double *below                  # [U] sum of phi over the values of the field up to each
     cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
+    cdef int32_t *lone                  # [U] cells that are the only ones of their clusters, while all are drawn
     cdef const int64_t *known           # [F] known cells
     # -- what follows from them
     cdef double *log_base               # [U] log (theta phi)
@@ -196,7 +197,7 @@ cdef class Records(Model):
             most = max(most, self.begin[f + 1] - self.begin[f])
         self.x, self.n, self.truth = self.memory.ints(most + 1), self.memory.ints(most + 1), self.memory.ints(most + 2)
         self.weight = self.memory.doubles(most + 2)
-        self.marked, self.seen = self.memory.ints(U), self.memory.ints(U)
+        self.marked, self.seen, self.lone = self.memory.ints(U), self.memory.ints(U), self.memory.ints(U)
         self.free_cell = -1
         if sources is not None:
             sources = as_frozen(np.asarray(sources), np.int32)
@@ -573,34 +574,55 @@ cdef class Records(Model):
     # -- theta and lambda
     cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
         """Draw the true values of cluster k and whether its cells are distorted and slips, and add to `counts`: for
-        each field distorted cells, those that might be slips, slips."""
-        cdef Py_ssize_t f, t, m, count, _record
-        cdef int32_t y
-        cdef bint distorted, slip, slips
-        cdef double p, scale
+        each field distorted cells, those that might be slips, slips. A lone cell of a field is left to `draw_lone`."""
+        cdef Py_ssize_t f, m, count
+        cdef double scale
         for f in range(self.F):
             m = self.gather(f, k, -1, -1)
-            if not m:
-                continue
-            count = self.weigh_truths(f, m, &scale)
-            y = self.truth[rng.draw_categorical(self.weight, count)]
-            slips = self.norm[self.begin[f]] > 0.0
-            if self.weight_of_value > 0.0:
-                self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
-            for t in range(m):
-                p, distorted = 0.0, True
-                if y >= 0 and self.x[t] != y:
-                    p = self.weight_near(y, self.x[t])
-                    p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
-                for _record in range(self.n[t]):
-                    if self.x[t] == y:
-                        distorted = rng.draw_coin(self.far[f] / self.same[y])
-                    slip = p > 0.0 and rng.draw_coin(p)
-                    counts[3 * f] += distorted
-                    counts[3 * f + 1] += distorted and slips
-                    counts[3 * f + 2] += slip
-                    if self.weight_of_value > 0.0:
-                        self.drawn[self.x[t]] += distorted and not slip
+            if m == 1 and self.n[0] == 1:
+                self.lone[self.x[0]] += 1
+            elif m:
+                count = self.weigh_truths(f, m, &scale)
+                self.draw_truth(rng, f, m, count, counts)
+
+    cdef void draw_lone(self, Rng rng, double *counts) noexcept nogil:
+        """`draw_cells` of the cells that are the only ones of their clusters, value by value: what their true values
+        weigh is the same for all cells of a value."""
+        cdef Py_ssize_t f, u, count
+        cdef double scale
+        for f in range(self.F):
+            for u in range(self.begin[f], self.begin[f + 1]):
+                if not self.lone[u]:
+                    continue
+                self.x[0], self.n[0] = <int32_t> u, 1
+                count = self.weigh_truths(f, 1, &scale)
+                while self.lone[u]:
+                    self.draw_truth(rng, f, 1, count, counts)
+                    self.lone[u] -= 1
+
+    cdef void draw_truth(self, Rng rng, Py_ssize_t f, Py_ssize_t m, Py_ssize_t count, double *counts) noexcept nogil:
+        """Draw the true value of the m gathered values of field f, whose `count` true values are weighed, and what
+        became of it in each cell."""
+        cdef Py_ssize_t t, _record
+        cdef int32_t y = self.truth[rng.draw_categorical(self.weight, count)]
+        cdef bint distorted, slip, slips = self.norm[self.begin[f]] > 0.0
+        cdef double p
+        if self.weight_of_value > 0.0:
+            self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
+        for t in range(m):
+            p, distorted = 0.0, True
+            if y >= 0 and self.x[t] != y:
+                p = self.weight_near(y, self.x[t])
+                p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
+            for _record in range(self.n[t]):
+                if self.x[t] == y:
+                    distorted = rng.draw_coin(self.far[f] / self.same[y])
+                slip = p > 0.0 and rng.draw_coin(p)
+                counts[3 * f] += distorted
+                counts[3 * f + 1] += distorted and slips
+                counts[3 * f + 2] += slip
+                if self.weight_of_value > 0.0:
+                    self.drawn[self.x[t]] += distorted and not slip
 
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
         """Draw a true value by phi that is none of the `count` gathered ones."""
@@ -644,6 +666,7 @@ cdef class Records(Model):
         for t in range(self.K):
             self.draw_cells(rng, rng.cluster_in_turn(self.name, t), counts)
         rng.end_clusters()
+        self.draw_lone(rng, counts)
         for f in range(self.F):
             if self.theta_a > 0.0:
                 draw_within(rng, self.theta_a + counts[3 * f], self.theta_b + self.known[f] - counts[3 * f],
