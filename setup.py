@@ -19,6 +19,7 @@ Environment variables read at build time:
     with assertions and into ``build/sanitize``. ``scripts/sanitize.py`` builds so, beside the ordinary build.
 """
 
+import gc
 import os
 import platform
 import re
@@ -171,6 +172,10 @@ class BuildExt(build_ext):
         found.extra_compile_args = [re.sub(r"-march=.*", f"-march={level}", one) for one in found.extra_compile_args]
         return found
 
+
+# what Cython makes of one module stays until the last one is written; looking for garbage in all of it again and again
+# takes as long as the rest
+gc.set_threshold(100_000, 50, 100)
 
 subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
 groups = sorted(".".join(p.parent.parts[1:]) for p in Path("conf").glob("*/**/__init__.py"))
