@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 
 import pytest
+import typer
 from _pytest.assertion import rewrite
 from omegaconf import OmegaConf
 from small_cases import MODELS
@@ -132,6 +133,24 @@ def parse_once():
     OmegaConf.load = staticmethod(load_parsed)
     yield
     OmegaConf.load = staticmethod(load)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def build_commands_once():
+    """The commands are built of their functions once for those that are imported: typer does it twice for each call,
+    which is a tenth of the time of tests that call commands."""
+    built, build = {}, typer.main.get_group
+
+    def get_group(app):
+        key = id(app), len(app.registered_commands), len(app.registered_groups)
+        if key not in built:
+            # the application is kept, so that no other one gets its number
+            built[key] = app, build(app)
+        return built[key][1]
+
+    typer.main.get_group = get_group
+    yield
+    typer.main.get_group = build
 
 
 # ---- Of many cases of one test the quick run has some
