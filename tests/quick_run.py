@@ -1,4 +1,4 @@
-"""What the quick run has: of many cases of one test some, and of costly tests none (`make test-slow` has the rest)."""
+"""Cases that the quick run leaves to `make test-slow`: most of many like ones, and costly ones."""
 
 THINNED = {
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
@@ -74,7 +74,7 @@ THINNED = {
     # what Hydra composes: a quarter of the choices of each group
     "tests/unit/test_specification.py::test_layers": (1, 4),
     "tests/unit/test_specification.py::test_settings_of": (3, 9),
-    "tests/unit/test_overrides.py::test_a_command_names": (3, 5),
+    "tests/unit/test_overrides.py::test_a_command_names": (3, 12),
     "tests/unit/test_data_edges.py::test_large_lists": (1, 4),
     "tests/unit/test_data_wide.py::test_cells_are": (1, 3),
     "tests/unit/test_misfit": (1, 4),
@@ -230,8 +230,11 @@ COSTLY = (
     "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[diag",
     "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[full",
     "unit/test_figures.py::test_fig4_counts_settled_chains",
+    "unit/test_figures.py::test_fig6_and_traces",
     "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[interrupted",
     "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[running",
+    "unit/test_figures_comparisons.py::test_scaling_is_drawn",
+    "unit/test_figures_lshsm.py::test_speed_compares_in_every_cell",
     "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
     "unit/test_priors.py::test_draws_are_of_the_prior[uniform_count",
     "unit/test_similar_values.py::test_strings_within_their_limits_of_edits[80-2",

@@ -239,7 +239,6 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     assert set(ratios["series"]) == {*acceptance.TIMED, acceptance.OWN_STEPS}
 
 
-@pytest.mark.usefixtures("coarse_pictures")
 def test_fig6_and_traces(make):
     settings = ["iterations=80", "chains=2"]
     runs = [
