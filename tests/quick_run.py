@@ -1,5 +1,11 @@
 """Cases that the quick run leaves to `make test-slow`: most of many like ones, and costly ones."""
 
+NEAR_POSTERIORS = (
+    *("chain", "continuous_models", "count_vectors", "enumerate", "entities", "hdp", "history", "irm"),
+    *("mfm", "mixed", "models", "priors", "record_pairs"),
+)
+"""Unit tests that would see a wrong posterior."""
+
 THINNED = {
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
     "tests/unit/test_gaussian_sparse": (8, 4),
@@ -79,10 +85,11 @@ THINNED = {
     "tests/unit/test_data_wide.py::test_cells_are": (1, 3),
     "tests/unit/test_misfit": (1, 4),
     "tests/unit/test_certificates.py::test_limit": (1, 4),
-    "tests/unit/test_enumerate.py::test_gaussian": (1, 4),
     "tests/unit/test_monte_carlo_errors": (1, 3),
     "tests/unit/test_mfm.py::test_the_number": (1, 3),
     "tests/unit/test_estimates.py::test_no_core": (1, 3),
+    # statistics and densities of models, and posteriors by enumeration: more of them
+    **{f"tests/unit/test_{name}.py": (6, 3) for name in NEAR_POSTERIORS},
     # the rest: some cases of each test
     "tests/cli/": (1, 5),
     "tests/unit/": (2, 6),
