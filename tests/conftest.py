@@ -11,11 +11,14 @@ import time
 from collections import Counter, defaultdict
 from contextlib import nullcontext, suppress
 from importlib import resources
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import pytest
+import typer
 from _pytest.assertion import rewrite
 from omegaconf import OmegaConf
+from quick_run import COSTLY, MADE_OF_OTHERS, RUNS_OF_FIGURES, THINNED
 from small_cases import MODELS
 
 from splitmerge_cli.core.capabilities import Coupled
@@ -94,17 +97,19 @@ def few_replications():
 
 @pytest.fixture
 def coarse_pictures(monkeypatch):
-    """Pictures that this process saves have few dots, and as PDF none: saving them takes longer than the rest of many
-    commands. `test_figures` and `test_kept` save them as they are."""
+    """Pictures that this process saves have one dot, and as PDF none: saving them takes longer than the rest of many
+    commands. `test_figures` and `test_kept` save them as they are; `test_pictures` draws those of runs."""
     from matplotlib.figure import Figure
+    from PIL import Image
 
-    save = Figure.savefig
+    Image.new("RGB", (1, 1), "white").save(dot := BytesIO(), "png")
 
     def save_coarsely(figure, file, *, format, **options):
-        if format == "pdf":
-            Path(file).write_bytes(b"%PDF-1.4\n")
+        content = b"%PDF-1.4\n" if format == "pdf" else dot.getvalue()
+        if isinstance(file, BytesIO):
+            file.write(content)
         else:
-            save(figure, file, format=format, **options | {"dpi": 30})
+            Path(file).write_bytes(content)
 
     monkeypatch.setattr(Figure, "savefig", save_coarsely)
 
@@ -134,166 +139,22 @@ def parse_once():
     OmegaConf.load = staticmethod(load)
 
 
-# ---- Of many cases of one test the quick run has some
+@pytest.fixture(scope="session", autouse=True)
+def build_commands_once():
+    """The commands are built of their functions once for those that are imported: typer does it twice for each call,
+    which is a tenth of the time of tests that call commands."""
+    built, build = {}, typer.main.get_group
 
-THINNED = {
-    # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
-    "tests/unit/test_gaussian_sparse": (8, 4),
-    "tests/unit/test_memory_safety": (8, 4),
-    # tables of messages, of which each stands there once: all; so are proofs of samplers (tests/exact)
-    "tests/unit/test_refused": (1000, 1000),
-    "tests/cli/test_bad_input.py": (1000, 1000),
-    # one message each, of the same few checks
-    "tests/cli/test_bad_input_points.py::test_odd_points": (3, 5),
-    "tests/cli/test_bad_input": (3, 8),
-    "tests/cli/test_damage": (2, 8),
-    "tests/cli/test_interrupt": (1, 4),
-    "tests/cli/test_flips": (2, 8),
-    "tests/cli/test_own_data": (2, 8),
-    # draws against one enumeration, and searches of partitions of 1 to 7 items
-    "tests/cli/test_posteriors": (4, 20),
-    "tests/unit/test_certified_means": (2, 6),
-    "tests/unit/test_diagnostics_uncertainty": (8, 5),
-    # an article each
-    "tests/contract/test_articles": (1, 8),
-    "tests/unit/test_errata": (8, 3),
-    "tests/unit/test_figures_print": (2, 8),
-    "tests/contract/test_configs": (8, 3),
-    # options, schedules, couplings and pairs of partitions of kernels that other tests prove each
-    "tests/exact/test_coupled.py::test_other_couplings": (6, 6),
-    "tests/exact/test_arm.py::test_some_phis": (40, 4),
-    "tests/exact/test_schedules.py::test_a_list_samples": (6, 4),
-    # joint kernels of couplings, priors on models and chains with resampled values, whose parts are each proved
-    "tests/exact/test_coupled.py::test_joint_kernel": (40, 3),
-    "tests/exact/test_priors_exact.py::test_other_models": (60, 4),
-    "tests/exact/test_priors_exact.py::test_chains_with": (2, 3),
-    "tests/exact/test_scale_prior.py::test_joint_chain": (2, 4),
-    "tests/exact/test_heldout_exact.py::test_left_to_right_drawn": (2, 8),
-    "tests/exact/test_transition_matrix.py::test_continuous": (3, 5),
-    # one thing of each model, sampler, figure or message
-    "tests/unit/test_shared": (4, 4),
-    "tests/unit/test_figures.py::test_experiments_compose": (2, 8),
-    "tests/contract/test_options": (8, 4),
-    "tests/cli/test_first_tries": (3, 6),
-    "tests/cli/test_sweep.py::test_sweeps_that_cannot": (4, 4),
-    "tests/cli/test_topics_run": (1, 3),
-    "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
-    # densities and estimators, which are no kernels; chains of them, and of what learns, against one enumeration
-    "tests/exact/test_predictive_exact.py::test_density_with": (2, 3),
-    "tests/exact/test_new_documents_exact.py::test_given_one_state": (2, 4),
-    "tests/exact/test_missing_full.py::test_chain_has": (1, 3),
-    "tests/exact/test_missing_full.py::test_chain_where": (1, 3),
-    "tests/exact/test_checks.py::test_a_replicated_point": (5, 4),
-    "tests/exact/test_power.py::test_reported_density_is": (1, 3),
-    "tests/exact/test_arm.py::test_learning_chains": (2, 5),
-    # the rest: some cases of each test
-    "tests/cli/": (2, 4),
-    "tests/unit/": (6, 3),
-}
-"""How names of tests begin, of which the first that fits counts: how many cases of a test the quick run has, and that
-it has one in so many more."""
-MADE_OF_OTHERS = ("portfolio",)
-"""Samplers made of others, whose kernels are enumerated as the mixture of these (``tests/exact/test_portfolio.py``):
-the quick run has no other proof of them."""
-RUNS_OF_FIGURES = {
-    "tests/unit/test_figures_arm": {"networks", "mixtures"},
-    "tests/unit/test_figures_lshsm": {"synthetic", "large"},
-    "tests/unit/test_figures_comparisons": {"matrix_runs"},
-    "tests/unit/test_figures_smag": {"synthetic", "heldout_runs"},
-    "tests/unit/test_figures_triadic": {"runs"},
-}
-"""Fixtures that make the runs of a paper's figures, longer than the figures take: what needs them is slow. Those of one
-paper are in the quick run."""
+    def get_group(app):
+        key = id(app), len(app.registered_commands), len(app.registered_groups)
+        if key not in built:
+            # the application is kept, so that no other one gets its number
+            built[key] = app, build(app)
+        return built[key][1]
 
-
-COSTLY = (
-    # cases of a test whose other cases, cheaper, stay; a factor that two cases share is in one
-    "exact/test_arm.py::test_every_phi_of_four_nodes[irm-arm",
-    "exact/test_arm.py::test_every_phi_of_four_nodes[irm-bsm",
-    "exact/test_arm.py::test_every_phi_of_four_nodes[irm-sarm",
-    "exact/test_coupled.py::test_joint_kernel[lines-conjugate-candidates-metropolis",
-    "exact/test_coupled.py::test_other_couplings[lines-conjugate-candidates-metropolis",
-    "exact/test_coupled.py::test_subcluster_keeps_both_margins[iso",
-    "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels0-gaussian prior=esc",
-    "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-gaussian prior=esc",
-    "exact/test_feature_pairs.py::test_cells_alone_have_their_conditional[labels1-mixed",
-    "exact/test_left_out_exact.py::test_missing_cells_of_joint_columns_are_integrated_out[mixed",
-    "exact/test_near_pairs.py::test_exact[emm-independence",
-    "exact/test_new_documents_exact.py::test_given_one_state[words0]",
-    "exact/test_overdispersed.py::test_leave_one_out_density_is_a_ratio_of_evidences",
-    "exact/test_predictive_exact.py::test_density_with_resampled_scales[diag",
-    "exact/test_selected_columns.py::test_indicators_alone_are_exact[plain]",
-    "exact/test_selected_columns.py::test_log_joint_is_the_dense_formula_in_every_state[plain]",
-    "exact/test_sequential_start.py::test_placing[0.7-6.0-1.1-3]",
-    "exact/test_sequential_start.py::test_placing[1.6-0.9-0.3-",
-    "exact/test_subcluster.py::test_a_chain_samples_the_posterior[neighbours]",
-    "exact/test_subcluster.py::test_a_chain_samples_the_posterior[scan]",
-    "exact/test_subcluster.py::test_kernel_of_six_items[2]",
-    "exact/test_subcluster.py::test_kernel_of_six_items[3]",
-    "exact/test_subcluster.py::test_kernel_on_a_finite_base_measure[7]",
-    "exact/test_tails.py::test_draws_given_the_partition_have_their_conditional[iso",
-    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[diag-triadic",
-    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
-    "exact/test_tempering.py::test_a_network_is_tempered_by_its_likelihood[0.8",
-    "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
-    "exact/test_transition_matrix.py::test_exact[emm-independence]",
-    "exact/test_transition_matrix.py::test_exact_on_random_cases[17]",
-    "exact/test_transition_matrix.py::test_exact_on_random_cases[1]",
-    # commands, processes and pictures: what they check is in quicker tests, of the part that does it
-    "cli/test_api.py::test_a_generator_draws_the_seed",
-    "cli/test_bad_input.py::test_a_process_ends_with_status_2[args1",
-    "cli/test_certify.py::test_another_certificate_in_its_place",
-    "cli/test_certify.py::test_co_clustering_that_was_changed",
-    "cli/test_certify.py::test_ctrl_c_in_python_leaves_no_certificate[107",
-    "cli/test_certify.py::test_estimates_agree_with_the_enumerated_posterior",
-    "cli/test_continuation.py::test_also_when_it_is_broken_off",
-    "cli/test_continuation.py::test_of_several_runs_the_longest_goes_on",
-    "cli/test_continuation.py::test_what_would_have_ended_before",
-    "cli/test_count_models.py::test_types_of_scattered_rows_are_found[0",
-    "cli/test_editions.py::test_every_rule_gives_the_same_verdict",
-    "cli/test_extras.py::test_the_library_needs_no_extra",
-    "cli/test_files.py::test_one_word_is_the_whole_command[typed1]",
-    "cli/test_interrupt.py::test_a_choice_that_is_interrupted_leaves_nothing",
-    "cli/test_interrupt.py::test_a_choice_that_is_interrupted_leaves_nothing[2]",
-    "cli/test_interrupt.py::test_an_interrupted_run_prints_the_clusters_so_far[1-100",
-    "cli/test_interrupt.py::test_what_does_not_stop_is_ended[1-import",
-    "cli/test_interrupt.py::test_what_does_not_stop_is_ended[2-import",
-    "cli/test_levels.py::test_answers_and_core_of_a_run",
-    "cli/test_misfit.py::test_ties_that_close_triangles",
-    "cli/test_misfit.py::test_words_that_come_in_bursts",
-    "cli/test_notes.py::test_full_covariances_of_many_columns_are_said_to_take_long",
-    "cli/test_outcome_run.py::test_an_outcome_that_separates",
-    "cli/test_pictures.py::test_names_of_nodes",
-    "cli/test_pictures.py::test_rows_of_zeros_and_ones",
-    "cli/test_posteriors.py::test_exact_draws_agree_and_others_do_not[gaussian-full-n5-dynamic-mfm-gamma]",
-    "cli/test_predict_blocks.py::test_blocks_change_no_prediction[full",
-    "cli/test_run.py::test_full_disk",
-    "cli/test_search.py::test_a_search_finds_the_mode",
-    "cli/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
-    "cli/test_selection.py::test_what_auto_chooses_runs",
-    "cli/test_selection.py::test_who_names_no_scale_gets_none",
-    "cli/test_sweep.py::test_a_killed_process_costs_its_own_job",
-    "cli/test_sweep.py::test_interrupted_sweep",
-    "cli/test_tails_run.py::test_auto_takes_the_tails",
-    "cli/test_topics_run.py::test_pictures",
-    "cli/test_uncertainty.py::test_all_commands_show_one_interval_which_is_that_of_all_draws[model=emm]",
-    "cli/test_until.py::test_chains_that_keep_one_number_are_compared_with_two_from_both_ends[data1",
-    "contract/test_configs.py::test_composes_and_builds[data-kdd_like",
-    "contract/test_configs.py::test_composes_and_builds[data-nips0_12",
-    "unit/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
-    "unit/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[complete",
-    "unit/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[mixed",
-    "unit/test_diagnostics_point_estimate.py::test_no_block_is_better_elsewhere[binder",
-    "unit/test_diagnostics_uncertainty.py::test_never_worse_than_the_best_sampled_and_the_same_again[binder",
-    "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[diag",
-    "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[full",
-    "unit/test_figures.py::test_fig4_counts_settled_chains",
-    "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[interrupted",
-    "unit/test_figures.py::test_reproduce_says_in_one_line_what_is_missing[running",
-    "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
-    "unit/test_priors.py::test_draws_are_of_the_prior[uniform_count",
-)
-"""Names, or their beginnings, of slow tests: these take seconds and prove what quicker ones do."""
+    typer.main.get_group = get_group
+    yield
+    typer.main.get_group = build
 
 
 # ---- Workers share what a fresh clone has to compile

@@ -1,9 +1,7 @@
 # What a sampler or a model may ask of a generator. See docs/design.md.
 cimport cython
 from libc.math cimport exp, log
-from libc.stdint cimport int32_t
-from numpy.random cimport bitgen_t
-from numpy.random.c_distributions cimport random_beta, random_standard_gamma, random_standard_normal
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from splitmerge_cli.core.recording cimport (
     BETA,
@@ -19,6 +17,22 @@ from splitmerge_cli.core.recording cimport (
     Recording,
     draw_t,
 )
+
+
+# declared here, since numpy's .pxd declares all of numpy: Cython would read it once for each module
+cdef extern from "numpy/random/bitgen.h":
+    ctypedef struct bitgen_t:
+        void *state
+        uint64_t (*next_uint64)(void *state) noexcept nogil
+        uint32_t (*next_uint32)(void *state) noexcept nogil
+        double (*next_double)(void *state) noexcept nogil
+        uint64_t (*next_raw)(void *state) noexcept nogil
+
+
+cdef extern from "numpy/random/distributions.h":
+    double random_beta(bitgen_t *generator, double a, double b) noexcept nogil
+    double random_standard_gamma(bitgen_t *generator, double shape) noexcept nogil
+    double random_standard_normal(bitgen_t *generator) noexcept nogil
 
 
 cdef extern from *:

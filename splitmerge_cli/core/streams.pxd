@@ -1,8 +1,6 @@
 # Random numbers by counter: a stream for every item, cluster and pass. See streams.pyx.
 from libc.stdint cimport uint64_t
-from numpy.random cimport bitgen_t
-
-from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.rng cimport Rng, bitgen_t
 
 cdef extern from "philox.h":
     ctypedef struct philox_t:

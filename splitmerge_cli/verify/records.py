@@ -12,6 +12,8 @@ from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.models.similar_values import UNSEEN, near_values
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
 
+Values = float | NDArray[np.float64]
+"""One value, or many."""
 NODES = 12
 """Values at which a beta prior is summed: exact for polynomials of degree 23."""
 
@@ -29,11 +31,12 @@ def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDA
 
 
 def probabilities(
-    shares: NDArray[np.float64], slips: NDArray[np.float64], distortion: float, similar: float
+    shares: NDArray[np.float64], slips: NDArray[np.float64], distortion: Values, similar: Values
 ) -> NDArray[np.float64]:
-    """P(x | y) of a field, float64 ``[V, V]``: row y, column x."""
+    """P(x | y) of a field, float64 ``[V, V]``: row y, column x. At many nodes, ``[n, V, V]``: `shares` is
+    ``[n, 1, V]``, the others are ``[n, 1, 1]``."""
     psi = similar * slips + (1.0 - similar) * shares if slips.any() else shares
-    return distortion * psi + (1.0 - distortion) * np.eye(len(shares))
+    return distortion * psi + (1.0 - distortion) * np.eye(shares.shape[-1])
 
 
 def records_log_weight(
@@ -56,9 +59,10 @@ def records_log_weight(
         shares = np.bincount(known, minlength=len(field.levels)) / len(known)
         grid = list(product(share_nodes(distortion), share_nodes(similar), simplex_nodes(shares, frequencies)))
         slips = slips_of(field, **compared)
-        by_node = [probabilities(phi, slips, a, b) for (a, _), (b, _), (phi, _) in grid]
+        phi, a, b = (np.array([node[t][0] for node in grid]) for t in (2, 0, 1))
+        by_node = probabilities(phi[:, None, :], slips, a[:, None, None], b[:, None, None])
         weight = np.array([u * v * w for (_, u), (_, v), (_, w) in grid])
-        tables.append((np.array([phi for *_, (phi, _) in grid]), np.array(by_node), weight))
+        tables.append((phi, by_node, weight))
 
     def log_lik(z: NDArray[np.int64]) -> float:
         if sources is not None and len(set(zip(z.tolist(), sources.tolist(), strict=True))) < len(z):

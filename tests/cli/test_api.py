@@ -223,7 +223,7 @@ def test_an_interruption_gives_what_there_is() -> None:
 
 def test_draws_of_a_budget_weigh_the_same() -> None:
     """Such a run records ever more rarely; its draws are those of one spacing."""
-    found = sm.sample("bernoulli", np.eye(6), budget=0.5, chains=2, progress="none")
+    found = sm.sample("bernoulli", np.eye(6), budget=0.2, chains=2, progress="none")
     recorded = found.run.partitions()
     for chain, rows in found._recorded_partitions.groupby("chain"):
         spacing = np.diff(rows["iteration"])

@@ -20,6 +20,7 @@ FILES = [
 ]
 
 
+@pytest.mark.usefixtures("coarse_pictures")
 @pytest.mark.parametrize("file", FILES, ids=["README.md", "python.md", "coming-from.md"])
 def test_code_runs(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The blocks of a file, one after the other; chains are shortened, and count as converged all the same."""

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sources import parse
 
 import splitmerge_cli
 from splitmerge_cli.config import choice, choices, locate
 
-# sources are parsed once
-pytestmark = pytest.mark.xdist_group("imports")
+pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 ROW = re.compile(r"^\| (\w+) \| (`[^|]*) \| [^|]* \|([^|]*)\|$", re.MULTILINE)
 """A row of the table in docs/design.md: room, folders, what it holds, rooms that it imports."""
@@ -72,14 +72,14 @@ def read_imports(file: Path) -> list[tuple[str, list[str]]]:
 
 
 def find_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
-    text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
+        text = file.read_text(encoding="utf-8")
         for match in re.finditer(r"(?m)^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|.*)", text):
             yield match[1], re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", match[2]))
         for match in re.finditer(r"(?m)^\s*c?import\s+([\w.]+)", text):
             yield match[1], []
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(file)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -170,8 +170,7 @@ def test_late_names_are_listed() -> None:
     for part, allowed in LATE.items():
         found: set[str] = set()
         for file in (ROOT / part).rglob("*.py"):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            texts = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            texts = {str(node.value) for node in ast.walk(parse(file)) if isinstance(node, ast.Constant)}
             found |= {part_of(text) for text in texts if re.fullmatch(r"splitmerge_cli(\.\w+)+(:\w+)?", text)}
         assert found == allowed, part
 
@@ -183,7 +182,7 @@ MOST_INSIDE = 123
 def test_imports_inside_functions() -> None:
     found = set()
     for file in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(file)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 inside = [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
                 found |= {(file, one.lineno) for one in inside}

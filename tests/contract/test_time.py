@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sources import parse
 
 import splitmerge_cli
 
@@ -46,9 +47,10 @@ def asks_the_time(tree: ast.AST) -> bool:
     return False
 
 
+@pytest.mark.xdist_group("sources")
 def test_every_module_that_depends_on_the_time_is_listed() -> None:
     paths = sorted(ROOT.rglob("*.py"))
-    found = {path.relative_to(ROOT).as_posix() for path in paths if asks_the_time(ast.parse(path.read_text()))}
+    found = {path.relative_to(ROOT).as_posix() for path in paths if asks_the_time(parse(path))}
     assert found == ALLOWED.keys()
 
 

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from sources import parse
 
 import splitmerge_cli
 
-# sources are parsed once
-pytestmark = pytest.mark.xdist_group("writers")
+pytestmark = pytest.mark.xdist_group("sources")
 
 ROOT = Path(splitmerge_cli.__file__).parent
 STORE = "runs/store/"
@@ -122,7 +122,7 @@ def pickle_readers(tree: ast.AST) -> set[str]:
 
 @cache
 def modules() -> dict[str, ast.AST]:
-    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+    return {path.relative_to(ROOT).as_posix(): parse(path) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def test_every_module_that_writes_past_the_store_is_listed() -> None:

@@ -220,6 +220,12 @@ def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
+@cache
+def refusals_with(model: type[Model], name: str) -> list[dict[str, Any]]:
+    """Refused options of which one has this name."""
+    return [refused for refused, _ in list_refusals(model) if name in refused]
+
+
 def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
     return any(refused.items() <= options.items() for refused, _ in list_refusals(model))
 
@@ -238,7 +244,10 @@ def goes_together(model: type[Model], options: Mapping[str, Any]) -> bool:
     if is_refused(model, options) or is_long(options):
         return False
     return all(
-        any(not is_refused(model, {**options, name: value}) for value in values)
+        any(
+            not any(refused.items() <= {**options, name: value}.items() for refused in refusals_with(model, name))
+            for value in values
+        )
         for name, values in features_of(model).items()
         if name not in options
     )

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from child import Child
 
-FEW = 12
+FEW = 8
 MANY = 2000
 
 

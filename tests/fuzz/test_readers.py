@@ -4,7 +4,7 @@ from child import Child, Ended
 from files_drawn import Case
 from files_drawn import cases as drawn
 
-FEW = 150
+FEW = 75
 """A case takes some milliseconds."""
 
 

@@ -125,6 +125,7 @@ def test_words_leave_out_empty_entities():
 # figures from runs
 
 
+@pytest.mark.usefixtures("coarse_pictures")
 def test_fig3_draws_running_means(make, results):
     runs = [
         make(
