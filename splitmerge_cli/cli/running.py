@@ -96,7 +96,7 @@ _WIDE = 30
 """
 _GROWS = (
     "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
-    "model.prior=uniform_count and esc expect many small clusters"
+    "model.prior=learned_sizes, the default, expects many small clusters"
 )
 """Miller et al. 2015, Microclustering."""
 _MISSING = re.compile(": missing cells: [^;]*$")

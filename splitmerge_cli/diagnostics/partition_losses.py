@@ -252,6 +252,13 @@ class ExpectedLoss:
         expected[(self.widths < self.fewest_clusters) | (self.widths > self.most_clusters)] = np.inf
         return self._blocks[expected.argmin()].astype(np.int64)
 
+    def find_linked(self) -> NDArray[np.bool_]:
+        """Whether some sampled partition puts two blocks in one cluster: ``[A, A]``."""
+        linked = np.zeros((len(self.size), len(self.size)), dtype=bool)
+        for row in self._blocks:
+            linked |= row[:, None] == row
+        return linked
+
     def fits(self, labels: NDArray[np.int64]) -> bool:
         """Whether a partition, given the labels of the blocks ``[A]``, has as many clusters as it may have."""
         return self.fewest_clusters <= len(np.unique(labels)) <= self.most_clusters

@@ -11,6 +11,9 @@ f(x + y) > f(x) + f(y) for x, y >= 1, so the sum becomes smaller if a < 2. What 
 each is minimised on its own, and the union of the minima is the minimum. Components of up to `partition_search.FEW`
 blocks are minimised by comparing all partitions, larger ones by the same search as any other data.
 
+Only clusters whose items are all linked with each other are allowed: two records of one file, and items that must be
+apart, are together in no sampled partition, nor in the estimate.
+
 That needs no bound on the number of clusters, which would tie the components together: so such an estimate may have
 fewer or more clusters than the interval of their number.
 
@@ -255,13 +258,21 @@ def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.
     """The best partition of a component, labels from 0, and its expected loss, not divided by a scale."""
     distinct, times = np.unique(_renumber(rows), axis=0, return_counts=True)
     expected = ExpectedLoss(distinct, loss, MAX_CELLS, a, times=times)
+    linked = expected.find_linked()
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
-        if value < least - ROUNDING:
+        if value < least - ROUNDING and _joins_linked(labels, linked):
             best, least = labels, value
+    # a sampled partition is among the candidates
     assert best is not None
     return by_appearance(best[expected.block]).astype(np.int64), least * expected.scale
+
+
+def _joins_linked(labels: NDArray[np.int64], linked: NDArray[np.bool_]) -> bool:
+    """Whether each two blocks of a cluster are linked."""
+    together = labels[:, None] == labels
+    return not (together & ~linked).any()
 
 
 def _renumber(rows: NDArray[np.int32]) -> NDArray[np.int32]:

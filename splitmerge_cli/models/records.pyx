@@ -98,8 +98,8 @@ cdef class Records(Model):
     Notes
     -----
     Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
-    field and cluster, 12 for each cell of a cluster, 60 for each value. `log_joint` leaves out the density of phi, whose
-    small entries would hide all else.
+    field and cluster, 12 for each cell of a cluster, 60 for each value. `log_joint` leaves out the density of phi,
+    whose small entries would hide all else.
     """
 
     kind = "records"
@@ -128,8 +128,8 @@ cdef class Records(Model):
     cdef const int64_t *near_begin      # [U + 1]
     cdef const int32_t *near            # [M] values near each, ascending
     cdef const double *alike            # [M] their weights
-    cdef const double *norm             # [U] 1 / the sum of the weights of values near each and of those that no record
-                                        # has; 0 in a field without near values
+    # [U] 1 / the sum of the weights of values near each and of those that no record has; 0 in a field without near ones
+    cdef const double *norm
     cdef const int32_t *source          # [N]; NULL without
     # -- parameters of fields
     cdef double *theta                  # [F]
@@ -171,7 +171,7 @@ cdef class Records(Model):
         if values.ndim != 2 or len(fields) != values.shape[1] or not len(fields):
             raise ValueError(f"values: shape {values.shape}; expected (N, F) with {len(fields)} fields")
         data = share(prepare, values, fields, given["similarity"], given["strength"])
-        cdef Py_ssize_t N = values.shape[0], f, u, most = 0
+        cdef Py_ssize_t N = values.shape[0], f, most = 0
         self.F, self.data = len(fields), data
         self._hold(data)
         self.value, self.begin = ints_of(data.value), ints_of(data.begin)
@@ -695,7 +695,7 @@ cdef class Records(Model):
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, then shares that are resampled: of all cells the distorted ones, of these slips."""
+        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these."""
         return (*self.prior.hyperparameters, *(("distortion",) if self.theta_a > 0.0 else ()),
                 *(("similar",) if self.lam_a > 0.0 else ()))
 
@@ -723,8 +723,8 @@ cdef class Records(Model):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it is
-        resampled; None where all are fixed."""
+        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it
+        is resampled; None where all are fixed."""
         of_fields, U = self.recorded_parameters, self.begin[self.F]
         if self.weight_of_value == 0.0:
             return of_fields

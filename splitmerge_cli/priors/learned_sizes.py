@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.core.hyperpriors import ShareOrBeta
 from splitmerge_cli.core.prior import TablePrior
 
-ENDS = ("one", "two", "three", "more")
+ENDS = ("size_1", "size_2", "size_3", "size_more")
 """Names of h_1, h_2, h_3, and of the others."""
 _LEAST = 1e-9
 """A draw that is this near 0 or 1 is rejected."""
@@ -44,7 +44,7 @@ class LearnedSizes(TablePrior):
     N : int
     concentration : float
         Not used.
-    one, two, three, more : float or Beta
+    size_1, size_2, size_3, size_more : float or Beta
         The share of clusters with one item; of the larger ones with two; of those larger still with three; and of those
         with m items or more that have m, the same for each m above 3. A `Beta`: its prior, under which it is
         resampled.
@@ -53,17 +53,17 @@ class LearnedSizes(TablePrior):
     --------
     Two items: one cluster of both with probability mu(2) / (mu(1)^2 + mu(2)).
 
-    >>> prior = LearnedSizes(2, one=0.5, two=0.5, three=0.5, more=0.5)
+    >>> prior = LearnedSizes(2, size_1=0.5, size_2=0.5, size_3=0.5, size_more=0.5)
     >>> round(float(np.exp(prior.log_probability(np.array([2]), 1.0, 0.5, 0.5, 0.5, 0.5))), 12)
     0.5
     """
 
     NAME = "learned_sizes"
     OPTIONS = (
-        ShareOrBeta("one", "beta(1,1)", "share of clusters of one item; beta(a,b): resampled", may_be_zero=False),
-        ShareOrBeta("two", "beta(1,1)", "of larger clusters, the share with two items", may_be_zero=False),
-        ShareOrBeta("three", "beta(1,1)", "of clusters larger still, the share with three items", may_be_zero=False),
-        ShareOrBeta("more", "beta(1,1)", "the same for each size above three", may_be_zero=False),
+        ShareOrBeta("size_1", "beta(1,1)", "share of clusters of one item; beta(a,b): resampled", may_be_zero=False),
+        ShareOrBeta("size_2", "beta(1,1)", "of larger clusters, the share with two items", may_be_zero=False),
+        ShareOrBeta("size_3", "beta(1,1)", "of clusters larger still, the share with three items", may_be_zero=False),
+        ShareOrBeta("size_more", "beta(1,1)", "the same for each size above three", may_be_zero=False),
     )
     TAKES_CONCENTRATION = False
 
@@ -111,17 +111,17 @@ class LearnedSizes(TablePrior):
         cls,
         sizes: NDArray[Any],
         concentration: float,
-        one: float = 0.5,
-        two: float = 0.5,
-        three: float = 0.5,
-        more: float = 0.5,
+        size_1: float = 0.5,
+        size_2: float = 0.5,
+        size_3: float = 0.5,
+        size_more: float = 0.5,
     ) -> float:
         """log probability: mu written out, and u_N as a sum over the sizes of the last cluster."""
-        N, ends = int(np.sum(sizes)), (one, two, three)
+        N, ends = int(np.sum(sizes)), (size_1, size_2, size_3)
         mu = [0.0]
         for m in range(1, N + 1):
-            before = np.prod([1.0 - h for h in ends[: m - 1]]) * (1.0 - more) ** max(m - 4, 0)
-            mu.append(float(before) * (ends[m - 1] if m <= 3 else more))
+            before = np.prod([1.0 - h for h in ends[: m - 1]]) * (1.0 - size_more) ** max(m - 4, 0)
+            mu.append(float(before) * (ends[m - 1] if m <= 3 else size_more))
         u = [1.0]
         for n in range(1, N + 1):
             u.append(sum(mu[m] * u[n - m] for m in range(1, n + 1)))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_CLUSTERS = 10
 """Number of clusters shown; `smcmc summary` shows all."""
 
+OPTIONAL = {"exchange"}
+"""Moves for which there may be no occasion: chains that agree lack nothing."""
+
 
 def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     """Print the closing lines of a finished run: clusters, interval of their number, agreement with the truth,
@@ -89,7 +92,7 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
         yield f"no sign of non-convergence: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
         yield describe_ends(ends, judged.converged is True)
-    if moves := judged.never_accepted:
+    if moves := [move for move in judged.never_accepted if not (judged.converged and move in OPTIONAL)]:
         *others, last = (move.replace("_", " ") for move in moves)
         named = f"{', '.join(others)} or {last}" if others else last
         agree = ", yet the chains agree" if judged.converged else ""

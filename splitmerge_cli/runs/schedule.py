@@ -54,9 +54,9 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     """Build the samplers of one iteration.
 
     For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
-    weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and exchanges of
-    items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler
-    is `refresh`, every iteration ends with it.
+    weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and
+    exchanges of items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters,
+    weights of topics) and no sampler is `refresh`, every iteration ends with it.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ PRIORS: dict[str, dict[str, Any]] = {
     "pitman-yor": {"prior": "pitman_yor(discount=0.3)", "concentration": 0.8},
     "pitman-yor-gamma": {"prior": "pitman_yor(discount=0.2)", "concentration": (2.0, 1.5)},
     "esc": {"prior": "esc(r=1.5,p=0.4)", "concentration": 1.0},
-    "learned-sizes": {"prior": "learned_sizes(one=0.3,two=0.6,three=0.5,more=0.7)", "concentration": 1.0},
+    "learned-sizes": {"prior": "learned_sizes(size_1=0.3,size_2=0.6,size_3=0.5,size_more=0.7)", "concentration": 1.0},
     "dynamic-mfm-gamma": {"prior": "dynamic_mfm(components=geometric(0.5))", "concentration": (2.0, 1.5)},
 }
 """Priors that every mixture has a posterior under, and the concentration; a pair is a gamma density, (shape, rate)."""

@@ -124,7 +124,7 @@ def test_priors_are_listed_as_they_are_written(smcmc):
         "crp",
         "dynamic_mfm(components=bnb(1,4,3))",
         "esc(r=gamma(1,1),p=beta(2,2))",
-        "learned_sizes(one=beta(1,1),two=beta(1,1),three=beta(1,1),more=beta(1,1))",
+        "learned_sizes(size_1=beta(1,1),size_2=beta(1,1),size_3=beta(1,1),size_more=beta(1,1))",
         "mfm(components=bnb(1,4,3))",
         "pitman_yor(discount=beta(1,9))",
         "uniform",

@@ -85,8 +85,8 @@ LEVELS: dict[str, list[Any]] = {
 PRIORS = {
     "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
     "learned_sizes": [
-        "learned_sizes(one=0.4,two=0.7,three=0.5,more=0.6)",
-        "learned_sizes(one=beta(2,1.5),two=0.7,three=0.5,more=0.6)",
+        "learned_sizes(size_1=0.4,size_2=0.7,size_3=0.5,size_more=0.6)",
+        "learned_sizes(size_1=beta(2,1.5),size_2=0.7,size_3=0.5,size_more=0.6)",
     ],
     "mfm": ["mfm(components=uniform(3))"],
     "dynamic_mfm": ["dynamic_mfm(components=geometric(0.4))"],
@@ -172,7 +172,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
             ({"sides": True, "prior": prior}, "expected numbers with two kinds of nodes")
             for prior in (
                 *("esc(r=1.5,p=beta(2,1.5))", "pitman_yor(discount=beta(2,1.5))"),
-                "learned_sizes(one=beta(2,1.5),two=0.7,three=0.5,more=0.6)",
+                "learned_sizes(size_1=beta(2,1.5),size_2=0.7,size_3=0.5,size_more=0.6)",
                 "dynamic_mfm(components=geometric(0.4))",
             )
         ),
@@ -214,7 +214,9 @@ def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
         without = [
-            prior for prior in features_of(model)["prior"] if prior.split("(")[0] in ("uniform", "uniform_count", "esc", "learned_sizes")
+            prior
+            for prior in features_of(model)["prior"]
+            if prior.split("(")[0] in ("uniform", "uniform_count", "esc", "learned_sizes")
         ]
         found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
     return found

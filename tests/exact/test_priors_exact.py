@@ -226,7 +226,7 @@ RESAMPLED = {
     "concentration": ("pitman_yor(discount=0.3)", "gamma(1.5,2)"),
     "both": ("pitman_yor(discount=beta(0.7,2))", "gamma(2,1)"),
     "r, p": ("esc", 0.8),
-    "one, two, three, more": ("learned_sizes(two=beta(2,1),more=beta(1,2))", 0.8),
+    "sizes, all": ("learned_sizes(size_2=beta(2,1),size_more=beta(1,2))", 0.8),
     "components": ("dynamic_mfm(components=geometric(0.4))", 0.8),
     "components, concentration": ("dynamic_mfm(components=poisson(2))", "gamma(2,1)"),
 }
@@ -236,8 +236,14 @@ SIZES = [5, 2, 1, 1]
 @pytest.mark.parametrize(
     ("chosen", "name"),
     [
-        *(("discount", "discount"), ("concentration", "concentration"), ("both", "discount"), ("r, p", "r"), ("r, p", "p")),
-        *(("one, two, three, more", name) for name in ("one", "two", "three", "more")),
+        *(
+            ("discount", "discount"),
+            ("concentration", "concentration"),
+            ("both", "discount"),
+            ("r, p", "r"),
+            ("r, p", "p"),
+        ),
+        *(("sizes, all", name) for name in ("size_1", "size_2", "size_3", "size_more")),
     ],
 )
 def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
@@ -264,7 +270,7 @@ def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
         assert abs(batches.mean() - 1 / (power + 1)) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
 
 
-@pytest.mark.parametrize("chosen", ["both", "r, p", "one, two, three, more"])
+@pytest.mark.parametrize("chosen", ["both", "r, p", "sizes, all"])
 def test_prior_and_conditionals_belong_together(chosen):
     """Geweke (2004): partitions drawn given hyper-parameters, and these given partitions, in turn: the hyper-parameters
     keep their priors."""

@@ -24,8 +24,10 @@ def log_prior(n, prior, h):
         log_mu = log_gamma(n + r) - lgamma(r) - log_gamma(n + 1) + n * log(p) + r * log(1 - p) - log(1 - (1 - p) ** r)
         return lgamma(K + 1) + (log_gamma(n + 1) + log_mu).sum()
     if prior == "learned_sizes":
-        ends = [h["one"], h["two"], h["three"]] + [h["more"]] * int(n.max())
-        return lgamma(K + 1) + sum(lgamma(m + 1) + log(ends[m - 1]) + np.log1p(-np.array(ends[: m - 1])).sum() for m in n)
+        ends = [h["size_1"], h["size_2"], h["size_3"]] + [h["size_more"]] * int(n.max())
+        return lgamma(K + 1) + sum(
+            lgamma(m + 1) + log(ends[m - 1]) + np.log1p(-np.array(ends[: m - 1])).sum() for m in n
+        )
     rate, m = float(h["components"][len("poisson(") : -1]), np.arange(K, 80)
     terms = (m - 1) * log(rate) - rate - log_gamma(m) + log_gamma(m + 1) - log_gamma(m - K + 1)
     terms += lgamma(c) - lgamma(c + N) + sum(log_gamma(size + c / m) - log_gamma(c / m) for size in n)

@@ -64,18 +64,27 @@ def test_large_clusters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("a", [0.6, 1.0, 1.1])
 def test_the_minimum_by_components_is_the_minimum_of_all_partitions(loss: str, a: float) -> None:
     rng = np.random.default_rng(7)
-    separated = 0
+    separated = refused = 0
     for N in (1, 2, 3, 5, 6, 7, 7, 7):
         rows = draw_partitions(rng, N, 6, 0.1)
         estimate = minimise_by_components(rows, loss, a)
         # every partition of the items, not of blocks: nothing of the components is used
         every = ExpectedLoss(check_partitions([*rows, np.arange(N)]), loss, 2**24, a, times=np.array([1] * 6 + [0]))
-        least = min(every(by_appearance(labels)[np.argsort(every.block)]) for labels in _all_partitions(N))
+        linked = (rows[:, :, None] == rows[:, None, :]).any(axis=0)
+        allowed = [z for z in _all_partitions(N) if linked[z[:, None] == z].all()]
+        refused += len(allowed) < len(list(_all_partitions(N)))
+        least = min(every(by_appearance(labels)[np.argsort(every.block)]) for labels in allowed)
         got = every(estimate.labels[np.argsort(every.block)].astype(np.int64))
         assert got == pytest.approx(least, abs=1e-12)
         assert estimate.expected_loss == pytest.approx(least, abs=1e-12)
         separated += find_linked_pairs({0: rows}).components.max() > 0
-    assert separated >= 3
+    assert separated >= 3 and refused >= 3
+
+
+def test_items_that_are_never_together_stay_apart() -> None:
+    """Two files of two equal records each: either match, with the same probability."""
+    estimate = minimise_by_components([[0, 1, 0, 1], [0, 1, 1, 0]] * 5, "vi", 1.1)
+    assert estimate.labels.tolist() in ([0, 1, 0, 1], [0, 1, 1, 0])
 
 
 def test_components_of_many_items_have_the_minimum_of_each() -> None:
@@ -108,7 +117,9 @@ def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(small_clusters, "MAX_CELLS", 200 * 6**2)
     pieces: list[int] = []
     minimise = small_clusters._minimise
-    monkeypatch.setattr(small_clusters, "_minimise", lambda *given: pieces.append(given[0].shape[1]) or minimise(*given))
+    monkeypatch.setattr(
+        small_clusters, "_minimise", lambda *given: pieces.append(given[0].shape[1]) or minimise(*given)
+    )
     cut = minimise_by_components(rows, loss, 1.1)
     assert cut.labels.tolist() == whole.labels.tolist() and len(pieces) > 5 and max(pieces) <= 6
     assert cut.expected_loss == pytest.approx(whole.expected_loss, rel=1e-12)
