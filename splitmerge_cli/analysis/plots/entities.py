@@ -71,7 +71,7 @@ def pair_calibration(run: Run) -> Figure:
     error = 2 * np.sqrt(p * (1 - p) / number)
     ax.errorbar(p, share, error, color=colour_of(option(run, "sampler")), marker="o", markersize=3.5, linewidth=1)
     for n, x, y in bins.tolist():
-        ax.annotate(f"{n:,.0f}", (x, y), (4, -9), textcoords="offset points", fontsize=6)
+        ax.annotate(f"{n:,.0f}", (x, y), (4, -9 if y > 0.1 else 3), textcoords="offset points", fontsize=6)
     ax.set(xlabel="probability of being of one entity", ylabel="share that are of one entity", xlim=(0, 1), ylim=(0, 1))
     ax.set_aspect("equal")
     ax.set_title(f"Are the probabilities of pairs right?\n{subject(run)}", fontsize=7.5)
