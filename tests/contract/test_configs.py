@@ -31,7 +31,7 @@ NEEDS = {
     **{name: ["data=jain_neal"] for name in ("slice", "subcluster")},
     "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},
-    **{name: ["data=jain_neal"] for name in ("chaperones", "locally_informed", "nonreversible")},
+    **{name: ["data=jain_neal"] for name in ("chaperones", "exchange", "locally_informed", "nonreversible")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
 
