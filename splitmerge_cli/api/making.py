@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from splitmerge_cli import runs
-from splitmerge_cli.api.cautions import warn_of_data
+from splitmerge_cli.api.cautions import DataNote, warn, warn_of_data
 from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.errors import Interrupted
@@ -54,6 +54,8 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         # as of a sampler that nobody names: a program finds it in the configuration of the run
         plan = runs.prepare(choose_start(settled.spec, lambda line: None))
         warn_of_data(plan.dataset)
+        if plan.growing:
+            warn(plan.growing, DataNote)
         run = runs.make(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:
         run = Run(interruption.path)

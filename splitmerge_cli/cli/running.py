@@ -94,11 +94,6 @@ _WIDE = 30
 
 208 rows of 60 columns make 164 iterations in 31 processor seconds; their principal components end within 13.
 """
-_GROWS = (
-    "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
-    "model.prior=learned_sizes, the default, expects many small clusters"
-)
-"""Miller et al. 2015, Microclustering."""
 _MISSING = re.compile(": missing cells: [^;]*$")
 """A note that says no more than the list of columns."""
 _CFG = ("job", "hydra", "all")
@@ -150,8 +145,8 @@ def run(
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
             note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
-        if plan.dataset.kind.has_small_clusters and spec.model.values.get("prior") == "crp":
-            note(_GROWS)
+        if caution := plan.growing:
+            note(caution)
 
         def name_sampler() -> None:
             if spec.automatic:

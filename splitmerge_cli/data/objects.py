@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
-from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.data.tables.table import IN_MEMORY, Table
 from splitmerge_cli.data.tables.wanted import TOTAL, as_list
 from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
@@ -204,7 +203,7 @@ def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[
 
 def object_table(columns: list[str] | None, width: int) -> Table:
     """A table without cells of an object's columns, for notes."""
-    table = Table(Path("data"), [pa.chunked_array([pa.nulls(0)])] * width, columns)
+    table = Table(IN_MEMORY, [pa.chunked_array([pa.nulls(0)])] * width, columns)
     table.tell_names_apart()
     return table
 

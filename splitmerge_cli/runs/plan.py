@@ -66,6 +66,17 @@ class Plan:
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
 
+    @property
+    def growing(self) -> str:
+        """Says that clusters of the prior grow with the data, where the clusters of such data stay small; else empty.
+        Source: Miller et al. 2015, Microclustering."""
+        if not self.dataset.kind.has_small_clusters or self.spec.model.values.get("prior") != "crp":
+            return ""
+        return (
+            "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
+            "model.prior=learned_sizes, the default, expects many small clusters"
+        )
+
     @cached_property
     def id(self) -> str:
         """Identity of the run; see `run_id`."""

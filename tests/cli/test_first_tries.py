@@ -238,9 +238,9 @@ def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
     texts.assign(text=texts["text"] + " all the day long, and all of the night").to_csv("long.csv", index=False)
     for file, model in (("long", ["model=gaussian"]), ("docs", [])):
         said = smcmc("run", "data=csv", f"data.path={file}.csv", *model)
-        command = re.search(r"smcmc (run data=corpus .*?) reads it as documents", said.stderr)
+        command = re.search(r"smcmc (run data.path=.*?) reads it as documents", said.stderr)
         assert said.exit_code == 2 and command is not None, said.stderr
-        assert command[1] == f"run data=corpus data.path={file}.csv 'data.columns=[text]'"
+        assert command[1] == f"run data.path={file}.csv data=corpus 'data.columns=[text]'"
     words = shlex.split(command[1])
     ended = smcmc(*words, *QUICK)
     read = prepare(compose([*words[1:], "data.stop_words=none"])).dataset

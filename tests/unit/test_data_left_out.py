@@ -134,6 +134,27 @@ def test_rows_that_may_be_of_one_person_are_told_of() -> None:
         assert any(said in note for note in notes) == any("nearly equal" in note for note in notes) == told
 
 
+def test_a_frame_has_calls_in_place_of_commands(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    words = ["".join(rng.choice(list("abcdefgh"), 9)) for _ in range(300)]
+    texts = [" ".join(rng.choice(words, 30)) for _ in range(300)]
+    frame = pd.DataFrame({"name": words, "town": words[::-1], "text": texts, "x": rng.normal(size=300)})
+    frame.loc[0, ["name", "town"]] = [words[1][:-1] + "z", words[2][:-1] + "z"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    held, read = (" ".join(made.notes) for made in (from_object(frame, "mixed"), csv(tmp_path / "t.csv", kind="mixed")))
+    assert 'sample("hdp", data["text"]) reads it' in held and "smcmc run" not in held
+    assert "data=corpus data.columns=" in read.replace("'", "") and "sample(" not in read
+
+
+def test_growing_clusters_of_records_are_told_of(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"name": ["anna", "anne", "bernd", "carla"] * 5, "town": ["bonn", "koeln", "trier", "mainz"] * 5}
+    )
+    keys: dict[str, Any] = {"chains": 1, "iterations": 5, "progress": "none"}
+    with pytest.warns(UserWarning, match="with model.prior=crp clusters grow with the number of records"):
+        sm.sample("records", frame, options={"model.prior": "crp"}, **keys)
+
+
 def test_two_spellings_of_one_name() -> None:
     assert near_pair(NAMES[:4]) == ("John Smith", "Jon Smith")
     assert near_pair(["item 12", "item 13", "abc", "abd", "north", "south"]) is None

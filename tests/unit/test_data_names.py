@@ -465,7 +465,7 @@ def test_texts_of_a_table_are_read_as_the_message_says(tmp_path: Path, ending: s
         table.to_csv(path, sep=ends, index=False)
     with pytest.raises(DataError, match="reads it as documents") as found:
         files.csv(path, kind="mixed")
-    column = re.search(r"data\.path=\S+ 'data\.columns=\[(\w+)\]' reads it", str(found.value))
+    column = re.search(r"data\.path=\S+ data=corpus 'data\.columns=\[(\w+)\]' reads it", str(found.value))
     assert column is not None and column[1] == "text"
     assert corpus(path, columns=[column[1]]).values.tokens.J == 12
 

@@ -48,7 +48,7 @@ from splitmerge_cli.data.tables.digits import EXACT
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
-from splitmerge_cli.overrides import path_word, shell_word
+from splitmerge_cli.overrides import shell_word
 
 SOME = 10
 """Different values that are categories wherever they are not all different."""
@@ -368,7 +368,8 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
 
 def as_documents(table: Table, key: str) -> str:
     """The command that reads a column as documents."""
-    return f"smcmc run data=corpus {path_word(table.path)} {shell_word(f'data.columns=[{key}]')} reads it as documents"
+    keys = f"data=corpus {shell_word(f'data.columns=[{key}]')}"
+    return table.command_or_call(keys, f'sample("hdp", data["{key}"])') + " reads it as documents"
 
 
 def _reject(cells: Cells, description: str, *ways: str) -> Reading:

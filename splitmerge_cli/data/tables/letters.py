@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from splitmerge_cli.data.tables.inference import LONG, SOME
 from splitmerge_cli.data.tables.table import Table, quote
-from splitmerge_cli.overrides import path_word
 
 ONLY_RECORDS = "only model=records compares letters"
 _NAMED = re.compile(
@@ -75,4 +74,4 @@ def say_records(table: Table, words: Mapping[int, Sequence[str]]) -> str:
 
 
 def _command(table: Table) -> str:
-    return f"smcmc run {path_word(table.path)} model=records finds rows of one entity"
+    return table.command_or_call("model=records", 'sample("records", data)') + " finds rows of one entity"

@@ -12,7 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables.digits import long_digits
+from splitmerge_cli.overrides import path_word
 from splitmerge_cli.received import DataError
+
+IN_MEMORY = Path("data")
+"""Path of a table that a program holds, as messages name it."""
 
 WRITTEN = (
     *("", "NA", "N/A", "Na", "na", "n/a", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN"),
@@ -69,6 +73,10 @@ class Table:
         self.item_names: list[str] | None = None
         self.left_out: set[int] = set()
         self.written: list[str] | None = None
+
+    def command_or_call(self, keys: str, call: str) -> str:
+        """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
+        return call if self.path == IN_MEMORY else f"smcmc run {path_word(self.path)} {keys}"
 
     @property
     def title(self) -> str:
