@@ -38,6 +38,7 @@ FILLED = {
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
     "{path_word(table.path)}": "data.path=x.csv",
+    "{path_word(self.path)} {keys}": "data.path=x.csv model=records",
     "{shell_word(f'data.columns=[{key}]')}": "data.columns=[text]",
     "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
     "{shell_word(str(run.path))}": "results/sams-emm/20cb8e50d856",
