@@ -1,5 +1,5 @@
-"""Microclustering with sizes that the data teach: small clusters however many items there are, and no family of sizes
-to which one, two and three items are bound.
+"""Microclustering whose distribution of sizes is learned: clusters stay small however many items there are, and the
+shares of clusters with one, two and three items are free.
 
 Sizes S_1, S_2, ... are independent draws from a distribution mu, given that some of their sums is N, as in ``esc``. A
 cluster that has m items ends there with probability h_m, which is free for m = 1, 2, 3 and the same for all larger m:
@@ -7,9 +7,9 @@ cluster that has m items ends there with probability h_m, which is free for m = 
     mu(m) = h_m prod_{j < m} (1 - h_j)
     p(z) = K! / (N! u_N)  prod_k n_k! mu(n_k)        u_N: the probability that a sum is N
 
-With beta priors h_m has a beta distribution given the sizes, but for 1 / u_N. Where all h are one, uniform beforehand,
-this is ``uniform_count``. Source: Betancourt, Zanella and Steorts (2022), section 3, where mu has a Dirichlet prior.
-Derivation: docs/derivations.md, "Exchangeable sequences of clusters".
+With beta priors h_m has a beta distribution given the sizes, but for 1 / u_N. With a single h for all sizes, uniform
+beforehand, this would be ``uniform_count``. Source: Betancourt, Zanella and Steorts (2022), section 3, where mu has a
+Dirichlet prior. Derivation: docs/derivations.md, "Exchangeable sequences of clusters".
 """
 
 from functools import lru_cache

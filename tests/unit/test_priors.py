@@ -450,3 +450,12 @@ def test_a_chain_goes_on_with_its_hyper_parameters():
     assert first.state["hyperparameters"].keys() == {"concentration", "discount"}
     np.testing.assert_array_equal(np.r_[begun, second.advance(12)["discount"]], expected)
     assert len(set(expected)) == 21
+
+
+@pytest.mark.parametrize("sizes", [[3, 2, 1], [1] * 6, [6], [2, 2, 2]])
+def test_one_share_for_all_sizes_is_uniform_on_their_number(sizes: list[int]) -> None:
+    """`learned_sizes` with h_1 = h_2 = ... = h, integrated over a uniform h, is `uniform_count`."""
+    learned, uniform = (priors()[name].log_probability for name in ("learned_sizes", "uniform_count"))
+    h, weight = np.polynomial.legendre.leggauss(20)
+    at = [np.exp(learned(np.array(sizes), 1.0, *[(1.0 + x) / 2.0] * 4)) for x in h]
+    assert np.log(weight @ at / 2.0) == pytest.approx(uniform(np.array(sizes), 1.0), rel=1e-12)
