@@ -94,7 +94,9 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
             if parting.target.supports(model)[0]:
                 samplers += [build(parting)] * max(model.N // PARTING, 1)
             # a record whose place another one has, as in two files: splits and merges hardly ever get there
-            samplers += [build(component("sampler", "exchange"))] * -(-model.near_pairs.moves // EXCHANGING)
+            exchanging = component("sampler", "exchange")
+            if exchanging.target.supports(model)[0]:
+                samplers += [build(exchanging)] * -(-model.near_pairs.moves // EXCHANGING)
         elif scan is not None and mover.scans:
             update = gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)
