@@ -87,7 +87,7 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     sampler, moves = choose(model, schedule)
     chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
     if entry.model in PASSES:
-        return f"{chosen}: splits, merges and exchanges of uncertain near pairs"
+        return f"{chosen}: splits, merges and exchanges of near pairs"
     if entry.model in CROSSES:
         return f"{chosen} (its proposals cross between modes of model={entry.model})"
     if entry.model == ANY:

@@ -30,10 +30,10 @@ _LEAST = 1e-9
 
 @lru_cache(4)
 def _log_factorials(N: int) -> NDArray[np.float64]:
-    found = np.zeros(N + 1)
-    np.log(np.arange(1.0, N + 1)).cumsum(out=found[1:])
-    found.flags.writeable = False
-    return found
+    log_factorial = np.zeros(N + 1)
+    np.log(np.arange(1.0, N + 1)).cumsum(out=log_factorial[1:])
+    log_factorial.flags.writeable = False
+    return log_factorial
 
 
 class LearnedSizes(TablePrior):
@@ -45,9 +45,8 @@ class LearnedSizes(TablePrior):
     concentration : float
         Not used.
     size_1, size_2, size_3, size_more : float or Beta
-        The share of clusters with one item; of the larger ones with two; of those larger still with three; and of those
-        with m items or more that have m, the same for each m above 3. A `Beta`: its prior, under which it is
-        resampled.
+        h_m: of the clusters with m items or more, the share that has m; `size_more` is the share for each m above 3.
+        A `Beta`: its prior, under which it is resampled.
 
     Examples
     --------

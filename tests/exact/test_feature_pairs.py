@@ -94,6 +94,8 @@ PRIORS = {
 }
 """Forms of a prior; of the others the default."""
 OF_PRIOR = {"prior", "concentration"}
+WITHOUT = {"uniform", "uniform_count", "esc", "learned_sizes"}
+"""Priors without a concentration."""
 SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density"}
 """Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
 column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no density of edges, which
@@ -213,11 +215,7 @@ def levels_of(option: Option) -> list[Any]:
 def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
-        without = [
-            prior
-            for prior in features_of(model)["prior"]
-            if prior.split("(")[0] in ("uniform", "uniform_count", "esc", "learned_sizes")
-        ]
+        without = [prior for prior in features_of(model)["prior"] if prior.split("(")[0] in WITHOUT]
         found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
     return found
 
