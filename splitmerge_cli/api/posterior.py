@@ -28,7 +28,7 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.runs.clusterings import estimate_of, interval_of_run
+from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
@@ -170,7 +170,12 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         if loss not in self._estimates:
             small = self.dataset.kind.has_small_clusters
             self._estimates[loss] = estimate_of(
-                self.partitions, small, loss, self.n_clusters_interval, self.dataset.items
+                self.partitions,
+                small,
+                loss,
+                self.n_clusters_interval,
+                self.dataset.items,
+                forbidden_pairs(self.dataset),
             )
         return self._estimates[loss]
 

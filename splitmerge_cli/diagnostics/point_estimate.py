@@ -101,7 +101,11 @@ def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, in
 
 
 def minimise_expected_loss(
-    partitions: ArrayLike, loss: str = "vi", a: float = 1.0, clusters: tuple[int, int] | None = None
+    partitions: ArrayLike,
+    loss: str = "vi",
+    a: float = 1.0,
+    clusters: tuple[int, int] | None = None,
+    apart: NDArray[np.int32] | None = None,
 ) -> Estimate:
     """The partition of least expected loss, as far as a greedy search finds it.
 
@@ -122,6 +126,8 @@ def minimise_expected_loss(
     clusters : tuple of int, optional
         Fewest and most clusters that it may have, such as `interval_of_counts`; at least one of the partitions has
         so many. By default any number.
+    apart : array of int, shape (P, 2), optional
+        Pairs of items that no sampled partition joins, and that the estimate may not join.
 
     Raises
     ------
@@ -145,10 +151,16 @@ def minimise_expected_loss(
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
-        if value < least - ROUNDING:
+        if value < least - ROUNDING and (apart is None or _are_apart(labels[expected.block], apart)):
             best, least = labels, value
+    # a sampled partition is among the candidates
     assert best is not None
     return Estimate(by_appearance(best[expected.block]), loss, least, len(rows))
+
+
+def _are_apart(labels: NDArray[np.int64], pairs: NDArray[np.int32]) -> bool:
+    """Whether no pair is in one cluster."""
+    return bool((labels[pairs[:, 0]] != labels[pairs[:, 1]]).all())
 
 
 def estimate_partition(
@@ -156,20 +168,21 @@ def estimate_partition(
     loss: str = "vi",
     interval: tuple[int, int] | None = None,
     items: NDArray[np.int32] | None = None,
+    apart: NDArray[np.int32] | None = None,
 ) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
     interval of K has, the largest first; raises as `minimise_expected_loss`.
 
     The interval comes from all draws of the run. Without it the partitions give it, and also if none of the partitions
     that are averaged has as many clusters. `items`, int ``[N]``, says which rows are one item, where some are: the loss
-    counts items.
+    counts items. `apart` are pairs of items, as of `minimise_expected_loss`.
     """
     if items is not None:
-        estimate = estimate_partition(first_rows(partitions, items), loss, interval)
+        estimate = estimate_partition(first_rows(partitions, items), loss, interval, apart=apart)
         return replace(estimate, labels=estimate.labels[items])
     rows = thin_partitions(partitions)
     K = rows.max(axis=1) + 1
     if interval is None or not ((interval[0] <= K) & (interval[1] >= K)).any():
         interval = interval_of_counts(K)
-    estimate = minimise_expected_loss(rows, loss, COST, interval)
+    estimate = minimise_expected_loss(rows, loss, COST, interval, apart)
     return replace(estimate, labels=by_size(estimate.labels))

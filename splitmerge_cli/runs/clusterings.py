@@ -27,6 +27,7 @@ from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.store.read import Run
 
@@ -136,21 +137,27 @@ def pooled_estimate(
     try:
         together = np.concatenate(list(sampled.values()))
         items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
-        estimate = estimate_of(together, small, interval=interval, items=items)
+        apart = forbidden_pairs(recorder.dataset)
+        estimate = estimate_of(together, small, interval=interval, items=items, apart=apart)
         of_items = together if items is None else first_rows(together, items)
-        least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items)
+        least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items, apart=apart)
         if recorder.dataset.bundles is not None:
             estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if recorder.dataset.truth is not None:
             each = {
-                c: (estimate_of(rows, small, items=items) if len(sampled) > 1 else estimate).labels
+                c: (estimate_of(rows, small, items=items, apart=apart) if len(sampled) > 1 else estimate).labels
                 for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
+
+
+def forbidden_pairs(dataset: "Dataset") -> NDArray[np.int32] | None:
+    """Pairs of items that may not share a cluster, int32 ``[pairs, 2]``; None where there are no bundles."""
+    return None if dataset.bundles is None else dataset.bundles.pairs_apart
 
 
 def estimate_of(
@@ -159,12 +166,14 @@ def estimate_of(
     loss: str = "vi",
     interval: tuple[int, int] | None = None,
     items: NDArray[np.int32] | None = None,
+    apart: NDArray[np.int32] | None = None,
 ) -> "Estimate":
     """The estimate of a run, see `splitmerge_cli.diagnostics.point_estimate.estimate_partition`; of `small` clusters
-    (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters."""
+    (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters. It joins none of
+    the pairs of items `apart`."""
     if small:
         return estimate_by_components(partitions, loss, items)
-    return estimate_partition(partitions, loss, interval, items)
+    return estimate_partition(partitions, loss, interval, items, apart)
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:

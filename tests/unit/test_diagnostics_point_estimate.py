@@ -205,3 +205,12 @@ def test_more_items_than_a_small_count_holds():
     assert found.expected_loss == pytest.approx(distances_between(found.labels, rows, "vi").mean(), rel=1e-9)
     assert found.expected_loss <= min(distances_between(row, rows, "vi").mean() for row in rows) + 1e-12
     assert found.labels.max() == 1
+
+
+def test_pairs_that_no_partition_joins_stay_apart() -> None:
+    """Two items that are alike: each partition has one of them with the others, and the other one alone."""
+    one, other = [0, 1, *[1] * 8], [1, 0, *[1] * 8]
+    joined = minimise_expected_loss([one, other] * 5, "vi", 1.1)
+    assert joined.labels[0] == joined.labels[1]
+    estimate = minimise_expected_loss([one, other] * 5, "vi", 1.1, apart=np.array([[0, 1]], dtype=np.int32))
+    assert estimate.labels[0] != estimate.labels[1] and estimate.expected_loss > joined.expected_loss
