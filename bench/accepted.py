@@ -15,9 +15,9 @@ import scipy.sparse
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.generated import gaussian
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.generated import gaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.rgsm import RGSM

@@ -16,12 +16,12 @@ from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gamma_poisson import GammaPoisson, find_rates
-from splitmerge_cli.models.mixed_cells import cuts_of
-from splitmerge_cli.models.ordered_levels import tables_of_levels
-from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
-from splitmerge_cli.models.selected_columns import SelectedColumns
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson, find_rates
+from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of
+from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
+from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
+from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
+from splitmerge_cli.kinds.tokens.emm import EMM
 
 HERE = Path(__file__).parent
 NUMPY = Path(np.__file__).parent

@@ -25,10 +25,10 @@ from bench import tomotopy
 from bench.scaling import resident
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated.documents import synthetic_documents
-from splitmerge_cli.diagnostics.heldout import perplexity
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.generated import synthetic_documents
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.documents.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.perplexity import perplexity
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh

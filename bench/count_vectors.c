@@ -3,7 +3,7 @@
 
    The item's own cluster is scored in the same statistics, which count it. Of the Poisson model a cluster that has
    changed is settled anew: what it makes of an item without counts, and the logarithms that an item's counts multiply.
-   Overdispersed rows are counts of tables with an exposure each (splitmerge_cli/models/overdispersed_multinomial.pyx):
+   Overdispersed rows are counts of tables with an exposure each (splitmerge_cli/kinds/tables/models/overdispersed_multinomial.pyx):
    a logarithm more for each cluster. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Jointly normal columns of clusters in plain C: the Cholesky factor of Psi_n by rank-one updates and downdates,
-   q = 1 + g |L^-1 (x - m)|^2, and a Gibbs step on missing cells (splitmerge_cli/models/gaussian_full.pyx).
+   q = 1 + g |L^-1 (x - m)|^2, and a Gibbs step on missing cells (splitmerge_cli/kinds/tables/models/gaussian_full.pyx).
 
    The step draws mean and precision matrix P of a cluster (Bartlett), then each row's missing cells given the others.
    What the drawn cells add to the products of all columns, (d s' + s d') / 2 with d the change and s the sum of both

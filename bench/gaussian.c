@@ -6,7 +6,7 @@
    Rows may have weights: Student's t given these.
 
    The predictive is c_n |b_n|^(-1/2) q^(-a), and that of a cluster's own point a closed form in the same statistics
-   (splitmerge_cli/models/gaussian.pyx). */
+   (splitmerge_cli/kinds/tables/models/gaussian.pyx). */
 #include <stdlib.h>
 #include <string.h>
 #include "full.h"

@@ -1,7 +1,7 @@
 """Edges of real networks held out: log score and AUC of block models, of other programs' partitions, and of degrees.
 
 A tenth of the edges, of counts of their units, is removed, three times; every method sees the rest. Partitions predict
-by the block densities of `splitmerge_cli.diagnostics.links`, so the estimator is one.
+by the block densities of `splitmerge_cli.kinds.networks.link_scores`, so the estimator is one.
 """
 
 import importlib.util
@@ -23,12 +23,12 @@ from sklearn.cluster import SpectralClustering
 
 from bench import graph_tool
 from bench.real import processor_seconds
-from splitmerge_cli.analysis.links import with_relations
-from splitmerge_cli.api.links import SHARE, fit_links, hold_out_links
-from splitmerge_cli.api.short_fits import sample_by
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.edges import edges
-from splitmerge_cli.diagnostics.removed_edges import score_links
+from splitmerge_cli.fits.short_fits import sample_by
+from splitmerge_cli.kinds.networks.links import SHARE, fit_links, hold_out_links
+from splitmerge_cli.kinds.networks.predicted_links import with_relations
+from splitmerge_cli.kinds.networks.readers.edges import edges
+from splitmerge_cli.kinds.networks.removed_edges import score_links
 
 FOLDS, ITERATIONS = 3, 500
 OPTIONS = {"beta1": 1.0, "beta0": 1.0, "propensity": 1.0, "shape": 1.0, "rate": None}

@@ -21,12 +21,12 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import mixed
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.generated import mixed
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 
 CLUSTERS = 10

@@ -4,16 +4,16 @@
    Jointly normal columns (full.h) stand beside the others; with missing cells a Gibbs step on these ends a sweep.
 
    Ordinal columns have a prior on a grid of points: a change of a cluster weighs the points anew, and sums over them give
-   the log shares of its levels (splitmerge_cli/models/ordered_levels.pyx).
+   the log shares of its levels (splitmerge_cli/kinds/tables/models/ordered_levels.pyx).
 
    A cluster that has changed is settled anew: log shares of all levels, constants of the counts, mean and gain of the
    reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
-   closed form in the same statistics (splitmerge_cli/models/mixed.pyx).
+   closed form in the same statistics (splitmerge_cli/kinds/tables/models/mixed.pyx).
 
    An outcome may be regressed on effects within clusters, by the factor of the joint normal columns
-   (splitmerge_cli/models/regression.pyx).
+   (splitmerge_cli/kinds/tables/models/regression.pyx).
 
-   Rows may have weights for their real columns: Student's t given these (splitmerge_cli/models/gaussian_gaps.pyx). */
+   Rows may have weights for their real columns: Student's t given these (splitmerge_cli/kinds/tables/models/gaussian_gaps.pyx). */
 #include <stdlib.h>
 #include <string.h>
 #include "full.h"

@@ -25,8 +25,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import smcmc
 from bench import tomotopy
-from splitmerge_cli.analysis.new_documents import topic_states
-from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
+from splitmerge_cli.kinds.documents.corpus import Tokens, tokens_of
+from splitmerge_cli.kinds.documents.new_documents import topic_states
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.stored import specification_of
 
@@ -71,7 +71,7 @@ def corpora() -> Iterator[tuple[str, csr_array, list[str]]]:
         stop_words="english", min_df=LEAST_DOCUMENTS, max_df=0.5, token_pattern=r"(?u)\b[a-z]{3,}\b", dtype=np.int32
     )
     yield "docstrings", csr_array(vectorizer.fit_transform(docstrings())), list(vectorizer.get_feature_names_out())
-    from splitmerge_cli.data.published.documents import nips_abstracts
+    from splitmerge_cli.kinds.documents.published import nips_abstracts
 
     try:
         abstracts = nips_abstracts(stop_words="english", min_documents=10, longest=400)

@@ -1,5 +1,5 @@
 /* Plain C for Gibbs sweeps of records with distorted cells: the values of each field of a cluster as sorted lists, sums
-   over true values near these, log likelihoods of fields kept (splitmerge_cli/models/records.pyx). */
+   over true values near these, log likelihoods of fields kept (splitmerge_cli/kinds/records/model.pyx). */
 #include <stdlib.h>
 #include <string.h>
 #include "stream.h"

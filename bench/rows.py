@@ -28,23 +28,27 @@ from bench.baseline import (
     OfRecords,
     OfRelations,
 )
+from splitmerge_cli.core.bundles import build
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network, records
-from splitmerge_cli.data.published import graphs as published_graphs
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.bundles import build
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gamma_poisson import GammaPoisson
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.multinomial import Multinomial
-from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
-from splitmerge_cli.models.records import Records
+from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks import generated as network
+from splitmerge_cli.kinds.networks import published as published_graphs
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.records import generated as records
+from splitmerge_cli.kinds.records.model import Records
+from splitmerge_cli.kinds.tables.generated import counts, gaussian, jain_neal, mixed
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
+from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
+from splitmerge_cli.kinds.tokens import generated as emm
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

@@ -23,14 +23,17 @@ from splitmerge_cli.core.history import History
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import documents as corpus_generated
-from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.documents import generated as corpus_generated
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks import generated as network
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tokens import generated as emm
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic

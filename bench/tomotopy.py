@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.corpora.corpus import Tokens
+from splitmerge_cli.kinds.documents.corpus import Tokens
 
 
 def module() -> Any:

@@ -22,9 +22,9 @@ from bench.scaling import resident
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import documents as corpus_generated
-from splitmerge_cli.data.published import documents as corpus_published
-from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.kinds.documents import generated as corpus_generated
+from splitmerge_cli.kinds.documents import published as corpus_published
+from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

@@ -23,12 +23,13 @@ from scipy.stats import binom
 
 from splitmerge_cli.config import Component, RunSpecification, component, specify, usable_choices
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.simulation import Given, draw_pseudo_counts, draw_tails, simulate_scattered_shares
+from splitmerge_cli.kinds.tables.simulated import draw_pseudo_counts, draw_tails, simulate_scattered_shares
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 

@@ -16,9 +16,9 @@ import pandas as pd
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.kinds.tables.support import example, support
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of
-from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

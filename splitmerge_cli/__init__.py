@@ -11,15 +11,15 @@ TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )
 if TYPE_CHECKING:
-    from splitmerge_cli.api.cautions import DataNote as DataNote
-    from splitmerge_cli.api.cautions import NotConverged as NotConverged
-    from splitmerge_cli.api.cautions import UnseenWords as UnseenWords
     from splitmerge_cli.api.certifying import certify as certify
     from splitmerge_cli.api.estimators import SplitMergeBlocks as SplitMergeBlocks
     from splitmerge_cli.api.estimators import SplitMergeClustering as SplitMergeClustering
     from splitmerge_cli.api.estimators import SplitMergeTopics as SplitMergeTopics
     from splitmerge_cli.api.posterior import Posterior as Posterior
     from splitmerge_cli.api.sampling import sample as sample
+    from splitmerge_cli.fits.cautions import DataNote as DataNote
+    from splitmerge_cli.fits.cautions import NotConverged as NotConverged
+    from splitmerge_cli.fits.cautions import UnseenWords as UnseenWords
 
     __version__: str
 

@@ -22,8 +22,8 @@ from quick_run import COSTLY, MADE_OF_OTHERS, RUNS_OF_FIGURES, THINNED
 from small_cases import MODELS
 
 from splitmerge_cli.core.capabilities import Coupled
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import checks
 
 # whoever started the tests may ignore signals (nohup, a shell's background): the programs that they start would, too

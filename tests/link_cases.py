@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from relation_cases import relation
 
-from splitmerge_cli.data.relations import Relation
+from splitmerge_cli.kinds.networks.data import Relation
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 SIDES = np.array([0, 0, 0, 1, 1, 0], dtype=np.int8)

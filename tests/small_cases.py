@@ -8,14 +8,14 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.runs.support import example
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.support import example
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

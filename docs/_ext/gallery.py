@@ -6,7 +6,7 @@ from pathlib import Path
 from parts import cell
 from PIL import Image
 
-from splitmerge_cli.analysis.plots.run import PICTURES
+from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.overview import LatestFigure
@@ -67,7 +67,7 @@ def page(source: Path, titles: Mapping[str, str], kept: Mapping[str, LatestFigur
 def _pictures(source: Path) -> str:
     """Cards with question, command and example for the pictures of runs and other commands."""
     cards = []
-    for name, picture in PICTURES.items():
+    for name, picture in all_pictures().items():
         example = next(iter(sorted((source / EXAMPLES).glob(f"[a-z]*-{name}.png"))), None)
         shown = "README" if example is None else example.stem.removesuffix(f"-{name}")
         there = f"../{shown}.md" if (source / f"{shown}.md").is_file() else f"../data/{shown}.md"

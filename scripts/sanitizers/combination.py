@@ -297,8 +297,8 @@ def _ask(chain: Any) -> None:
 
 def _predict(model: Any) -> None:
     """Held-out tokens, by every method, and new documents."""
-    from splitmerge_cli.data.corpora.corpus import Heldout, Tokens, starts_of
-    from splitmerge_cli.models.heldout import METHODS, log_likelihoods, read_new_documents
+    from splitmerge_cli.kinds.documents.corpus import Heldout, Tokens, starts_of
+    from splitmerge_cli.kinds.documents.heldout import METHODS, log_likelihoods, read_new_documents
 
     lengths = np.full(model.J, 3)
     words = np.arange(3 * model.J, dtype=np.int32) % model.V

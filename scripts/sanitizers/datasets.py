@@ -21,7 +21,7 @@ def _graph(edges: np.ndarray) -> csr_array:
 
 
 def _corpus(*documents: Sequence[int], V: int) -> Any:
-    from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, starts_of
+    from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, starts_of
 
     words = np.array([word for document in documents for word in document], dtype=np.int32)
     return Corpus(Tokens(words, starts_of(np.array([len(document) for document in documents]))), V)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from splitmerge_cli import runs
-from splitmerge_cli.api.cautions import DataNote, warn, warn_of_data
 from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.fits.cautions import DataNote, warn, warn_of_data
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.runs.search import choose_start
 from splitmerge_cli.runs.store.read import Run

@@ -11,15 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.analysis.alternatives import predictive_densities
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
-from splitmerge_cli.api import documents
-from splitmerge_cli.api.cautions import DataNote, warn
-from splitmerge_cli.api.entities import EntityAnswers
-from splitmerge_cli.api.links import LinkAnswers
-from splitmerge_cli.api.outcomes import OutcomeAnswers
-from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics import cluster_summary, similarity, topic_summary
+from splitmerge_cli.diagnostics import cluster_summary, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, span
 from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
@@ -28,6 +22,13 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
+from splitmerge_cli.fits.cautions import DataNote, warn
+from splitmerge_cli.fits.frames import Table
+from splitmerge_cli.kinds.documents import results as documents
+from splitmerge_cli.kinds.documents import topic_summary
+from splitmerge_cli.kinds.networks.links import LinkAnswers
+from splitmerge_cli.kinds.records.linkage import EntityAnswers
+from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
 from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups
@@ -363,10 +364,11 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         ConfigError
             The data are no table of columns.
         """
-        if not self.dataset.kind.has_columns:
+        frame = cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster)
+        if frame is None:
             raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()
-        return Table(cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster))
+        return Table(frame)
 
     # -- new items
     def predict_proba(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:

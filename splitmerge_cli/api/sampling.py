@@ -13,9 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.candidates import of_given_totals
 from splitmerge_cli.api.making import choose_progress, make
-from splitmerge_cli.api.objects import choice_keys, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import (
     AUTO,
@@ -29,12 +27,14 @@ from splitmerge_cli.api.selection import (
     read_whole_numbers,
     settle,
 )
-from splitmerge_cli.api.short_fits import short_fits
 from splitmerge_cli.config import ConfigError, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import OF_NETWORKS, as_pandas, from_object, take_columns
-from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.data.tables.reduced import reduce_keys
+from splitmerge_cli.fits.candidates import of_given_totals
+from splitmerge_cli.fits.objects import choice_keys, held_keys
+from splitmerge_cli.fits.short_fits import short_fits
+from splitmerge_cli.kinds.recognition import DOCUMENTS, NETWORK, recognise
 
 
 @answer_misspelt

@@ -11,20 +11,22 @@
     chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
     allow is named with the reason; of one column, and where one alone is left, nothing is compared.
 ``model.degrees=auto``
-    Plain or corrected degrees of a network, by the log score of held-out edges: `splitmerge_cli.api.degrees`.
+    Plain or corrected degrees of a network, by the log score of held-out edges:
+    `splitmerge_cli.kinds.networks.degrees`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
     count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
-    of three or more are compared as vectors of counts, too (`splitmerge_cli.api.candidates.of_given_totals`).
+    of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
 ``data.scale=auto``
-    Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
-    these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
-    standard errors. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the columns.
+    Real columns as they are, or those that are clearly skewed on scales of their own
+    (`splitmerge_cli.kinds.tables.choice.scales`): these are taken if they raise the log predictive density of a row, in
+    the units of the data, by more than four standard errors. Nothing is compared where m0, b0 or resolution is a
+    number: it is in the units of the columns.
 ``model.power=auto``
-    By a calibration curve: `splitmerge_cli.api.power`.
+    By a calibration curve: `splitmerge_cli.kinds.tables.choice.power`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +37,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from splitmerge_cli.api import candidates
-from splitmerge_cli.api.candidates import (
+from splitmerge_cli.api.making import Settled
+from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
+from splitmerge_cli.config.commands import name_beside, override, words_of
+from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.opening import limit_bytes, read_once
+from splitmerge_cli.data.tables.mixed import NoMixedTable
+from splitmerge_cli.data.tables.reduced import reduce_keys
+from splitmerge_cli.fits import candidates
+from splitmerge_cli.fits.candidates import (
     AS_THEY_ARE,
     MIXED,
     RESCALED,
@@ -53,27 +63,18 @@ from splitmerge_cli.api.candidates import (
     of_given_totals,
     scales_for,
 )
-from splitmerge_cli.api.degrees import compare_degrees, format_degrees
-from splitmerge_cli.api.making import Settled
-from splitmerge_cli.api.objects import columns_read
-from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
-from splitmerge_cli.api.scales import find_scales, format_scales
-from splitmerge_cli.api.short_fits import CHAINS, short_fits
-from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
-from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
-from splitmerge_cli.config.commands import name_beside, override, words_of
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.opening import limit_bytes, read_once
-from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.reduced import reduce_keys
-from splitmerge_cli.kinds import Kind, get_kind, kinds
+from splitmerge_cli.fits.objects import columns_read
+from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
+from splitmerge_cli.fits.short_fits import CHAINS, short_fits
+from splitmerge_cli.kinds.networks.degrees import compare_degrees, format_degrees
+from splitmerge_cli.kinds.tables.choice.power import POWERS, calibrate, format_calibration
+from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
+from splitmerge_cli.kinds.tables.choice.tails import TAILS, compare_tails, format_tails
+from splitmerge_cli.kinds.tables.support import has_steps
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
 from splitmerge_cli.runs.store import choices
-from splitmerge_cli.runs.support import has_steps
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)

@@ -10,7 +10,7 @@ from rich.text import Text
 from splitmerge_cli.cli.base import app, console, explain_errors, print_entries
 from splitmerge_cli.config import component, describe, usable_choices
 from splitmerge_cli.config.info import option_rows, title
-from splitmerge_cli.runs.support import example, support
+from splitmerge_cli.kinds.tables.support import example, support
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)

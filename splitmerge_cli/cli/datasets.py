@@ -8,9 +8,9 @@ from splitmerge_cli import terminal
 from splitmerge_cli.cli.base import ConfigDir, app, complain, explain_errors, print_entries
 from splitmerge_cli.cli.components import Named
 from splitmerge_cli.config import DataSource, choice, compose, describe, import_beside, places, shared_options, show
+from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.transfer import show_progress
-from splitmerge_cli.kinds import kinds
 
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
 app.add_typer(data_app, name="data")

@@ -21,7 +21,7 @@ from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.schema import SHARED, all_keys
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option, Text
-from splitmerge_cli.kinds import Kind, get_kind
+from splitmerge_cli.data.dataset import Kind, get_kind
 from splitmerge_cli.overrides import Accepts
 
 

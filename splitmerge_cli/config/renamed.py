@@ -1,23 +1,75 @@
-"""Models that had another name: stored runs have it still, and are identified by it."""
+"""Former names of models, and of modules that configurations name: stored runs have these still, and are identified by
+them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-RENAMED = {
-    "dirichlet_multinomial": "multinomial",
-    "splitmerge_cli.models.dirichlet_multinomial.DirichletMultinomial": "splitmerge_cli.models.multinomial.Multinomial",
-}
-"""Former names and classes of models, and today's."""
-FORMER = {today: former for former, today in RENAMED.items()}
+RENAMED = {"dirichlet_multinomial": "multinomial"}
+"""Former names of models, and today's."""
 WHY = {
     "dirichlet_multinomial": "this model is now model=multinomial (all rows of a cluster have the same shares). Where "
     "rows have shares of their own, the Dirichlet-multinomial of other programs is model=overdispersed_multinomial."
 }
 """Messages about a former name that is typed."""
+_FORMER_CLASS = "splitmerge_cli.models.dirichlet_multinomial.DirichletMultinomial"
+_MODULES = {
+    "data.corpora.files": "kinds.documents.readers.files",
+    "data.generated.counts": "kinds.tables.generated.counts",
+    "data.generated.documents": "kinds.documents.generated",
+    "data.generated.emm": "kinds.tokens.generated",
+    "data.generated.gaussian": "kinds.tables.generated.gaussian",
+    "data.generated.jain_neal": "kinds.tables.generated.jain_neal",
+    "data.generated.kdd_like": "kinds.tables.generated.kdd_like",
+    "data.generated.lines": "kinds.lines.generated",
+    "data.generated.mixed": "kinds.tables.generated.mixed",
+    "data.generated.network": "kinds.networks.generated",
+    "data.generated.records": "kinds.records.generated",
+    "data.graphs.bundled": "kinds.networks.readers.bundled",
+    "data.graphs.edges": "kinds.networks.readers.edges",
+    "data.published.counts": "kinds.documents.published_counts",
+    "data.published.documents": "kinds.documents.published",
+    "data.published.graphs": "kinds.networks.published",
+    "data.published.kdd": "kinds.tables.kdd",
+    "data.published.noparama": "kinds.lines.published",
+    "data.published.pubmed": "kinds.documents.pubmed",
+    "data.tables.files": "kinds.tables.files",
+    "models.bernoulli": "kinds.tables.models.bernoulli",
+    "models.emm": "kinds.tokens.emm",
+    "models.gamma_poisson": "kinds.tables.models.gamma_poisson",
+    "models.gaussian": "kinds.tables.models.gaussian",
+    "models.hdp": "kinds.documents.hdp",
+    "models.irm": "kinds.networks.irm",
+    "models.lines": "kinds.lines.model",
+    "models.mixed": "kinds.tables.models.mixed",
+    "models.multinomial": "kinds.tables.models.multinomial",
+    "models.overdispersed_multinomial": "kinds.tables.models.overdispersed_multinomial",
+    "models.records": "kinds.records.model",
+}
+"""Modules of models and data that moved into the folder of their kind: what ``_target_`` said before, and says now."""
+_TODAY = {f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in _MODULES.items()}
+_FORMER = {today: former for former, today in _TODAY.items()}
 
 
-def rename(model: Mapping[str, Any], names: Mapping[str, str] = RENAMED) -> dict[str, Any]:
-    """Return the options of a model, name and class exchanged by `names` if these have both: a model of the user's own
-    may have a former name."""
-    both = {key: names.get(str(model.get(key))) for key in ("name", "_target_")}
-    return {**model, **both} if all(both.values()) else dict(model)
+def _replace_module(options: Mapping[str, Any], modules: Mapping[str, str]) -> dict[str, Any]:
+    module, _, name = str(options.get("_target_")).rpartition(".")
+    return {**options, "_target_": f"{modules[module]}.{name}"} if module in modules else dict(options)
+
+
+def today(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a stored model or data set with today's names.
+
+    A model of the user's own may have a former name: it keeps it.
+    """
+    if options.get("_target_") == _FORMER_CLASS and options.get("name") in RENAMED:
+        target = f"{_TODAY['splitmerge_cli.models.multinomial']}.Multinomial"
+        return {**options, "name": RENAMED[options["name"]], "_target_": target}
+    return _replace_module(options, _TODAY)
+
+
+def former(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a model or data set with the names by which runs are identified."""
+    found = _replace_module(options, _FORMER)
+    if found.get("_target_") == "splitmerge_cli.models.multinomial.Multinomial" and found["name"] == "multinomial":
+        return {**found, "name": "dirichlet_multinomial", "_target_": _FORMER_CLASS}
+    return found

@@ -13,8 +13,6 @@ from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unkn
 from splitmerge_cli.config.groups import MISSING, choices, plain
 from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.schema import (
-    DEFAULT_ITERATIONS,
-    DEFAULT_SCANS,
     DEFAULT_WARMUP,
     ENOUGH,
     LONGER,
@@ -90,8 +88,7 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
         )
     resolved = {key: values[key] for key in ("init", "warmup", "iterations")}
     if resolved["init"] is None:
-        # from a few random clusters records would first have to part
-        resolved["init"] = "pairs" if model.kind.has_small_clusters else "random"
+        resolved["init"] = model.kind.init
     if resolved["warmup"] is None:
         resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:
@@ -100,8 +97,7 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
         if not stops and values["chains"] > 1 and not values["experiment"]:
             resolved["until"] = dict(ENOUGH)
         else:
-            iterations_at_most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
-            resolved["iterations"] = iterations_at_most * (LONGER if stops else 1)
+            resolved["iterations"] = model.kind.iterations * (LONGER if stops else 1)
     values |= resolved
     return resolved | ({"until": Until(**resolved["until"])} if "until" in resolved else {})
 

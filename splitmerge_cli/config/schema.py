@@ -46,9 +46,9 @@ _OF_NETWORKS: dict[str, Any] = dict.fromkeys(("directed", "loops", "bipartite"),
 _OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types")) | {"matrix": "auto"}
 LATER_BY_READER = {
     ".tables.files.csv": LATER,
-    ".graphs.edges.edges": _OF_NETWORKS,
-    ".graphs.bundled.network": {"values": None, "bipartite": False, "layer": None},
-    ".generated.network.generate": {
+    ".readers.edges.edges": _OF_NETWORKS,
+    ".readers.bundled.network": {"values": None, "bipartite": False, "layer": None},
+    ".networks.generated.generate": {
         **{"directed": False, "values": None, "degrees": 0.0, "bipartite": False, "layers": 1, "columns": False},
         **{"loops": False, "unknown": 0.0},
     },
@@ -79,9 +79,6 @@ INITIAL = (
 )
 """Initial states that have a name; any other is a file."""
 
-DEFAULT_ITERATIONS = 10_000
-DEFAULT_SCANS = 1_000
-"""Default iterations for documents, where one costs as much as they have tokens."""
 LONGER = 100
 """Factor of the largest number of iterations if `until` stops chains earlier."""
 ENOUGH = {"rhat": 1.05, "ess": 100.0, "mcse": 0.02}

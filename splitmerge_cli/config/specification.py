@@ -26,8 +26,6 @@ from splitmerge_cli.config.resolution import (
 )
 from splitmerge_cli.config.schema import (
     CHOOSING,
-    DEFAULT_ITERATIONS,
-    DEFAULT_SCANS,
     ENOUGH,
     GROUPS,
     NO_GAP,
@@ -126,7 +124,7 @@ class RunSpecification(Schema):
     @property
     def default_iterations(self) -> int:
         """Iterations of a chain where a fixed length is needed and none is named."""
-        return DEFAULT_SCANS if self.model.kind.has_topics else DEFAULT_ITERATIONS
+        return self.model.kind.iterations
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "RunSpecification":
         """Return the specification of another run.

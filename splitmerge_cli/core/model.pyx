@@ -724,7 +724,7 @@ cdef class Model(Partition):
         Examples
         --------
         >>> from splitmerge_cli.core.rng import Rng
-        >>> from splitmerge_cli.models.gaussian import Gaussian
+        >>> from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
         >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
         >>> model.start_sequentially(Rng(1))
         >>> bool(model.labels[0] == model.labels[2] != model.labels[1])
@@ -773,7 +773,7 @@ cdef class Model(Partition):
         Examples
         --------
         >>> from splitmerge_cli.core.rng import Rng
-        >>> from splitmerge_cli.models.gaussian import Gaussian
+        >>> from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
         >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
         >>> model.start_from(Rng(1), [0, 1], [0, 1])
         >>> model.labels.tolist()

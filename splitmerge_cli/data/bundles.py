@@ -2,7 +2,7 @@
 apart.
 
 An item of the model is a bundle: the rows of one unit, each counted as often as its weight says. What a model knows of
-a cluster are sums over rows, so a bundle is a sum, too (`splitmerge_cli.models.bundles`). Draws, tables and pictures
+a cluster are sums over rows, so a bundle is a sum, too (`splitmerge_cli.core.bundles`). Draws, tables and pictures
 show rows: a row is in the cluster of its item.
 """
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.column_types import COLUMN_TYPES as COLUMN_TYPES
 from splitmerge_cli.data.column_types import ColumnType, Copies
-from splitmerge_cli.data.relations import Relations
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
@@ -31,8 +30,6 @@ READ_AS = "columns are read as "
 AS_NETWORK = "read as a network of "
 """Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
-OF_ENTITIES = ("entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
-"""Pictures of kinds whose items are records of entities."""
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
 
@@ -93,7 +90,20 @@ class Kind:
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
-    # -- runs, descriptions, pictures
+    # -- runs: how long chains are, where they start, what judges them
+    iterations: ClassVar[int] = 10_000
+    """Iterations of a chain where a fixed length is needed and none is named."""
+    limits: ClassVar[tuple[int, int, int] | None] = None
+    """Of a chain whose length nobody names: fewest and most iterations, and most visits of items (iterations times
+    items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
+    init: ClassVar[str] = "random"
+    """Initial state of chains where none is named."""
+    no_search: ClassVar[str] = ""
+    """Reason why chains cannot start by a search for the best mode; empty: they can."""
+    has_both_ends: ClassVar[bool] = True
+    """Whether a chain may start from one cluster, and from single items."""
+
+    # -- descriptions, pictures
     has_rows: ClassVar[bool] = True
     """Whether items are rows of their own: a file may hold new ones."""
     has_columns: ClassVar[bool] = False
@@ -108,9 +118,12 @@ class Kind:
     (`splitmerge_cli.diagnostics.small_clusters`), and the shares of the largest clusters judge no chain."""
     answers: ClassVar[str] = ""
     """The class that writes further tables at the end of a run, and describes them (a
-    `splitmerge_cli.runs.entities.Entities`); empty: clusters are described."""
+    `splitmerge_cli.kinds.records.entities.Entities`); empty: clusters are described."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
-    """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
+    """Names of pictures that a run may have."""
+    drawings: ClassVar[str] = ""
+    """The table of the kind's own pictures, as module:name: `splitmerge_cli.analysis.plots.runs.Picture` by name. One
+    of a general name (`splitmerge_cli.analysis.plots.run.PICTURES`) takes its place."""
 
     def __str__(self) -> str:
         return self.name
@@ -221,6 +234,35 @@ class Kind:
             Number of the first item, for items without names.
         """
         return {}
+
+    def statistics(self, dataset: Dataset, labels: Any) -> Any:
+        """Statistics of each column of a table in each cluster of `labels` ``[N]``; None where clusters have none."""
+        return None
+
+    def describe_clusters(
+        self,
+        dataset: Dataset,
+        labels: NDArray[np.int64],
+        order: NDArray[np.int64],
+        known: Any,
+        first: int,
+        first_cluster: int,
+    ) -> dict[str, list[Any]]:
+        """Columns of ``cluster_summary.csv``: an entry for each cluster in `order`.
+
+        Parameters
+        ----------
+        known : object
+            The `statistics`.
+        first, first_cluster : int
+            Numbers of the first item, and of the cluster with label 0.
+        """
+        descriptions = [self.describe(dataset, labels == k, first) for k in order]
+        return {column: [one[column] for one in descriptions] for column in descriptions[0]}
+
+    def describe_columns(self, known: Any, first_cluster: int) -> Any:
+        """Rows of ``column_summary.csv``, a data frame; None where clusters have no `statistics`."""
+        return None
 
     def conversion(self, dataset: Dataset) -> str:
         """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""
@@ -333,7 +375,7 @@ class Dataset:
     reduction: Any = None
     exposure: NDArray[np.float64] | None = None
     bundles: Bundles | None = None
-    relations: Relations | None = None
+    relations: Any = None
     sources: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
@@ -460,11 +502,6 @@ class Dataset:
     def values_in_units(self) -> Any:
         """The values in the units of the data."""
         return self.values if self.scales is None else in_units(self.values, self.scales)
-
-    @cached_property
-    def network(self) -> Relations:
-        """``graph``: its relations; of a simple network its one."""
-        return self.relations or Relations.of_graph(self.values)
 
     @property
     def original(self) -> Dataset:

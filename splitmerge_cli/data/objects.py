@@ -99,9 +99,9 @@ def from_object(
         As the options of a file.
     **words : object
         ``graph``: `directed`, `values`, `loops`, `layer`, `bipartite` and `unknown` (pairs of nodes, or a file), as
-        data.directed and so on of a file (`splitmerge_cli.data.graphs.edges`); `nodes`, a data frame with a row for
-        each node. ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and
-        so on of a file, but that no stop word is left out where nothing is given.
+        data.directed and so on of a file (`splitmerge_cli.kinds.networks.readers.edges`); `nodes`, a data frame with a
+        row for each node. ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as
+        data.stop_words and so on of a file, but that no stop word is left out where nothing is given.
 
     Raises
     ------

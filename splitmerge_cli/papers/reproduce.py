@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli import terminal
-from splitmerge_cli.analysis.plots.run import PICTURES, available, pictures
+from splitmerge_cli.analysis.plots.run import all_pictures, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, RunSpecification, compose, specify
 from splitmerge_cli.overrides import shell_word
@@ -242,7 +242,7 @@ def plot(
     Parameters
     ----------
     targets : sequence of str
-        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.analysis.plots.run.PICTURES` draws of
+        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.analysis.plots.run.all_pictures` draws of
         them goes into the folder).
     scale, out, config_dir
         As for `reproduce`; of a figure its runs of this scale.
@@ -332,7 +332,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
         if (Path(target) / STATUS).is_file():
             print(target)
             for name in available(open_run(Path(target), config_dir)):
-                print(terminal.hang(f"  {name:18} ", PICTURES[name].shows))
+                print(terminal.hang(f"  {name:18} ", all_pictures()[name].shows))
         else:
             for name in select([target], config_dir):
                 print(f"{name}  figure of a paper")
@@ -340,10 +340,10 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
 
 def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None, column: bool) -> None:
     run = open_run(path, config_dir)
-    if only is not None and (absent := [name for name in only if name not in PICTURES]):
-        raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(PICTURES)}")
-    if column and only is not None and (wide := [name for name in only if not PICTURES[name].in_column]):
-        narrow = ", ".join(name for name, picture in PICTURES.items() if picture.in_column)
+    if only is not None and (absent := [name for name in only if name not in all_pictures()]):
+        raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(all_pictures())}")
+    if column and only is not None and (wide := [name for name in only if not all_pictures()[name].in_column]):
+        narrow = ", ".join(name for name, picture in all_pictures().items() if picture.in_column)
         raise ConfigError(f"--width column: {wide[0]} needs the width of a page; expected of {narrow}")
     drawn = []
     with use_style():

@@ -16,11 +16,11 @@ from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
+from splitmerge_cli.kinds.records.entities import keys_of_review
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.entities import keys_of_review
 from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema

@@ -42,8 +42,8 @@ class BothEnds:
 def are_needed(plan: "Plan", judged: "Convergence") -> bool:
     """Whether chains that were judged are to be compared with two more."""
     spec = plan.spec
-    # chains of adaptive samplers learn from all that there are; a token is no topic
-    can_be = not spec.is_adaptive and not spec.model.kind.has_topics
+    # chains of adaptive samplers learn from all that there are
+    can_be = not spec.is_adaptive and spec.model.kind.has_both_ends
     return can_be and spec.is_open and judged.is_one_sided and judged.converged is None
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.quantities import (
     BOTH,
     BURSTS,

@@ -7,12 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from splitmerge_cli.config import Component, ConfigError, DataSource
+from splitmerge_cli.core import bundles
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds import Kind
-from splitmerge_cli.models import bundles
+from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 

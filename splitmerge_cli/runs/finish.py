@@ -26,6 +26,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     thin_partitions,
 )
 from splitmerge_cli.diagnostics.summary import score, second_half
+from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
 from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
     Late,
@@ -40,7 +41,6 @@ from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
-from splitmerge_cli.runs.outcomes import find_effects
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import array_of, numbers_of

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli.config.renamed import FORMER, rename
+from splitmerge_cli.config.renamed import former
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
 from splitmerge_cli.runs.store.files import is_locked
@@ -77,7 +77,7 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
             _digests[state] = digest
         return digest
     except IsADirectoryError:
-        from splitmerge_cli.data.corpora import files as corpus_files
+        from splitmerge_cli.kinds.documents.readers import files as corpus_files
 
         of_texts = key == "data.path" and data.function is corpus_files.corpus
         return corpus_files.digest(path) if of_texts and path else None
@@ -135,7 +135,7 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
 
 def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
     values = {key: value for key, value in spec.identity.items() if key not in left_out} | more
-    values["model"] = rename(values["model"], FORMER)
+    values |= {group: former(values[group]) for group in ("data", "model")}
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

@@ -16,11 +16,6 @@ LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
 ANSWER = 10
 """Values that take as long as an ordinal cell."""
-TOKENS = 20_000_000
-"""Most topics of tokens that a chain draws: three seconds, at 130 ns each. Chains of documents begin with 150 scans
-(`HDP.start_sequentially`). After 50 iterations they predict held-out words as well as after 500."""
-LEAST_SCANS, MOST_SCANS = 100, 10_000
-"""Fewest and most iterations of such a chain."""
 
 
 def count_ordinal(dataset: Dataset) -> int:
@@ -44,12 +39,12 @@ def count_values(spec: RunSpecification, dataset: Dataset) -> int:
 
 def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values
-    (`count_values`); of documents `TOKENS` over the number of tokens.
+    (`count_values`), or as the kind of the data limits them.
 
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
-    if spec.model.kind.has_topics:
-        limit = max(LEAST_SCANS, min(MOST_SCANS, TOKENS // dataset.N))
+    if (own := spec.model.kind.limits) is not None:
+        limit = max(own[0], min(own[1], own[2] // dataset.N))
         return min(limit, spec.default_iterations) if spec.is_adaptive else limit
     # replicas move as often as the chain
     limit = max(LEAST, min(MOST, WORK // count_values(spec, dataset)) // (1 + spec.tempering.levels))

@@ -6,11 +6,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import Component, ConfigError, auto, classes, component, gibbs_update
+from splitmerge_cli.core.bundles import Bundles
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
-from splitmerge_cli.models.bundles import Bundles
 from splitmerge_cli.runs.datasets import build_sampler
 
 if TYPE_CHECKING:

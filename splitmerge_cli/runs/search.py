@@ -27,7 +27,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.relations import KEYS
+from splitmerge_cli.kinds.networks.data import KEYS
 from splitmerge_cli.runs import interrupts, stages
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
@@ -186,8 +186,8 @@ def is_of_table(spec: RunSpecification) -> bool:
 def why_no_search(spec: RunSpecification) -> str | None:
     """Reason why the model allows no start by search; None if it does."""
     model = spec.values["model"]
-    if spec.model.kind.has_topics:
-        return f"model={spec.model.name} has topics; expected a model of clusters of items"
+    if why_not := spec.model.kind.no_search:
+        return f"model={spec.model.name} {why_not}"
     if "kmax" in model:
         return f"model={spec.model.name} keeps empty clusters; expected a model without"
     if model.get("conjugate") is False:

@@ -21,8 +21,8 @@ from splitmerge_cli.diagnostics.cluster_table import (
     span,
 )
 from splitmerge_cli.diagnostics.convergence import convergence
+from splitmerge_cli.kinds.records import entities
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import entities
 from splitmerge_cli.runs.grouping import FEW_ITEMS, describe_rows, is_outlying, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
@@ -89,9 +89,8 @@ def describe_clusters(
     """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`. The first cluster
     has the number `first`."""
     from splitmerge_cli.diagnostics import cluster_summary
-    from splitmerge_cli.diagnostics.column_statistics import statistics
 
-    known = statistics(dataset, labels) if dataset.kind.has_columns else None
+    known = dataset.kind.statistics(dataset, labels)
     clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
     if certainty is None:
         clusters.insert(3, "certainty", np.nan)

@@ -15,10 +15,9 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma, read_options
-from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.normal import Normal
-from splitmerge_cli.models.real_columns import resolutions_of
+from splitmerge_cli.data.dataset import ColumnType, Dataset, get_kind
+from splitmerge_cli.kinds.tables.models.normal import Normal
+from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of
 from splitmerge_cli.verify.continuous import (
     candidates_log_weight,
     gaussian_log_weight,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
 from splitmerge_cli.core.hyperpriors import Beta
-from splitmerge_cli.models.similar_values import UNSEEN, near_values
+from splitmerge_cli.kinds.records.similar_values import UNSEEN, near_values
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
 
 Values = float | NDArray[np.float64]

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import splitmerge_cli as sm
 from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.recorders import topics
 from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")

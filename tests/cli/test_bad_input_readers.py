@@ -12,8 +12,8 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from cli.calls import run_path
-from splitmerge_cli.data.corpora import corpus
-from splitmerge_cli.runs.recorders import topics
+from splitmerge_cli.kinds.documents import corpus
+from splitmerge_cli.kinds.documents import recorder as topics
 
 RUN = ["run", "sampler=gibbs", "iterations=5"]
 EDGES = ["data=edges", "data.path=e.csv"]

@@ -256,8 +256,9 @@ import numpy as np, scipy.sparse
 from io import BytesIO
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-import splitmerge_cli.data.corpora.files, splitmerge_cli.data.graphs.edges, splitmerge_cli.data.tables.files
-import networkx, splitmerge_cli.models.gaussian, splitmerge_cli.models.hdp, splitmerge_cli.models.irm
+import splitmerge_cli.kinds.documents.readers.files, splitmerge_cli.kinds.networks.readers.edges
+import splitmerge_cli.kinds.tables.files, splitmerge_cli.kinds.tables.models.gaussian
+import networkx, splitmerge_cli.kinds.documents.hdp, splitmerge_cli.kinds.networks.irm
 
 MOST = 2_000_000_000
 

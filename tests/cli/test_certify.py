@@ -29,7 +29,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.meeting_times import unbiased_estimate
-from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs

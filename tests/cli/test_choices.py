@@ -11,11 +11,12 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates, selection, short_fits
+from splitmerge_cli.api import selection
 from splitmerge_cli.config import RunSpecification, component, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.repeats import keep_together
+from splitmerge_cli.fits import candidates, short_fits
 from splitmerge_cli.runs import run_id
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from smcmc import sample
-from splitmerge_cli.api.readings import as_vectors, log_totals
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.fits.readings import as_vectors, log_totals
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 
 
 def scattered_rows(seed, N=120, D=30, K=3):

@@ -85,7 +85,7 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
 def test_covariance_auto_with_resampled_scales(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (20, 40))
+    monkeypatch.setattr("splitmerge_cli.fits.candidates.ROUNDS", (20, 40))
     x = GENERATOR.normal(size=60)
     tilted = np.column_stack([x, x + GENERATOR.normal(scale=0.05, size=60)])
     model = HIERARCHICAL | {"covariance": "auto"}

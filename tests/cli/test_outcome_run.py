@@ -8,11 +8,11 @@ import pytest
 
 import smcmc as sm
 from cli.calls import read_rejection, run_path
-from splitmerge_cli.api.candidates import SCALES, scales_for
 from splitmerge_cli.api.selection import _choose_model
 from splitmerge_cli.cli.running import _without_outcome
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.fits.candidates import SCALES, scales_for
 from splitmerge_cli.runs import summaries
 
 SLOPES = (2.0, -1.0)

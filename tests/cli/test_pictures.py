@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from printing import problems
 
-from splitmerge_cli.analysis.plots import columns, uncertainty
+from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.chains import count_ranks
 from splitmerge_cli.analysis.plots.labels import SMALLEST
-from splitmerge_cli.analysis.plots.run import PICTURES, pictures
+from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.style import HALF, use_style
+from splitmerge_cli.kinds.tables.plots import columns
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.store.read import Run
 
@@ -183,7 +184,7 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     mixed_table(tmp_path / "people.csv")
     run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")
     listed = smcmc("plot", "--list", str(run.path))
-    assert listed.exit_code == 0 and f"  {'pairs':15}{PICTURES['pairs'].shows}" in listed.stdout
+    assert listed.exit_code == 0 and f"  {'pairs':19}{all_pictures()['pairs'].shows}" in listed.stdout
     assert "network" not in listed.stdout and not list(run.path.glob("*.png"))
     drawn = smcmc("plot", "--only", "pairs,traces", str(run.path))
     assert drawn.exit_code == 0
@@ -202,7 +203,7 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
 def test_pictures_at_the_width_of_a_column(smcmc) -> None:
     run = run_of(smcmc, "data=lines", "model=lines", "N=60")
     drawn = dict(pictures(run, column=True))
-    assert {"n_clusters", "points"} <= set(drawn) <= {k for k, each in PICTURES.items() if each.in_column}
+    assert {"n_clusters", "points"} <= set(drawn) <= {k for k, each in all_pictures().items() if each.in_column}
     for figure in drawn.values():
         assert figure.get_figwidth() == pytest.approx(HALF)
         # what a narrow note has is more lines

@@ -9,12 +9,13 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import selection, short_fits
-from splitmerge_cli.api.candidates import Fits, compare_readings
-from splitmerge_cli.api.readings import CATEGORIES, ORDERED, REALS, columns_of
+from splitmerge_cli.api import selection
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.fits import short_fits
+from splitmerge_cli.fits.candidates import Fits, compare_readings
+from splitmerge_cli.fits.readings import CATEGORIES, ORDERED, REALS, columns_of
 
 TYPES = {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"}
 

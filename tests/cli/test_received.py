@@ -170,7 +170,7 @@ def test_every_packaged_choice_is_registered() -> None:
 
 
 MINE = """
-from splitmerge_cli.data.generated.gaussian import generate
+from splitmerge_cli.kinds.tables.generated.gaussian import generate
 
 def points(N: int = 20):
     return generate(N, D=2, seed=3)

@@ -39,7 +39,7 @@ def test_the_command_that_is_printed_finds_the_groups(smcmc, path: Path) -> None
 
 
 def test_a_chosen_covariance_is_chosen_again(smcmc, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.short_fits.ITERATIONS", 20)
+    monkeypatch.setattr("splitmerge_cli.fits.short_fits.ITERATIONS", 20)
     args = ["data=csv", f"data.path={path}", "model=gaussian", "model.covariance=auto", "iterations=50"]
     said = smcmc("run", *args).stderr
     command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))

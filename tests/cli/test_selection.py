@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates, power, selection, short_fits
+from splitmerge_cli.api import selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
+from splitmerge_cli.fits import candidates, short_fits
+from splitmerge_cli.kinds.tables.choice import power
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run

@@ -19,8 +19,8 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.partition_losses import by_size
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.runs.shards.messages import ShardLost

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from splitmerge_cli.config import components, compose
-from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import plan, prepare, run, stored
 from splitmerge_cli.runs.store.read import Run
 

@@ -85,7 +85,7 @@ def test_auto_takes_the_tails_of_the_higher_density(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Three groups with heavy tails are three clusters, of a table with words and a missing cell, too."""
-    monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (100,))
+    monkeypatch.setattr("splitmerge_cli.fits.candidates.ROUNDS", (100,))
     centres = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[np.arange(150) % 3]
     frame = pd.DataFrame(POINTS + centres, columns=["x", "y"])
     found = sm.sample({"name": "gaussian", "tails": "auto"}, frame, **SHORT)

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import run_path
-from splitmerge_cli.analysis.plots.topics import FEW_WORDS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.models.heldout import METHODS
+from splitmerge_cli.kinds.documents import recorder as topics
+from splitmerge_cli.kinds.documents.heldout import METHODS
+from splitmerge_cli.kinds.documents.plots import FEW_WORDS
 from splitmerge_cli.runs import finish, prepare
-from splitmerge_cli.runs.recorders import topics
 from splitmerge_cli.runs.store.read import Run
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]

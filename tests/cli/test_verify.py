@@ -8,8 +8,8 @@ import pytest
 
 from splitmerge_cli.config import component
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify import command, explain
 from splitmerge_cli.verify.cases import small_case

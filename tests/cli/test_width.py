@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli import terminal
-from splitmerge_cli.api import candidates
 from splitmerge_cli.cli import comparing
 from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.fits import candidates
 
 RNG = np.random.default_rng(0)
 SIDE = np.repeat([0.0, 6.0], 30)

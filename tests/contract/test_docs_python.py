@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import candidates, short_fits
 from splitmerge_cli.diagnostics import convergence
+from splitmerge_cli.fits import candidates, short_fits
 
 ROOT = Path(__file__).parents[2]
 FILES = [

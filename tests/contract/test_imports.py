@@ -245,9 +245,9 @@ def test_models_and_samplers_import_no_sibling() -> None:
 
 def test_the_rule_sees_imports(tmp_path: Path) -> None:
     python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
-    python.write_text("def f():\n    from splitmerge_cli import runs\n    import splitmerge_cli.models.emm\n")
+    python.write_text("def f():\n    from splitmerge_cli import runs\n    import splitmerge_cli.kinds.tokens.emm\n")
     cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
-    assert {part_of(m) for m in imports(python)} == {"runs", "models"}
+    assert {part_of(m) for m in imports(python)} == {"runs", "analysis"}
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
 
 

@@ -11,12 +11,12 @@ import pytest
 from sources import parse
 
 import splitmerge_cli
-from splitmerge_cli.analysis.plots.run import PICTURES
+from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.kinds import Kind, get_kind, kinds
+from splitmerge_cli.kinds.tables.support import example
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.support import example
 
 ROOT = Path(splitmerge_cli.__file__).parent
 NAMES = sorted(kinds())
@@ -73,7 +73,7 @@ def test_a_kind_answers(name: str) -> None:
     assert data.kind is kind and data.kind == kind.name == name and data.N >= 12
     assert pickle.loads(pickle.dumps(data)).kind == kind
     assert kind.example(12, seed=3).values is not data.values
-    assert set(kind.pictures) <= set(PICTURES)
+    assert set(kind.pictures) <= set(all_pictures())
     assert kind.model in choices("model") and kind.reader in choices("data")
     if kind.has_columns:
         assert len(kind.types_of(data)) == data.values.shape[1]
@@ -97,7 +97,7 @@ def test_a_model_accepts_the_example_of_its_kind_alone(model: str) -> None:
 def test_a_kind_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file in a folder that was added to the package is a kind; two of one name are none."""
     (tmp_path / "toy_angles.py").write_text(
-        "from splitmerge_cli.kinds.rows import Rows\n\n\nclass Angles(Rows):\n    name = 'toy_angles'\n"
+        "from splitmerge_cli.kinds.tables import Rows\n\n\nclass Angles(Rows):\n    name = 'toy_angles'\n"
     )
     monkeypatch.setattr(splitmerge_cli.kinds, "__path__", [*splitmerge_cli.kinds.__path__, str(tmp_path)])
     assert isinstance(get_kind("toy_angles"), Kind)

@@ -23,7 +23,7 @@ import sampler_pages
 import verify_samplers
 from findings import findings
 
-from splitmerge_cli.analysis.plots.run import PICTURES
+from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
@@ -60,7 +60,7 @@ def test_texts_for_pictures_say_what_is_seen() -> None:
     for figure in (figure for each in figure_sets() for figure in each.figures):
         assert KINDS_OF_CHARTS.search(figure.shows), figure.id
         assert figure.shows not in (figure.caption, titles[figure.id]) and 60 < len(figure.shows) < 260, figure.id
-    for name, picture in PICTURES.items():
+    for name, picture in all_pictures().items():
         assert KINDS_OF_CHARTS.search(picture.shows) and picture.answers.endswith("?"), name
 
 
@@ -69,7 +69,7 @@ def test_gallery_has_every_picture(tmp_path: Path) -> None:
     shutil.copytree(DOCS / "images", tmp_path / "images", dirs_exist_ok=True)
     kept = {"sdds-fig3": overview.latest_figures(DOCS / "reproduction")["sdds-fig3"]}
     page = gallery.page(tmp_path, dict(list_figures()), kept)
-    for name, picture in PICTURES.items():
+    for name, picture in all_pictures().items():
         assert f"[{picture.answers}]" in page and f") `{name}`\n" in page
         assert re.search(rf"\]\(thumbnails/\w+-{name}\.png\)\]\(\.\./data/", page), f"no page shows {name}"
     for name, title in list_figures():

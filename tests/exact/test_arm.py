@@ -10,8 +10,8 @@ from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs, with_
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM

@@ -9,17 +9,17 @@ import pytest
 from enumerations import enumeration
 from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses, is_adaptive
 
+from splitmerge_cli.core.bundles import Bundles, build
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.bundles import Bundles, build
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.records import Records
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.records.model import Records
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

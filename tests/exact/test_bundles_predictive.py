@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.analysis.predictive import by_state, each_alone, predict
-from splitmerge_cli.api.candidates import model_of
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import State
 

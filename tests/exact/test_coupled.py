@@ -19,8 +19,8 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler, Sampler
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8

@@ -11,12 +11,13 @@ from scipy.special import logsumexp
 from test_predictive_exact import log_joints
 
 import smcmc
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.models.gamma_poisson import GammaPoisson
-from splitmerge_cli.models.multinomial import Multinomial
-from splitmerge_cli.models.simulation import Given, simulate_rates
+from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
+from splitmerge_cli.kinds.tables.simulated import simulate_rates
 from splitmerge_cli.received import DataError
 
 X = np.array([[3, 0, 1], [1, 1, 0], [0, 4, 2], [7, 1, 1], [0, 0, 0]], dtype=np.int32)

@@ -13,8 +13,8 @@ import pytest
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS

@@ -25,7 +25,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag, Option
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import PriorOption, priors
 from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -12,9 +12,9 @@ from scipy.integrate import quad
 from scipy.sparse import csr_array
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.corpora.corpus import Heldout, Tokens
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.corpus import Heldout, Tokens
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 
 V, ETA = 4, 0.3
 COUNTS = np.array([[3, 0], [1, 2], [0, 4], [0, 0]], dtype=np.int32)

@@ -13,7 +13,7 @@ from test_predictive_exact import CASES, build, log_joints
 from splitmerge_cli.analysis.leave_one_out import FEWEST, leave_one_out, smooth_tails
 from splitmerge_cli.config import component
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.draws import State
 
 OF_ROWS = [name for name in CASES if name != "irm"]

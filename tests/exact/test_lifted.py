@@ -11,8 +11,8 @@ from splitmerge_cli.analysis.coupled_pairs import check_coupling
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible

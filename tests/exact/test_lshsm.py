@@ -9,11 +9,11 @@ import pytest
 from every_sampler import KEPT
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.verify.cases import small_case

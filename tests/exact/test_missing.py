@@ -11,11 +11,11 @@ from small_cases import check_resumption
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.gaussian_independent import DiagonalGaussian
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

@@ -11,11 +11,11 @@ from enumerations import enumeration
 from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses
 from joint_kernels import joint_kernel
 
+from splitmerge_cli.core.bundles import Bundles
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.near_pairs import LIKELY, NearPairs, alias_table
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
-from splitmerge_cli.models.bundles import Bundles
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.sdds import SDDS

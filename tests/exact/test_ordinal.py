@@ -9,9 +9,9 @@ from small_cases import check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.verify.continuous import mixed_log_weight
 

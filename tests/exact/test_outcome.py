@@ -13,19 +13,19 @@ from scipy import stats
 from scipy.special import log_ndtr
 from small_cases import check_resumption
 
-from splitmerge_cli.analysis.outcomes import outcome_densities, predict_outcome
 from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
+from splitmerge_cli.kinds.tables.outcomes.predictions import outcome_densities, predict_outcome
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.outcomes import find_effects
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

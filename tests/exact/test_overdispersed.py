@@ -12,8 +12,8 @@ from splitmerge_cli.config import component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models import overdispersed_multinomial
-from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial, draw_tables
+from splitmerge_cli.kinds.tables.models import overdispersed_multinomial
+from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial, draw_tables
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

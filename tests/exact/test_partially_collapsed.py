@@ -11,8 +11,8 @@ from compiled.finite import FiniteTopics
 from scipy.stats import gamma, kstest
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG

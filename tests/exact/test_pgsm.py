@@ -8,9 +8,9 @@ from enumerations import enumeration
 from every_sampler import case_of
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.verify.cases import small_case

@@ -8,7 +8,7 @@ from every_sampler import case_of
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare, run
 from splitmerge_cli.runs.closing import _describe_portfolio
 from splitmerge_cli.samplers.portfolio import MEMBERS, Portfolio

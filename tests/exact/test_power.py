@@ -10,17 +10,17 @@ from scipy import stats
 from scipy.integrate import dblquad, quad
 from scipy.special import logsumexp
 
-from splitmerge_cli.api.power import take
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gamma_poisson import GammaPoisson
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.multinomial import Multinomial
+from splitmerge_cli.kinds.tables.choice.power import take
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

@@ -15,11 +15,11 @@ from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_densit
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.gibbs import Gibbs

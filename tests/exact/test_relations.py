@@ -15,12 +15,12 @@ from scipy.stats import chisquare
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relations
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.simulated_relations import simulate_relations
-from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relations
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.networks.simulated import simulate_relations
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify import pieces

@@ -15,9 +15,9 @@ from splitmerge_cli.config.stored import specify_stored
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.real_columns import find_resolution
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

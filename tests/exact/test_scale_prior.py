@@ -10,8 +10,8 @@ from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

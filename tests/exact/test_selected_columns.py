@@ -15,7 +15,7 @@ from small_cases import check_resumption
 import smcmc
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -228,7 +228,7 @@ def draw_informative(seed: int, D: int = 100) -> tuple[pd.DataFrame, NDArray[np.
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged")
 def test_five_columns_of_a_hundred_are_found() -> None:
     frame, z = draw_informative(0)
     model = {"name": "gaussian", "select": True}

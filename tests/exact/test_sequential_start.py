@@ -10,12 +10,12 @@ from scipy.special import logsumexp, roots_jacobi
 from small_cases import MODELS, NETWORK
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.generated.documents import synthetic_documents
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.documents.generated import synthetic_documents
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 

@@ -11,9 +11,9 @@ from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.runs.shards.items import ShardItems, sharded_subcluster
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster

@@ -10,7 +10,7 @@ import pytest
 from compiled import pieces
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

@@ -9,9 +9,9 @@ from compiled.finite import FiniteMixture, FiniteWeights
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.streams import Stream
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.priors.uniform import Uniform
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.verify.enumerate import mixture_states, normalise, state_of

@@ -19,10 +19,10 @@ from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.row_weights import DEGREES
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.row_weights import DEGREES
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

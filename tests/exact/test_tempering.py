@@ -16,10 +16,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.runs.closing import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs

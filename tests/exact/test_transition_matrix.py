@@ -26,11 +26,11 @@ from every_sampler import (
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.dyadic import Dyadic

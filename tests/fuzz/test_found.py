@@ -16,14 +16,15 @@ from rich.console import Console
 from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
-from splitmerge_cli.analysis.plots import network, points
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.diagnosis_tables import table
 from splitmerge_cli.diagnostics.summary import diagnose
+from splitmerge_cli.kinds.networks.plots import network
+from splitmerge_cli.kinds.networks.published import usair97
+from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.progress import ChainProgress, reporter

@@ -14,7 +14,8 @@ import pandas as pd
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
-from splitmerge_cli.data.published import kdd, sets
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.kinds.tables import kdd
 
 N = 20
 WORDS = ["heart", "lung", "The", "flow", "vein", "blood"]

@@ -14,8 +14,8 @@ from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from replaying import Pair, check_counts, check_ratio, config_text, replay
 
 from splitmerge_cli.core.chain import Chain
-from splitmerge_cli.models import gaussian as compiled_gaussian
-from splitmerge_cli.models import lines as compiled_lines
+from splitmerge_cli.kinds.lines import model as compiled_lines
+from splitmerge_cli.kinds.tables.models import gaussian as compiled_gaussian
 from splitmerge_cli.samplers import dyadic, gibbs, neal8, refresh
 
 DATA = np.random.default_rng(20190128)

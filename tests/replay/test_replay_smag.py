@@ -14,7 +14,7 @@ from plain_topics import HDP, Topics, TopicStream
 from replaying import Pair, check_counts, check_ratio, config_text
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models import hdp as compiled_hdp
+from splitmerge_cli.kinds.documents import hdp as compiled_hdp
 from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, smag
 
 DATA = np.random.default_rng(20121210)

@@ -11,9 +11,11 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.diagnostics import block_summary, cluster_table, column_descriptions, column_statistics
+from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
-from splitmerge_cli.diagnostics.column_statistics import statistics
+from splitmerge_cli.kinds.networks import blocks as block_summary
+from splitmerge_cli.kinds.tables import column_descriptions, column_statistics
+from splitmerge_cli.kinds.tables.column_statistics import statistics
 
 LEVELS = ("red", "green", "blue")
 

@@ -10,8 +10,8 @@ from small_cases import CLOUD, POINTS, check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8

@@ -7,10 +7,10 @@ from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models import count_vectors, gamma_poisson
-from splitmerge_cli.models.gamma_poisson import GammaPoisson
-from splitmerge_cli.models.multinomial import Multinomial
-from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
+from splitmerge_cli.kinds.tables.models import count_vectors, gamma_poisson
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
+from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.rgsm import RGSM

@@ -13,7 +13,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
-from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.corpora.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
-from splitmerge_cli.data.corpora.split import split
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated.documents import nested_topics, synthetic_documents
+from splitmerge_cli.kinds.documents.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
+from splitmerge_cli.kinds.documents.generated import nested_topics, synthetic_documents
+from splitmerge_cli.kinds.documents.readers.split import split
 from splitmerge_cli.received import DataError
 
 WORDS = ["a", "b", "c"]

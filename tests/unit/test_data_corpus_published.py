@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
-from splitmerge_cli.data.corpora.words import keep_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS
+from splitmerge_cli.kinds.documents import published as corpus_published
+from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of
+from splitmerge_cli.kinds.documents.readers.words import keep_words
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)

@@ -13,13 +13,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.data.corpora import bag_of_words
-from splitmerge_cli.data.corpora import counts as counts_of
-from splitmerge_cli.data.corpora.counts import Documents
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import counts as published_counts
-from splitmerge_cli.data.published import pubmed, sets
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
+from splitmerge_cli.kinds.documents import published_counts, pubmed
+from splitmerge_cli.kinds.documents.readers import bag_of_words
+from splitmerge_cli.kinds.documents.readers import counts as counts_of
+from splitmerge_cli.kinds.documents.readers.counts import Documents
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.adjacency import keep
-from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.kinds.networks.readers.adjacency import keep
+from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
 
 

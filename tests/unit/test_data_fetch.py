@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from splitmerge_cli import cli
 from splitmerge_cli.data import transfer
-from splitmerge_cli.data.published import download, kdd, sets
+from splitmerge_cli.data.published import download, sets
 from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
+from splitmerge_cli.kinds.tables import kdd
 from splitmerge_cli.received import DataError
 
 CONTENT = b"1 2 3\n" * 200_000

@@ -11,12 +11,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import network
-from splitmerge_cli.data.graphs import bundled
-from splitmerge_cli.data.graphs.adjacency import adjacency, keep, merge
-from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS
+from splitmerge_cli.kinds.networks import generated as network
+from splitmerge_cli.kinds.networks import published as published_graphs
+from splitmerge_cli.kinds.networks.readers import bundled
+from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, keep, merge
 from splitmerge_cli.received import DataError
 
 # the data set

@@ -10,9 +10,10 @@ from scipy import stats
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import gaussian
-from splitmerge_cli.data.generated.kdd_like import kdd_like, uneven_sizes
-from splitmerge_cli.data.published import kdd, sets
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.kinds.tables import kdd
+from splitmerge_cli.kinds.tables.generated import gaussian
+from splitmerge_cli.kinds.tables.generated.kdd_like import kdd_like, uneven_sizes
 from splitmerge_cli.received import DataError
 
 # generated

@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated import gaussian, lines, mixed
 from splitmerge_cli.data.labels import crp, equal_sizes
+from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds.tables.generated import gaussian, mixed
 
 # partitions
 

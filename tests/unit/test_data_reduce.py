@@ -12,18 +12,18 @@ from sklearn.decomposition import PCA
 
 import smcmc
 from splitmerge_cli.analysis.predictive import items_of
-from splitmerge_cli.api.scales import find_scales
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.components import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import columns
+from splitmerge_cli.kinds.tables.choice.scales import find_scales
+from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.DataNote"),
-    pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged"),
+    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.DataNote"),
+    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged"),
 ]
 SHORT = {"iterations": 300, "chains": 2, "progress": "none"}
 
@@ -197,7 +197,7 @@ def test_a_run_is_read_and_predicts_again(tmp_path: Path) -> None:
 def test_model_auto_asks_for_components_unless_they_are_named(
     reduce: dict[str, str], D: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (40, 40))
+    monkeypatch.setattr("splitmerge_cli.fits.candidates.ROUNDS", (40, 40))
     frame, _ = draw_types(20, 45, 2, 1.5)
     options = reduce | {"model.covariance": "diag"}
     assert smcmc.sample(frame, options=options, **SHORT).dataset.values.shape == (20, D)

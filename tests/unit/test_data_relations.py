@@ -13,15 +13,15 @@ import scipy.io
 import scipy.sparse
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.given import digest_of
-from splitmerge_cli.data.graphs import bundled
-from splitmerge_cli.data.graphs.adjacency import keep
-from splitmerge_cli.data.graphs.edges import edges
-from splitmerge_cli.data.graphs.listed import Use
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.recognition import recognise
-from splitmerge_cli.data.relations import KEYS
+from splitmerge_cli.kinds.networks.data import KEYS, network_of
+from splitmerge_cli.kinds.networks.generated import generate
+from splitmerge_cli.kinds.networks.readers import bundled
+from splitmerge_cli.kinds.networks.readers.adjacency import keep
+from splitmerge_cli.kinds.networks.readers.edges import edges
+from splitmerge_cli.kinds.networks.readers.listed import Use
+from splitmerge_cli.kinds.recognition import recognise
 from splitmerge_cli.received import DataError
 
 Read = Callable[..., Dataset]
@@ -92,7 +92,7 @@ def test_layers_unknown_pairs_and_signs(read: Read) -> None:
 def test_levels_of_no_edge(read: Read) -> None:
     Path("nodes.csv").write_text("id\na\nb\nc\n")
     for text in ("source,target,weight\n", "source,target,weight\na,b,\n"):
-        (layer,) = read(text, nodes="nodes.csv", values="levels").network.layers
+        (layer,) = network_of(read(text, nodes="nodes.csv", values="levels")).layers
         assert not len(layer.ends) and layer.form == "binary"
 
 

@@ -12,17 +12,18 @@ from sklearn.preprocessing import PowerTransformer
 
 import smcmc
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import candidates, scales
-from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.scales import Scale
-from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
-from splitmerge_cli.diagnostics.column_statistics import statistics
-from splitmerge_cli.models.real_columns import find_resolution, settle_resolution
+from splitmerge_cli.fits import candidates
+from splitmerge_cli.kinds.tables.choice import scales
+from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
+from splitmerge_cli.kinds.tables.column_statistics import statistics
+from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.kinds.tables.models.real_columns import find_resolution, settle_resolution
 from splitmerge_cli.received import DataError
 
 SCALES = [
@@ -140,7 +141,7 @@ def test_a_density_in_the_units_of_the_data_integrates_to_one(scale: str | float
 FULL = {"name": "gaussian", "covariance": "full"}
 
 
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged")
 @pytest.mark.parametrize("model", ["gaussian", "mixed", FULL], ids=["complete", "mixed", "imputed"])
 def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: str | dict[str, str]) -> None:
     frame = draw_skewed(50)

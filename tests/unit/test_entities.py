@@ -12,10 +12,10 @@ import pytest
 import smcmc
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.data.tables.files import csv as read_csv
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs
+from splitmerge_cli.kinds.records import entities
+from splitmerge_cli.kinds.tables.files import csv as read_csv
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import entities
 
 NAMES = ("ann", "anne", "bob")
 
@@ -173,7 +173,7 @@ def test_equal_records_of_two_entities_are_counted(labels: list[int], sources: l
     assert entities.count_equal_apart(dataset, np.array(labels, dtype=np.int32)) == expected
 
 
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.DataNote")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.DataNote")
 def test_a_run_says_that_equal_rows_are_of_two_entities() -> None:
     """One column of names that hardly repeat: what is equal may be so by chance."""
     names = [f"{a}{b}{a}{b}" for a in "abcdefgh" for b in "uvwxyz"]

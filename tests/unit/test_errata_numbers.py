@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.sdds.posterior import mean_K, mean_K_by_cap
 from splitmerge_cli.samplers.refresh import Refresh

@@ -8,12 +8,13 @@ import pytest
 from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.plots import network, points, relation_matrix
+from splitmerge_cli.analysis.plots import marks
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
+from splitmerge_cli.kinds.networks.generated import generate
+from splitmerge_cli.kinds.networks.plots import network, relation_matrix
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.arm import (
     acceptance as arm_acceptance,
@@ -431,13 +432,13 @@ def test_clusters_stay_in_their_places():
 
 
 def test_items_are_sorted_by_cluster_then_degree():
-    order, ends = points.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
+    order, ends = marks.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
     assert order.tolist() == [2, 3, 0, 1, 4] and ends.tolist() == [3, 4, 5]
 
 
 def test_density_counts_shares():
     graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
-    order, _ = points.order_items(graph.truth, np.zeros(60))
+    order, _ = marks.order_items(graph.truth, np.zeros(60))
     share = relation_matrix.density(graph.values, order, order, cells=2)
     # nobody is tied to oneself
     assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))

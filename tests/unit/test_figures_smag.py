@@ -7,7 +7,7 @@ from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data.generated.documents import nested_topics
+from splitmerge_cli.kinds.documents.generated import nested_topics
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.smag import (
     confusion as smag_confusion,

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
-from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots import marks
 from splitmerge_cli.analysis.plots.chains import traces
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
+from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import examples, transitions, violins
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -224,8 +225,8 @@ def test_segments_stay_beside_their_points():
 
 
 def test_clusters_are_styled_by_size():
-    assert [len(items) for items in points.by_size([2, 0, 0, 1, 0, 2])] == [3, 2, 1]
-    many = [points.style_of(k) for k in range(len(points.COLOURS) * len(points.MARKERS))]
+    assert [len(items) for items in marks.by_size([2, 0, 0, 1, 0, 2])] == [3, 2, 1]
+    many = [marks.style_of(k) for k in range(len(marks.COLOURS) * len(marks.MARKERS))]
     assert len(set(many)) == len(many)
 
 

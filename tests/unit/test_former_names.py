@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from splitmerge_cli.config import ConfigError, specify
-from splitmerge_cli.config.renamed import FORMER, RENAMED, rename
+from splitmerge_cli.config.renamed import former, today
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.store.read import Run
@@ -22,18 +22,28 @@ def test_runs_are_identified_as_before() -> None:
 
 def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
     spec = specify(WORDS)
-    before = {**spec.values, "model": rename(spec.values["model"], FORMER)}
+    before = {**spec.values, "model": former(spec.values["model"])}
     assert before["model"]["name"] == "dirichlet_multinomial"
-    assert set(RENAMED) == {before["model"]["name"], before["model"]["_target_"]}
+    assert before["model"]["_target_"].startswith("splitmerge_cli.models.dirichlet_multinomial.")
     store = RunStore(tmp_path, {}, "0123", "sams", 1, [])
     store.write_config(yaml.safe_dump(before))
     store.write_status("running")
     assert Run(tmp_path).config["model"] == spec.values["model"]
 
 
+@pytest.mark.parametrize(
+    "words", [["data=emm"], ["data=edges", "data.path=x", "model=irm"], ["data=noparama_twogaussians"]]
+)
+def test_modules_that_moved_are_named_as_before(words: list[str]) -> None:
+    values = specify(["sampler=gibbs", *words]).values
+    for group in ("data", "model"):
+        assert not former(values[group])["_target_"].startswith("splitmerge_cli.kinds.")
+        assert today(former(values[group])) == values[group]
+
+
 def test_a_model_of_the_users_own_keeps_a_former_name() -> None:
     own = {"name": "dirichlet_multinomial", "_target_": "mine.Shares"}
-    assert rename(own) == own
+    assert today(own) == own
 
 
 def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.hash_tables import HashTables, tables_of
 from splitmerge_cli.samplers.lshsm import LSHSM
 

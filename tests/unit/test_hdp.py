@@ -8,7 +8,7 @@ from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed

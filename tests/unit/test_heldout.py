@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.corpora.corpus import Heldout, Tokens
-from splitmerge_cli.models.heldout import METHODS, log_likelihoods
+from splitmerge_cli.kinds.documents.corpus import Heldout, Tokens
+from splitmerge_cli.kinds.documents.heldout import METHODS, log_likelihoods
 
 V = 30
 GENERATOR = np.random.default_rng(3)

@@ -8,7 +8,7 @@ from scipy.special import betaln, gammaln
 from small_cases import check_walk_weights
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.samplers.gibbs import Gibbs
 
 BETA = 0.6, 1.7

@@ -9,18 +9,18 @@ from link_cases import FORMS, LABELS, OPTIONS, SIDES, draw_relation, list_pairs
 from scipy import integrate, stats
 from scipy.special import gammaln
 
-from splitmerge_cli.analysis import links
-from splitmerge_cli.analysis.links import name_links, predict_links, probable_pairs
-from splitmerge_cli.api import degrees
-from splitmerge_cli.api.candidates import model_of
-from splitmerge_cli.api.short_fits import short_fits
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.adjacency import adjacency, simple_graph
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
-from splitmerge_cli.diagnostics import block_summary
-from splitmerge_cli.diagnostics.links import Links
-from splitmerge_cli.diagnostics.removed_edges import compare_scores, remove_edges, score_links
+from splitmerge_cli.fits.candidates import model_of
+from splitmerge_cli.fits.short_fits import short_fits
+from splitmerge_cli.kinds.networks import blocks as block_summary
+from splitmerge_cli.kinds.networks import degrees
+from splitmerge_cli.kinds.networks import predicted_links as links
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
+from splitmerge_cli.kinds.networks.link_scores import Links
+from splitmerge_cli.kinds.networks.predicted_links import name_links, predict_links, probable_pairs
+from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
+from splitmerge_cli.kinds.networks.removed_edges import compare_scores, remove_edges, score_links
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -17,9 +17,9 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.history import History, by_appearance
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.bsm import BSM

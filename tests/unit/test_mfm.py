@@ -9,7 +9,7 @@ from small_cases import SAMPLERS
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case

@@ -12,10 +12,10 @@ from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_walk_w
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.mixed import LONGEST_TABLE, Mixed
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import LONGEST_TABLE, Mixed
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS

@@ -9,10 +9,16 @@ from link_cases import FORMS, LABELS, draw_relation
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from splitmerge_cli.analysis.plots import blocks, relation_matrix
-from splitmerge_cli.analysis.plots.relation_matrix import NEGATIVE, POSITIVE, draw_matrix, number_blocks, sort_nodes
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.plots import blocks, relation_matrix
+from splitmerge_cli.kinds.networks.plots.relation_matrix import (
+    NEGATIVE,
+    POSITIVE,
+    draw_matrix,
+    number_blocks,
+    sort_nodes,
+)
 
 PURE = np.array([0, 0, 2, 1, 1, 2])
 """Blocks that hold one kind of nodes each."""

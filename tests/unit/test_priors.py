@@ -16,12 +16,12 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.prior import TablePrior
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import OPTIONS, PriorOption, esc, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
 from splitmerge_cli.priors.esc import ExchangeableSequencesOfClusters, log_renewal

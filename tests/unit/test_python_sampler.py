@@ -11,8 +11,8 @@ import yaml
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix

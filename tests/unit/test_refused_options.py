@@ -343,10 +343,10 @@ TYPES: list[tuple[str | list[str], str]] = [
     (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),
     ("sampler.name=../../zz", "sampler.name=../../zz: no sampler is named"),
     ("data.name=other", "data.name=other: expected emm"),
-    ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
+    ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.kinds.tokens.emm.EMM"),
     (
         "data._target_=builtins.dict",
-        "data._target_=builtins.dict: expected splitmerge_cli.data.generated.emm.generate",
+        "data._target_=builtins.dict: expected splitmerge_cli.kinds.tokens.generated.generate",
     ),
     ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
 ]

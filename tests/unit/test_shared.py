@@ -16,13 +16,13 @@ from small_cases import MODELS, TYPES, table
 
 from splitmerge_cli.core.shared import Prepared, as_frozen, freeze, is_frozen, share
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.hdp import HDP
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tokens.emm import EMM
 
 N = 2_000
 RNG = np.random.default_rng(4)
@@ -255,7 +255,7 @@ FOUR_MODELS = """
 import os
 import numpy as np
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:

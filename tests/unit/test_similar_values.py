@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rapidfuzz.distance import OSA, JaroWinkler
 
-from splitmerge_cli.models import similar_values
-from splitmerge_cli.models.similar_values import near_values
+from splitmerge_cli.kinds.records import similar_values
+from splitmerge_cli.kinds.records.similar_values import near_values
 
 STRENGTH = 0.5
 

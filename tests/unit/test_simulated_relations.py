@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from link_cases import FORMS, LABELS, OPTIONS, draw_relation, list_pairs
 
-from splitmerge_cli.api.candidates import model_of
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.adjacency import simple_graph
-from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.diagnostics.links import Links
-from splitmerge_cli.diagnostics.removed_edges import remove_edges, score_links
-from splitmerge_cli.models import simulated_relations
-from splitmerge_cli.models.simulated_relations import simulate_relations
-from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.fits.candidates import model_of
+from splitmerge_cli.kinds.networks import simulated as simulated_relations
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.link_scores import Links
+from splitmerge_cli.kinds.networks.quantities import measure_relations
+from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
+from splitmerge_cli.kinds.networks.removed_edges import remove_edges, score_links
+from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.runs.checks import check_fit
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.network_quantities import measure_relations
 from splitmerge_cli.runs.quantities import CLOSED, DISPERSION, RECIPROCITY, SKEWNESS, SPREAD
 
 DRAWS = 150

@@ -8,8 +8,8 @@ import pytest
 from splitmerge_cli.config import ConfigError, specify, specify_keys
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import limits, search, stages
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels

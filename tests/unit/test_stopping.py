@@ -11,8 +11,8 @@ import pytest
 
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.kinds.records.entities import Entities
 from splitmerge_cli.runs.continuation import _is_stricter
-from splitmerge_cli.runs.entities import Entities
 from splitmerge_cli.runs.stopping import describe_look, look
 from splitmerge_cli.runs.store import schema
 
@@ -59,7 +59,7 @@ def test_what_the_end_judges_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Entities, "judge", lambda partitions: measure("pairs", slow)[1])
     asked, chains = plan(), [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)]
     assert look(asked, chains, DRAWS).reached
-    asked.dataset.kind.answers = "splitmerge_cli.runs.entities:Entities"
+    asked.dataset.kind.answers = "splitmerge_cli.kinds.records.entities:Entities"
     found = look(asked, chains, DRAWS)
     assert not found.reached and found.ess_of == "pairs"
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from splitmerge_cli.analysis.plots import topics as pictures
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.diagnostics.topic_report import (
+from splitmerge_cli.kinds.documents import plots as pictures
+from splitmerge_cli.kinds.documents.topic_report import (
     LETTERS,
     RunTopics,
     agreement_line,
@@ -17,7 +17,7 @@ from splitmerge_cli.diagnostics.topic_report import (
     overview,
     perplexity_line,
 )
-from splitmerge_cli.diagnostics.topics import Topics
+from splitmerge_cli.kinds.documents.topics import Topics
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
 

@@ -13,17 +13,17 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.fit import sections_of_fit, short_number
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.analysis.pages.sensitivity import answers, commands
-from splitmerge_cli.analysis.plots.run import PICTURES, pictures
+from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.diagnostics import topic_report
 from splitmerge_cli.diagnostics.cluster_table import network_columns, number, share_text
+from splitmerge_cli.kinds.documents import topic_report
+from splitmerge_cli.kinds.records.entities import Entities
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, search, summaries
-from splitmerge_cli.runs.entities import Entities
 from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
@@ -88,7 +88,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
     unit = "Topics" if run.has_topics else "Clusters"
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
-    of_clusters = [name for name in PICTURES if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
+    of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
 
     def draw_parts(names: Sequence[str]) -> Iterator[Markup]:
         return _pictures(run, names, level + 1, prefix)
@@ -355,7 +355,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
 
 def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
     with use_style():
-        for name, picture in ((name, PICTURES[name]) for name in PICTURES if name in names):
+        for name, picture in ((name, one) for name, one in all_pictures().items() if name in names):
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())

@@ -1,6 +1,7 @@
 """The picture of a run's chains, each apart: traces, ranks, running means."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,16 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import topics
 from splitmerge_cli.analysis.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.analysis.plots.style import CHAINS, CYCLE, FULL, colour_of, count_of, entry, footnote, title_of
+from splitmerge_cli.analysis.plots.style import CHAINS, CYCLE, FULL, count_of, entry, footnote, title_of
 from splitmerge_cli.diagnostics.cluster_table import number
-from splitmerge_cli.diagnostics.column_statistics import Numbers
 from splitmerge_cli.diagnostics.convergence import format_rhat
 from splitmerge_cli.diagnostics.summary import second_half, without_rounding
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 
+Numbers = NDArray[np.float64]
 MOST_NAMES = 8
 """Chains up to which each has its name; of more the first and the last."""
 STEPS = 800
@@ -33,23 +33,30 @@ QUANTITIES = {"log_joint": "log joint", "K": "clusters K", "score": "adjusted Ra
 """Quantities that are drawn where a trace has them."""
 
 
-def traces(run: Run) -> Figure:
-    """Draw the chains of a run, a row of panels for each quantity.
+@dataclass(frozen=True)
+class Panel:
+    """A panel below the traces, as wide as these."""
+
+    name: str
+    draw: Callable[[Axes], object]
+
+
+def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = QUANTITIES) -> Figure:
+    """Draw the chains of a run, a row of panels for each quantity, then `panels`.
 
     A row has the traces and, of the second halves, ranks and running means. The quantities are the log joint, K, the
-    quantity of the largest R-hat and, if the truth is known, the adjusted Rand index. A finished run of topics also
-    shows the perplexity of held-out documents, where it was evaluated, and the shares of its topics.
+    quantity of the largest R-hat and, if the truth is known, the adjusted Rand index. `titles` name quantities.
     """
     trace = run.trace().rename(columns={"ari": "score"})
     shares = np.stack(trace["largest"].tolist()).T
     trace = trace.assign(largest=shares[0], **{f"largest{s}": share for s, share in enumerate(shares[1:], 2)})
     chains = [chain for _, chain in trace.groupby("chain", sort=True)]
-    late, of_topics, n = second_half(trace), topics.can_draw(run), len(chains)
+    late, n = second_half(trace), len(chains)
     names = [name for name in QUANTITIES if name in late]
     worst = judgement_of(run).quantity if run.is_done else None
     if worst in late and not any(np.array_equal(late[worst], late[name]) for name in names):
         names.insert(2, worst)
-    wide = ["perplexity"] * (of_topics and run.has_perplexity) + ["shares"] * of_topics
+    wide = [panel.name for panel in panels]
     high = min(max(1.2, 0.3 * n), (9.1 - 1.6 * len(wide)) / len(names) - 0.35)
     parts, ratios = (["", "ranks", "mean"], [2.0, 1.0, 1.2]) if n > 1 else (["", "mean"], [2.0, 1.2])
     mosaic: Any = [[f"{name}{part}" for part in parts] for name in names] + [[name] * len(parts) for name in wide]
@@ -59,7 +66,6 @@ def traces(run: Run) -> Figure:
         width_ratios=ratios,
         height_ratios=[high] * len(names) + [1.2] * len(wide),
     )
-    titles = QUANTITIES | {"K": "topics K"} if of_topics else QUANTITIES
     for name in names:
         _draw_traces(axes[name], chains, name, titles.get(name, name) + ", a share" * name.startswith("largest"))
         if n > 1:
@@ -73,13 +79,8 @@ def traces(run: Run) -> Figure:
             axis.set_tick_params(labelbottom=name == names[-1])
     for part in parts:
         axes[f"{names[-1]}{part}"].set_xlabel("rank" if part == "ranks" else "iteration")
-    if "perplexity" in wide:
-        topics.draw_perplexity(axes["perplexity"], run.perplexity(), colour_of(option(run, "sampler")))
-    if of_topics:
-        sizes = run.topic_sizes().query("chain == 0")
-        topics.stack_sizes(axes["shares"], sizes, colour_of(option(run, "sampler")), most_rows=1000)
-        axes["shares"].set(xlabel="iteration", ylabel="shares of topics,\nchain 0")
-        axes["shares"].xaxis.set_major_formatter("{x:,.0f}")
+    for panel in panels:
+        panel.draw(axes[panel.name])
     counted = count_of(n, "chain") if run.is_done else f"{n} of {run.config['chains']} chains ({run.status['state']})"
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
     title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {counted}"

@@ -1,8 +1,8 @@
 """The pictures of one run: what they answer, in the order in which they are shown."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, partial
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -10,23 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots import (
-    blocks,
-    chains,
-    columns,
-    dendrogram,
-    entities,
-    network,
-    points,
-    power,
-    topics,
-    uncertainty,
-)
-from splitmerge_cli.analysis.plots import cluster_means as means
-from splitmerge_cli.analysis.plots.runs import thinned_rows
+from splitmerge_cli.analysis.plots import chains, dendrogram, power, uncertainty
+from splitmerge_cli.analysis.plots.runs import Picture, thinned_rows
 from splitmerge_cli.analysis.plots.style import draw_in_fonts, narrow
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
@@ -61,95 +49,7 @@ def stack_fractions(ax: Axes, numbers: pd.DataFrame, colour: str, edge: float = 
     ax.grid(False)
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture that a run may have.
-
-    `can_draw` and `draw` raise `ConfigError` or `DataError` if they need the data again, which cannot be loaded.
-    """
-
-    answers: str
-    """The question that it answers."""
-    shows: str
-    """The kind of chart and its axes, in a line."""
-    can_draw: Callable[[Run], bool]
-    """Whether a run has it."""
-    draw: Callable[[Run], Figure]
-    in_column: bool = False
-    """Whether it can be read at the width of a column."""
-
-
 PICTURES = {
-    "topics": Picture(
-        "What are the topics about?",
-        "bars of the probabilities of the top words, a panel for each topic; of few words a heat map",
-        topics.can_draw,
-        topics.topics,
-    ),
-    "points": Picture(
-        "Where are the clusters?",
-        "scatter plot of two columns, marks and colours by cluster, with the line or ellipse fitted to each",
-        points.can_draw,
-        points.clusters,
-        in_column=True,
-    ),
-    "cluster_means": Picture(
-        "What is each cluster like?",
-        "heat map of columns by cluster; the colour of a mean or share is its distance from all items",
-        columns.can_draw,
-        means.cluster_means,
-    ),
-    "pairs": Picture(
-        "In which columns do the clusters differ most?",
-        "scatter plots of the columns that the summary names, against each other; stacked histograms on the diagonal",
-        columns.can_pair,
-        columns.pairs,
-    ),
-    "projection": Picture(
-        "Are the clusters apart?",
-        "scatter plots of all items along two principal components and along two directions that separate the clusters",
-        columns.can_draw,
-        columns.projection,
-    ),
-    "network": Picture(
-        "Which nodes have the same ties?",
-        "matrix of edges sorted by cluster, for each layer; the network with a colour and a mark for each cluster",
-        lambda run: run.is_done,
-        network.clusters,
-    ),
-    "blocks": Picture(
-        "Which clusters are tied to which?",
-        "clusters as circles, with lines or arrows between those that have more edges than all pairs",
-        lambda run: run.is_done,
-        blocks.block_graph,
-    ),
-    "entity_sizes": Picture(
-        "How many records do entities have?",
-        "bars of the number of entities over their number of records",
-        entities.can_draw,
-        entities.sizes,
-        in_column=True,
-    ),
-    "uncertain_pairs": Picture(
-        "Which pairs of records should a person look at?",
-        "table of both records of the most uncertain pairs, with the probability of being of one entity",
-        entities.has_pairs,
-        entities.uncertain_pairs,
-    ),
-    "pair_probabilities": Picture(
-        "How many pairs of records are certain?",
-        "bars of the number of pairs of records over the probability of being of one entity",
-        lambda run: entities.can_draw(run) and "pairs" in run.summary["entities"],
-        entities.pair_probabilities,
-        in_column=True,
-    ),
-    "pair_calibration": Picture(
-        "Are the probabilities of pairs right?",
-        "line of the share of pairs that are of one entity in truth over their probability, with the diagonal",
-        entities.has_truth,
-        entities.pair_calibration,
-        in_column=True,
-    ),
     "n_clusters": Picture(
         "How many clusters are there?",
         "bars of the posterior probability of each number of clusters, dots for each chain",
@@ -191,44 +91,63 @@ PICTURES = {
         chains.traces,
     ),
 }
-"""Pictures of a run, by name: what the clusters are, how many, how certain they are; the chains come last."""
+"""Pictures that runs of all kinds may have, by name: how many clusters, how certain they are, the chains."""
+
+
+@cache
+def pictures_of(kind: Kind) -> dict[str, Picture]:
+    """Pictures that runs of a kind of data may have, in the order in which they are shown: its own come first."""
+    own: Mapping[str, Picture] = resolve_name(kind.drawings) if kind.drawings else {}
+    named = {**{name: one for name, one in own.items() if name not in PICTURES}, **PICTURES, **own}
+    return {name: one for name, one in named.items() if name in kind.pictures}
+
+
+@cache
+def all_pictures() -> dict[str, Picture]:
+    """Pictures of all kinds, by name, in the order in which they are shown."""
+    own = {name: one for kind in kinds().values() for name, one in pictures_of(kind).items() if name not in PICTURES}
+    return own | PICTURES
 
 
 def available(run: Run) -> Iterator[str]:
     """The names of the pictures that a run has; errors as `pictures`."""
-    return (name for name, _ in _make_each(run, lambda name: name, PICTURES))
+    return (name for name, _ in _make_each(run, lambda name, picture: name, lambda name, picture: True))
 
 
 def pictures(run: Run, only: Collection[str] | None = None, column: bool = False) -> Iterator[tuple[str, Figure]]:
     """The pictures of a run, each with its name; `only` some of them, where they can be drawn; `column`: at the width
     of a column, those that can be read so. Errors of `Picture` are raised after all others are drawn."""
 
-    def draw(name: str) -> Figure:
-        figure = draw_in_fonts(partial(PICTURES[name].draw, run))
+    def draw(name: str, picture: Picture) -> Figure:
+        figure = draw_in_fonts(partial(picture.draw, run))
         if column:
             narrow(figure)
         return figure
 
-    names = [name for name in PICTURES if only is None or name in only]
-    return _make_each(run, draw, [name for name in names if PICTURES[name].in_column or not column])
+    def is_asked_for(name: str, picture: Picture) -> bool:
+        return (only is None or name in only) and (picture.in_column or not column)
+
+    return _make_each(run, draw, is_asked_for)
 
 
-def _make_each(run: Run, make: Callable[[str], Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _make_each(
+    run: Run, make: Callable[[str, Picture], Any], is_asked_for: Callable[[str, Picture], bool]
+) -> Iterator[tuple[str, Any]]:
     """Make something of each picture that a run has; the first error of all is raised last."""
-    failed = None
-    for name in names:
+    failed: ConfigError | DataError | None = None
+    try:
+        drawn = pictures_of(specification_of(run).model.kind)
+    except (ConfigError, DataError) as error:
+        # a model of the user's own that is not at hand: what every run has can be drawn
+        failed, drawn = error, PICTURES
+    for name, picture in drawn.items():
+        if not is_asked_for(name, picture):
+            continue
         try:
-            figures = [make(name)] if _has(run, name) else []
+            figures = [make(name, picture)] if picture.can_draw(run) else []
         except (ConfigError, DataError) as error:
             failed = failed or error
         else:
             yield from ((name, each) for each in figures)
     if failed is not None:
         raise failed
-
-
-def _has(run: Run, name: str) -> bool:
-    """Whether the data of a run are of a kind that has a picture, and it can be drawn."""
-    of_every_kind = name in Kind.pictures and not entities.can_draw(run)
-    kind = Kind if of_every_kind else specification_of(run).model.kind
-    return name in kind.pictures and PICTURES[name].can_draw(run)

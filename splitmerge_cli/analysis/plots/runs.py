@@ -1,11 +1,13 @@
 """The runs of a figure: chosen by their options, their traces as arrays."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import plain_text, title_of
@@ -16,6 +18,24 @@ from splitmerge_cli.runs.store.read import Run
 
 LONGEST = 40
 """Most letters of a data set's name in a title."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a run may have.
+
+    `can_draw` and `draw` raise `ConfigError` or `DataError` if they need the data again, which cannot be loaded.
+    """
+
+    answers: str
+    """The question that it answers."""
+    shows: str
+    """The kind of chart and its axes, in a line."""
+    can_draw: Callable[[Run], bool]
+    """Whether a run has it."""
+    draw: Callable[[Run], Figure]
+    in_column: bool = False
+    """Whether it can be read at the width of a column."""
 
 
 def option(run: Run, key: str) -> Any:

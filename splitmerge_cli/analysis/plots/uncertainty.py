@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots import marks
 from splitmerge_cli.analysis.plots.runs import option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, shorten
@@ -53,7 +53,7 @@ def co_clustering(run: Run) -> Figure:
     labels = np.array(run.summary["point_estimate"]["labels"])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
-    order, ends = points.order_items(labels, run.clusters()["certainty"])
+    order, ends = marks.order_items(labels, run.clusters()["certainty"])
     N = len(labels)
     if run.has_similarity:
         pairs = run.similarity(["row", "other", "probability"])
@@ -75,7 +75,7 @@ def co_clustering(run: Run) -> Figure:
         places = thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel("row of the item (items are sorted by cluster)")
-    _name_blocks(ax.xaxis, ends, points.numbers_by_size(run, labels), NARROWEST * N)
+    _name_blocks(ax.xaxis, ends, marks.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
@@ -88,9 +88,9 @@ def co_clustering(run: Run) -> Figure:
     return figure
 
 
-def credible_ball(run: Run) -> Figure:
-    """Draw the point estimate and the extremes of its credible ball: as points where they have two columns, else as
-    means of co-clustering over the clusters of each.
+def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
+    """Draw the point estimate and the extremes of its credible ball: the items at places `x` ``[N, 2]``, or without
+    these means of co-clustering over the clusters of each.
     """
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
@@ -98,13 +98,12 @@ def credible_ball(run: Run) -> Figure:
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
-    x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
     sampled = None if x is not None else sampled_partitions(run)
     drawn: Any = None
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            points.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
+            marks.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
@@ -133,7 +132,7 @@ def credible_ball(run: Run) -> Figure:
     if x is not None:
         figure.canvas.draw()
         for ax, (_, partition) in zip(axes.flat, shown, strict=True):
-            points.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
+            marks.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
     return figure
 
 
@@ -142,13 +141,13 @@ def _looks_of_parts(labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> d
 
     The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
     largest such part."""
-    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(points.by_size(estimate))}
+    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(marks.by_size(estimate))}
     looks, parts = {}, Counter[int]()
-    for items in points.by_size(labels):
+    for items in marks.by_size(labels):
         rank = ranks[int(np.bincount(estimate[items]).argmax())]
-        colour, marker = points.style_of(rank)
-        place = points.MARKERS.index(marker) + parts[rank]
-        looks[int(labels[items[0]])] = colour, points.MARKERS[place % len(points.MARKERS)]
+        colour, marker = marks.style_of(rank)
+        place = marks.MARKERS.index(marker) + parts[rank]
+        looks[int(labels[items[0]])] = colour, marks.MARKERS[place % len(marks.MARKERS)]
         parts[rank] += 1
     return looks
 
@@ -157,7 +156,7 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64]) -> list[str]:
     """Name the clusters of a partition, the largest first, by the clusters of the point estimate, whose `numbers`
     ``[N]`` people read, with a share of at least `LEAST_PART` of their items."""
     names = []
-    for items in points.by_size(labels):
+    for items in marks.by_size(labels):
         counts = np.bincount(numbers[items])
         held = np.flatnonzero(counts >= LEAST_PART * len(items))
         names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
@@ -205,7 +204,7 @@ def _draw_means(
     ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]
 ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
     """Draw mean co-clustering between clusters, each as wide as it has items; the drawing, the means, the edges."""
-    order, ends = points.order_items(labels)
+    order, ends = marks.order_items(labels)
     by_rank = np.empty(len(labels), np.int64)
     by_rank[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
     means, edges = block_means(sampled, by_rank), np.concatenate([[0], ends])

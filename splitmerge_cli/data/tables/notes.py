@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
-from splitmerge_cli.data.tables.edge_values import describe_values
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
+from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
+from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.corpus import long_form, shares_map
@@ -53,7 +53,7 @@ class Found:
     overlap : float
         Mean over documents of the sum of the smaller of true and found weight.
     matched : int
-        True topics that were found, see `splitmerge_cli.diagnostics.topics.Match`.
+        True topics that were found, see `splitmerge_cli.kinds.documents.topics.Match`.
     """
 
     confusion: NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.config import RunSpecification
-from splitmerge_cli.diagnostics.topics import counts, document_of
+from splitmerge_cli.kinds.documents.topics import counts, document_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K

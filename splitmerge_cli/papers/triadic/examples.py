@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots import marks
 from splitmerge_cli.analysis.plots.style import FULL, entry
 from splitmerge_cli.diagnostics.intervals import share_interval
+from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
@@ -123,10 +124,10 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
         _draw_example(ax, x, truth, labels, concerned, model)
         ax.set_title(f"set {number}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
-        entry(color=points.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
+        entry(color=marks.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
         entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
-        entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
+        entry(color=marks.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     return figure
@@ -157,7 +158,7 @@ def _draw_example(
             ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
             if k in concerned:
                 ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
-    points.scatter(ax, x, labels)
+    marks.scatter(ax, x, labels)
     points.fitted_lines(ax, x, labels, model)
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)

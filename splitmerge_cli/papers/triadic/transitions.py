@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from splitmerge_cli.analysis.plots import boxes, points
+from splitmerge_cli.analysis.plots import boxes, marks
 from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -82,7 +82,7 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
     ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
     group = [min(k, clusters - 1) for k in range(items)]
     for k, cluster in enumerate(group):
-        colour, marker = points.style_of(cluster)
+        colour, marker = marks.style_of(cluster)
         ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
 
 

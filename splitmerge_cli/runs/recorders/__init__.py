@@ -20,6 +20,6 @@ def say(run: "Run") -> None:
     """Print the closing lines of a finished run's recorder on stderr."""
     # a recorder of clusters says nothing: what it needs is not imported
     if run.has_topics:
-        from splitmerge_cli.runs.recorders.topics import TopicRecorder
+        from splitmerge_cli.kinds.documents.recorder import TopicRecorder
 
         TopicRecorder.say(run)

@@ -14,7 +14,7 @@ import yaml
 from numpy.typing import NDArray
 
 from splitmerge_cli import received
-from splitmerge_cli.config.renamed import rename
+from splitmerge_cli.config.renamed import today
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import names, schema, state
@@ -85,7 +85,7 @@ class Run:
             received.check_nested(config, len(content))
             for group in GROUPS:
                 str(config[group]["name"])
-            config |= {"chains": int(config["chains"]), "model": rename(config["model"])}
+            config |= {"chains": int(config["chains"]), **{group: today(config[group]) for group in ("data", "model")}}
             return {str(key): value for key, value in config.items()}
 
     @property

@@ -99,7 +99,9 @@ FIT = "fit"
 COPY_OF = "copy_of"
 """Last column of ``clusters.csv`` where rows that repeat others are read once: the row that a row repeats."""
 CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")
-"""Columns of ``cluster_summary.csv``: the last two of networks, which may have more (`splitmerge_cli.kinds.graph`)."""
+"""Columns of ``cluster_summary.csv``: the last two of networks, which may have more
+(`splitmerge_cli.kinds.networks`).
+"""
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
 """Columns of ``column_summary.csv``."""
 

@@ -1,0 +1,520 @@
+"""Compare covariances, and readings of whole numbers, by leave-one-out densities: which predicts a row best from the
+others?
+
+Each candidate is fitted once to all rows (`splitmerge_cli.analysis.leave_one_out`), by short chains first; what is far
+behind after these is dropped, and the others are fitted by longer ones. Under a power of the likelihood, where one fit
+does not give these densities, rows of five folds are held out.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
+from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
+from splitmerge_cli.fits.objects import MIXED
+from splitmerge_cli.fits.readings import READINGS, REALS, log_totals
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.draws import FIRST_STATES
+from splitmerge_cli.runs.limits import count_ordinal
+
+ROUNDS = (100, 400)
+"""Iterations of each chain in the first fit of a candidate, and in the second."""
+WORK = 500_000_000
+"""Approximate operations in the scans of a fit. If more are needed, its chains are shorter, down to `FEWEST`
+iterations."""
+FEWEST = 20
+COSTLY = 100_000_000
+"""Operations of a first fit from which on candidates are compared after `SOON` iterations, too."""
+SOON, FAR = 25, 20.0
+"""Iterations of the first look, and the standard errors behind the best at which it drops a candidate. In the
+comparisons of 74 tables no difference above 10 errors had another sign after 100 iterations."""
+ANSWER = 200
+"""Operations that take as long as a scan of an ordinal cell, or of an overdispersed count."""
+DRAWS = 80
+"""Draws of a fit that are averaged, at most; of a first fit half as many."""
+BEHIND = 4.0
+"""A candidate so many standard errors behind the best is dropped after the first fit."""
+CHANGE = 3.0
+"""Standard errors by which a longer fit changes a difference at most: what needs more is not fitted again."""
+ALIKE = 0.003
+"""A harder candidate behind by less, in nats a row, is not fitted again: it does not matter which one is taken."""
+FEW_DRAWS = 0.1
+"""Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
+DOUBTED = 1.5
+"""Standard errors that are then required (docs/decisions/0037-leave-one-out.md)."""
+FOLDS = 5
+MOST_ROWS = 1_000
+COVARIANCES = ("iso", "diag", "full")
+"""The simplest first."""
+SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
+"""Options that ``model=auto`` takes for dense points."""
+AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
+"""Readings of skewed columns."""
+AHEAD = 4.0
+"""Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
+
+
+class Sample(Protocol):
+    """Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data
+    set."""
+
+    def __call__(self, model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Any]: ...
+
+
+Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
+"""By name, the options of a model, and the data as it reads them."""
+
+
+@dataclass
+class Fits:
+    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it.
+
+    Attributes
+    ----------
+    sample : Sample
+    seed : int
+        Draws the rows that are compared.
+    say : callable
+        Receives a line for each fit, and for each candidate that is dropped.
+    """
+
+    sample: Sample
+    seed: int = 0
+    say: Callable[[str], None] = field(default=lambda line: None)
+    _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+
+    def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
+        """Draw rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
+        drawn = [(dataset, draw_rows(dataset, self.seed, MOST_ROWS)) for dataset in readings]
+        groups = min((keep_together(*each) for each in drawn), key=len, default=())
+        has_items = bool(drawn) and drawn[0][0].items is not None
+        return np.sort(np.concatenate(groups) if has_items else [group[0] for group in groups])
+
+    def leave_out(
+        self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
+    ) -> LeaveOneOut:
+        """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
+        if _has_power(options, dataset):
+            return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
+        part = dataset.take(rows)
+        known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
+        if known not in self._made:
+            states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
+            left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
+            if model_of(options).target.HAS_GIVEN_TOTALS:
+                totals = part.sum_by_item(log_totals(part.values.sum(axis=1)))
+                left_out = replace(left_out, log_density=left_out.log_density + totals)
+            self._made[known] = left_out
+        return self._made[known]
+
+
+def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
+    are options that the data are to allow, too, with the covariance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each covariance, first the one that is taken (`rank`): covariance, log_density (mean over rows,
+        natural logarithm), difference (by which the first is ahead), standard_error (of that difference, rows
+        taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
+        the points do not allow it; else empty). Where one alone is allowed it has no numbers.
+
+    Raises
+    ------
+    ConfigError
+        One row; no covariance is allowed.
+    """
+    if dataset.N < 2:
+        raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
+    # with one column all covariances are one model
+    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else ["diag"]
+    problems = {
+        covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
+    }
+    if "full" in problems and len(problems) > 1:
+        problems["full"] = problems["full"] or _find_width(dataset)
+    allowed = [covariance for covariance, problem in problems.items() if not problem]
+    compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
+    density_by_covariance, facts = compare("covariance", compared, fits, problems, candidates)
+    if all(problems.values()):
+        reasons = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {reasons}")
+    table = rank("covariance", density_by_covariance, facts, candidates)
+    return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
+
+
+def compare(
+    option: str,
+    candidates: Candidates,
+    fits: Fits,
+    problems: dict[str, str],
+    simplest: Sequence[str],
+    errors: float = 1.0,
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
+    """Leave-one-out log densities of the rows under each candidate; share of rows that rest on few draws, and seconds.
+
+    `problems` receives the reason why a candidate has no densities. A candidate is fitted again only if that can change
+    which one `rank` takes with the same `simplest` and `errors`: not if it is far behind, nor if it is harder than the
+    candidate that would be taken and not nearly so many errors ahead.
+    """
+    density_by_name: dict[str, NDArray[np.float64]] = {}
+    facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
+    remaining = list(candidates)
+    rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
+    is_costly = any(_count_operations(*candidate) * ROUNDS[0] > COSTLY for candidate in candidates.values())
+    for iterations_at_most in (SOON, *ROUNDS) if is_costly else ROUNDS:
+        ahead, far = "", FAR if iterations_at_most == SOON else BEHIND
+        for name in list(remaining):
+            options, dataset = candidates[name]
+            began, iterations = time.process_time(), _shorten(options, dataset, iterations_at_most)
+            try:
+                left_out = fits.leave_out(options, dataset, rows, iterations)
+            except (ConfigError, DataError) as error:
+                problems[name] = str(error)
+                remaining.remove(name)
+            else:
+                density_by_name[name] = left_out.log_density
+                facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
+                fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
+                ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
+            facts[name]["seconds"] += time.process_time() - began
+        near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]
+        taken = min(near, key=simplest.index, default=ahead)
+        harder = simplest[simplest.index(taken) + 1 :] if taken and iterations_at_most != SOON else ()
+        for name in list(remaining):
+            if _is_behind(density_by_name[ahead] - density_by_name[name], far):
+                fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
+            elif name in harder and _is_settled(density_by_name[taken] - density_by_name[name], errors):
+                fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}, which is simpler")
+            else:
+                continue
+            remaining.remove(name)
+        if len(remaining) < 2 or _has_power(*candidates[ahead]):
+            break
+    return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
+
+
+def _describe_density(density_by_name: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
+    """Format the mean log density of a candidate and its distance from the best so far."""
+    described = f"{density_by_name[name].mean():.3f} nats a row"
+    if not ahead:
+        return described
+    difference, error = _difference(density_by_name[name] - density_by_name[ahead])
+    side = "ahead" if difference > 0 else "behind"
+    return f"{described}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
+
+
+def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean difference of log densities, and its standard error, rows taken as independent."""
+    return float(by_row.mean()), float(by_row.std() / np.sqrt(len(by_row)))
+
+
+def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
+    """Whether the mean difference from the best exceeds so many standard errors."""
+    mean, error = _difference(by_row)
+    return mean > errors * error
+
+
+def _is_settled(by_row: NDArray[np.float64], errors: float) -> bool:
+    """Check that a longer fit can hardly put a harder candidate so many standard errors ahead, or by little only."""
+    return _is_behind(by_row, CHANGE - errors) or 0.0 <= by_row.mean() < ALIKE
+
+
+def rank(
+    option: str,
+    density_by_name: Mapping[str, NDArray[np.float64]],
+    facts: Mapping[str, Mapping[str, float]],
+    simplest: Sequence[str],
+    errors: float = 1.0,
+) -> pd.DataFrame:
+    """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
+    than so many standard errors of the difference; by no more than `DOUBTED` where densities rest on few draws."""
+    names = sorted(density_by_name, key=lambda name: -density_by_name[name].mean())
+    close = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], BEHIND)]
+    few_draws = max((facts[name]["few_draws"] for name in close), default=0.0) if len(close) > 1 else 0.0
+    errors = max(errors, DOUBTED) if few_draws > FEW_DRAWS else errors
+    near = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], errors)]
+    chosen = [min(near, key=simplest.index)] if near else []
+    order = [
+        *chosen,
+        *(name for name in names if name not in chosen),
+        *(name for name in simplest if name not in density_by_name),
+    ]
+    off = {name: _difference(density_by_name[order[0]] - density_by_name[name]) for name in names}
+    rows = [
+        {
+            "log_density": float(density_by_name[name].mean()),
+            "difference": off[name][0],
+            "standard_error": off[name][1],
+            **facts[name],
+        }
+        if name in density_by_name
+        else {}
+        for name in order
+    ]
+    columns = ["log_density", "difference", "standard_error", "few_draws", "seconds"]
+    table = pd.DataFrame(rows, columns=columns, dtype=float)
+    table.insert(0, option, order)
+    table.attrs |= {"errors": errors, "few_draws": few_draws}
+    return table
+
+
+def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
+    """Priors of scales that ``model=auto`` resamples: none of a sparse table, or where an outcome is regressed, which
+    needs numbers, or may be: another reading of its whole numbers is compared."""
+    outcome, names = options.get("outcome"), dataset.column_names
+    j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else None
+    types = dataset.kind.types_of(dataset)
+    is_number = j is not None and 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
+    return {} if issparse(dataset.values) or is_number or options.get("effects") else SCALES
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    with suppress(ValueError):
+        return all(math.isfinite(float(level)) for level in levels)
+    return False
+
+
+def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
+    return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
+
+
+def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
+    """Log predictive density of rows that short runs did not see, each alone, in the order of the rows."""
+    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
+    for held in map(np.sort, folds(dataset, rows, FOLDS)):
+        posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
+        # under a power the rows of an item have no joint density
+        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=FIRST_STATES)
+    if dataset.counts is not None:
+        density *= dataset.counts
+    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
+
+
+def compare_readings(
+    option: str,
+    options: Mapping[str, Any],
+    readings: Mapping[str, Dataset],
+    fits: Fits,
+    vectors: Dataset | None = None,
+) -> pd.DataFrame:
+    """Leave-one-out log probability of rows whose whole numbers are read in several ways.
+
+    Parameters
+    ----------
+    option : {"ratings", "counts"}
+    options : mapping
+        Options of `mixed` in addition to the covariance, which is full if there are two real columns.
+    readings : mapping of str to Dataset
+        The simplest first.
+    vectors : Dataset, optional
+        The rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
+        (`log_totals`).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each reading, the chosen one first: its name, or the name of a model, under `option`, log_density
+        (mean over rows, natural logarithm), difference, standard_error, few_draws and seconds as of `covariances`.
+    """
+    candidates = {}
+    rows = max(dataset.N for dataset in readings.values())
+    for name, dataset in readings.items():
+        if rows > dataset.N:
+            fits.say(f"{option} {name}: left out, because {rows - dataset.N:,} repeated rows would be read once")
+            continue
+        options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
+        candidates[name] = (_jointly(options_given, dataset), dataset)
+    if vectors is not None:
+        candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
+    problems: dict[str, str] = {}
+    # reals have the most parameters
+    simplest = sorted(candidates, key=lambda name: name == REALS)
+    density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
+    if problems:
+        raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
+    return rank(option, density_by_reading, facts, simplest)
+
+
+def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
+    their own.
+
+    Parameters
+    ----------
+    options : mapping
+        Options of the model, its name among them; without a covariance it is full where the points allow it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
+        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), difference,
+        standard_error, few_draws and seconds as of `covariances`.
+    """
+    options_given = _jointly(options, as_they_are)
+    candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}
+    order = (AS_THEY_ARE, RESCALED), AHEAD
+    return rank("columns", *compare("columns", candidates, fits, {}, *order), *order)
+
+
+def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
+    """Options with a full covariance where none is named and the real columns allow it."""
+    jointly = {"covariance": "full"} | dict(options)
+    can_be = count_reals(dataset) > 1 and not _find_width(dataset) and not find_problem(model_of(jointly), dataset)
+    return jointly if can_be else options
+
+
+def format_rescaled(table: pd.DataFrame, scales: str) -> str:
+    """Describe the chosen reading of skewed columns, and how far it is ahead."""
+    if len(table) < 2 or table["log_density"].isna().any():
+        return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model accepts"
+    difference, error = float(table["difference"][1]), float(table["standard_error"][1])
+    difference_text = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
+    if table["columns"][0] == RESCALED:
+        return f"data.scale=auto: {scales}, {difference_text.format('ahead')}"
+    side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
+    return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {difference_text.format(side)}"
+
+
+def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
+    """Iterations of a fit, fewer where a scan of the rows takes long."""
+    return int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, iterations), iterations))
+
+
+def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
+    """Estimate the operations of one scan."""
+    D, columns = count_reals(dataset), dataset.values.shape[1]
+    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
+    is_overdispersed = options["name"] in of_given_totals()[1:]
+    each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
+    return min(dataset.N, MOST_ROWS) * max(each, 1)
+
+
+def of_given_totals() -> list[str]:
+    """Models for vectors of counts that take the totals of rows as given; the one of the fewest options first."""
+    target_by_name = {name: target for name, target in classes("model").items() if target.HAS_GIVEN_TOTALS}
+    return sorted(target_by_name, key=lambda name: len(target_by_name[name].OPTIONS))
+
+
+def covariances_of(model: str) -> list[str]:
+    """The covariances that a model has."""
+    options = {option.name: option for option in class_of("model", model).OPTIONS}
+    return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
+
+
+def count_reals(dataset: Dataset) -> int:
+    """Real columns of a table."""
+    if dataset.types is not None:
+        return sum(column.type == "real" for column in dataset.types)
+    return int(dataset.values.shape[1])
+
+
+def model_of(options: Mapping[str, Any]) -> Component:
+    """The model of a name and options."""
+    name = str(options["name"])
+    return read_component("model", name, choice("model", name) | dict(options))
+
+
+def _find_width(dataset: Dataset) -> str:
+    """Reason why a full covariance is not tried on a data set; empty if it is."""
+    D = count_reals(dataset)
+    if 2 * D <= dataset.N:
+        return ""
+    return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
+
+
+def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
+    """Reason why a data set does not allow a model with these options; empty if it does."""
+    try:
+        build_model(model.with_options(**options), dataset)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table for JSON, which has no NaN."""
+    records: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return records
+
+
+def format_readings(option: str, table: pd.DataFrame) -> str:
+    """Describe the choice of `compare_readings` and its reason."""
+    how, chosen = (
+        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
+        table[option][0],
+    )
+    named, why = f"{option} ", _describe_choice(table, option, "probability")
+    if chosen in of_given_totals():
+        named, how = "model=", "the totals of rows have one negative binomial distribution"
+    return f"{named}{chosen}, {why}\n{how}"
+
+
+def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
+    """Describe why the first row is chosen, and how far the others are from it."""
+    why = f"by the leave-one-out log predictive {measure}"
+    if (table["difference"] < 0).any():
+        why = f"the simplest within {table.attrs['errors']:g} s.e. of the best {measure}"
+    others = [
+        f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
+        for name, difference, error in table[[option, "difference", "standard_error"]][1:].itertuples(index=False)
+    ]
+    why = f"{why}: {', '.join(others)}" if others else why
+    # the largest share of rows whose density is not reliable asks for more than one error
+    if table.attrs["errors"] == 1.0:
+        return why
+    return f"{why}; up to {table.attrs['few_draws']:.0%} of the densities rest on few draws"
+
+
+def format_covariances(table: pd.DataFrame) -> str:
+    """Describe the choice of `covariances`, its reason, and the ones left out."""
+    problems = dict(zip(table["covariance"], table["problem"], strict=True))
+    lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
+    compared, best = table[table["log_density"].notna()], table["covariance"][0]
+    why = "the only one left" if lines else "because one column has one variance"
+    if len(compared):
+        why = _describe_choice(compared, "covariance", "density")
+    return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
+
+
+def choose_reading(
+    option: str,
+    options: Mapping[str, Any],
+    readings: Mapping[str, Dataset],
+    fits: Fits,
+    say: Callable[[str], None],
+    vectors: Dataset | None = None,
+) -> list[dict[str, Any]]:
+    """Records of `compare_readings`, which `say` receives as text."""
+    table = compare_readings(option, options, readings, fits, vectors)
+    say(format_readings(option, table))
+    return as_records(table)
+
+
+def choose_scales(
+    options: Mapping[str, Any],
+    as_they_are: Dataset,
+    rescaled: Dataset,
+    scales: str,
+    fits: Fits,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Records of `compare_scales`, which `say` receives as text."""
+    table = compare_scales(options, as_they_are, rescaled, fits)
+    say(format_rescaled(table, scales))
+    return as_records(table)

@@ -1,0 +1,89 @@
+"""Fits from which `auto` takes densities: short chains whose draws stay in memory."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli import runs
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
+from splitmerge_cli.analysis.predictive import predict
+from splitmerge_cli.config import Component, specify_keys
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.fits.candidates import Fits, Sample
+from splitmerge_cli.fits.objects import choice_keys, held_keys
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.in_memory import ShortRun
+from splitmerge_cli.runs.progress import now_and_then
+from splitmerge_cli.runs.stages import choose_start
+
+ITERATIONS = 500
+"""Iterations of each chain in a fold, which has `CHAINS`."""
+CHAINS = 2
+STEP_EVERY = 5.0
+"""Seconds between two lines about candidates; the choice itself has a line of its own."""
+
+
+@dataclass(frozen=True)
+class ShortFit:
+    """Draws of a model on a data set."""
+
+    model: Component
+    dataset: Dataset
+    states: list[State]
+
+    @cached_property
+    def partitions(self) -> NDArray[np.int32]:
+        """ndarray of int32, ``[draws, N]``: the labels of the rows in every draw."""
+        return np.stack([state.labels for state in self.states])
+
+    def leave_one_out(self, states: int) -> LeaveOneOut:
+        """Log predictive density of each row given all others, from `states` draws at most."""
+        return leave_one_out(self.model, self.dataset, self.thin(states))
+
+    def log_predictive(self, new: Dataset, states: int) -> NDArray[np.float64]:
+        """Log predictive density of new rows, averaged over `states` draws at most: float64 ``[n]``."""
+        first = self.states[0].labels
+        return predict(self.model, self.dataset, new, self.thin(states), first, "density").log_density
+
+    def thin(self, most: int) -> list[State]:
+        """So many of the draws at most, evenly spaced."""
+        return [self.states[row] for row in evenly_spaced(len(self.states), most)]
+
+
+def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> Fits:
+    """Short fits by a sampler (None: the default). Every `STEP_EVERY` seconds at most they tell `say` how a candidate
+    does, never with `progress` none."""
+    tell = (lambda line: None) if progress == "none" else now_and_then(say, STEP_EVERY)
+    return Fits(sample_by(sampler, seed), seed, tell)
+
+
+def sample_by(sampler: Any, seed: int) -> Sample:
+    """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on."""
+    keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
+    keys |= {} if sampler is None else choice_keys("sampler", sampler)
+    base = cache(lambda: specify_keys(keys))
+    begun: dict[tuple[str, str], ShortRun] = {}
+
+    def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:
+        spacing = {"trace.partitions": 5 if iterations is None else 1}
+        spec = base().with_(spacing | choice_keys("model", model))
+
+        def sample(dataset: Dataset) -> ShortFit:
+            held, of_data = held_keys(dataset, str(model["name"]), None, {})
+            assert held is not None
+            known = repr(sorted(model.items())), of_data["data.sha256"]
+            if (run := begun.get(known)) is None:
+                started = choose_start(spec.with_(of_data), lambda said: None)
+                run = ShortRun(runs.prepare(started, records=False))
+            if iterations is not None:
+                begun[known] = run
+            return ShortFit(spec.model, held, run.sample_states(iterations or ITERATIONS))
+
+        return sample
+
+    return of_model

@@ -1,0 +1,262 @@
+"""The draws of a run with its data, and whether to trust them."""
+
+import io
+import shutil
+import tempfile
+import weakref
+import zipfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
+from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.given import hold
+from splitmerge_cli.diagnostics.convergence import Convergence
+from splitmerge_cli.extras import name_missing
+from splitmerge_cli.fits.cautions import NotConverged, warn
+from splitmerge_cli.fits.objects import dataset_again
+from splitmerge_cli.runs import dataset_of, open_run
+from splitmerge_cli.runs.clusterings import joined_partitions
+from splitmerge_cli.runs.draws import recorded_partitions, states_of
+from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import hyperparameters
+from splitmerge_cli.runs.stored import specification_of
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class StoredDraws:
+    """The draws that a run recorded, and its data; the part of a `Posterior` that estimates nothing.
+
+    Parameters
+    ----------
+    run : Run
+    dataset : Dataset, optional
+        The data; by default they are loaded again where they are needed.
+    temporary : str, optional
+        A folder that is removed when nobody holds the run any more.
+    model : Component, optional
+        The specification of the run. Read from its folder if it is not given.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        dataset: Dataset | None = None,
+        temporary: str | None = None,
+        model: Component | None = None,
+    ) -> None:
+        self.run, self._dataset, self._given_model = run, dataset, model
+        if temporary is not None:
+            run.remedy = "with store=FOLDER the same call would continue it"
+            weakref.finalize(run, shutil.rmtree, temporary, ignore_errors=True)
+
+    @classmethod
+    def load(cls, path: str | Path, data: Any = None, truth: ArrayLike | None = None) -> Self:
+        """The sample of a run's folder, which is checked as a whole.
+
+        Parameters
+        ----------
+        path : str or Path
+            What ``smcmc run`` printed, or `path` of another sample.
+        data : object, optional
+            The data, where `sample` was given them as an object: predictions need them.
+        truth : array_like, optional
+            The true labels that `sample` was given with them.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no run.
+        DamagedRun
+            A file is not what was written.
+        """
+        run = open_run(path)
+        return cls(run, None if data is None else dataset_again(run, data, truth))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The run's folder and the data, for a pickle.
+
+        A pickle is for your own processes. Reading one runs whatever code it names, so a stranger's pickle can do
+        anything: pass on the folder `path` (`load` checks all of it), or ``traces.to_netcdf(FILE)``.
+        """
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for file in sorted(self.run.path.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(self.run.path))
+        return {"run": packed.getvalue(), "name": self.run.path.name, "dataset": self._dataset}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        folder = tempfile.mkdtemp(prefix="smcmc-")
+        path = Path(folder) / state["name"]
+        with zipfile.ZipFile(io.BytesIO(state["run"])) as archive:
+            archive.extractall(path)
+        if state["dataset"] is not None:
+            hold(state["dataset"])
+        self.__init__(Run(path), state["dataset"], folder)  # type: ignore[misc]
+
+    @property
+    def path(self) -> Path:
+        """Path: the folder of the run."""
+        return self.run.path
+
+    @property
+    def complete(self) -> bool:
+        """bool: whether all chains made all of their iterations; False after Ctrl-C."""
+        return self.run.is_done
+
+    @property
+    def dataset(self) -> Dataset:
+        """Dataset: the data of the run."""
+        if self._dataset is None:
+            self._dataset = dataset_of(self.run)
+        return self._dataset
+
+    # -- draws
+    @cached_property
+    def _recorded_partitions(self) -> pd.DataFrame:
+        """Recorded partitions of the second halves, of each chain at one spacing."""
+        return recorded_partitions(self.run)
+
+    @cached_property
+    def partitions(self) -> NDArray[np.int32]:
+        """ndarray of int32, ``[draws, N]``: the labels of the items in every draw; of a run with `gap` in up to 100,
+        whose clusters are joined.
+
+        Raises
+        ------
+        ConfigError
+            The run recorded none.
+        FileNotFoundError
+            The unfinished run has not recorded one yet.
+        """
+        if self._recorded_partitions.empty:
+            if (missing := self.run.missing) is not None and self.run.config["trace"]["partitions"] != 0:
+                raise FileNotFoundError(f"{self.path}: no recorded partition yet: {missing}")
+            raise ConfigError(
+                "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
+            )
+        if (joined := joined_partitions(self.run)) is not None:
+            return joined
+        return np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
+
+    @cached_property
+    @name_missing
+    def traces(self) -> "xarray.DataTree":
+        """xarray.DataTree: the traces in ArviZ's form.
+
+        Groups ``posterior`` (K, hyper-parameters) and ``sample_stats`` (lp: log joint density; log_lik) hold the second
+        halves of the chains, ``warmup_posterior`` and ``warmup_sample_stats`` the first ones. Chains of unequal length
+        are cut to the shortest. ``to_netcdf`` and ``to_zarr`` write it.
+        """
+        from arviz_base import from_dict
+
+        trace = self.run.trace()
+        chains = [chain.sort_values("iteration") for _, chain in trace.groupby("chain")]
+        length = min(map(len, chains)) // 2
+        of_state = ["K", *hyperparameters(trace.columns)]
+        groups: dict[str, dict[str, Any]] = {}
+        for prefix, last in (("warmup_", length), ("", 0)):
+            rows = [chain.iloc[len(chain) - last - length : len(chain) - last] for chain in chains]
+            groups[f"{prefix}posterior"] = {name: np.stack([row[name] for row in rows]) for name in of_state}
+            stats = {"lp": "log_joint", "log_lik": "log_lik"}
+            groups[f"{prefix}sample_stats"] = {
+                name: np.stack([row[column] for row in rows]) for name, column in stats.items()
+            }
+        return from_dict(
+            groups,
+            save_warmup=True,
+            attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}},
+        )
+
+    # -- convergence
+    @property
+    def _convergence(self) -> Convergence:
+        """The judgement on the chains, of an unfinished run as they are so far."""
+        return judgement_of(self.run)
+
+    @cached_property
+    def rhat(self) -> float:
+        """float: the largest R-hat of all quantities that were recorded, as ``smcmc diagnose`` lists them; of an
+        unfinished run the largest so far. inf if it is infinite because chains keep apart, nan if it is
+        undefined: of one chain, of few draws, and where nothing changes."""
+        judged = self._convergence
+        if judged.rhat is None:
+            return float("inf") if judged.converged is False else float("nan")
+        return float(judged.rhat)
+
+    @property
+    def converged(self) -> bool:
+        """bool: whether the run is finished and its chains show no sign of non-convergence, as ``smcmc diagnose`` says:
+        `rhat` is below 1.1, and the chains have left the number of clusters that all began with. False where that
+        cannot be told, such as of one chain."""
+        return self.complete and bool(self._convergence.converged)
+
+    @property
+    def caution(self) -> str | None:
+        """str or None: why not to believe the results: the run is not finished, and what it has; the
+        chains have not converged, or cannot show it. None if they show no sign of non-convergence."""
+        if (missing := self.run.missing) is not None:
+            return f"the run is not finished: {missing}"
+        judged = self._convergence
+        if judged.converged:
+            return None
+        if judged.converged is None:
+            return f"cannot tell whether the chains have converged: {judged.note}"
+        return f"the chains have not converged ({judged.description}): run more iterations, or another sampler"
+
+    def _warn(self) -> None:
+        if (caution := self.caution) is not None:
+            warn(caution, NotConverged)
+
+    @cached_property
+    def _model(self) -> Component:
+        return self._given_model or specification_of(self.run).model
+
+    @property
+    def _of_documents(self) -> bool:
+        return self._model.kind.has_topics
+
+    def leave_one_out(self, *, states: int = 200) -> LeaveOneOut:
+        """Log predictive density of each item given all others, from the draws of this one fit.
+
+        Parameters
+        ----------
+        states : int
+            Draws that are averaged, at most.
+
+        Returns
+        -------
+        LeaveOneOut
+            `log_density`, float64 ``[N]``, natural logarithm, in the units of the data; `shape`, float64 ``[N]``: above
+            0.7 a density rests on too few draws (Vehtari, Gelman and Gabry 2017).
+
+        Raises
+        ------
+        ConfigError
+            A model without such densities: of networks, documents, a power of the likelihood.
+
+        Examples
+        --------
+        >>> points = [[0.0], [0.1], [5.0], [5.2]]
+        >>> found = sample("gaussian", points, iterations=200, chains=2, progress="none").leave_one_out()
+        >>> found.log_density.shape
+        (4,)
+        """
+        self._warn()
+        if not self.dataset.kind.has_rows:
+            raise ConfigError(f"model={self._model.name}: no densities of single items; expected rows of a table")
+        drawn = states_of(self.run, states, self._recorded_partitions)
+        try:
+            return leave_one_out(self._model, self.dataset, drawn)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None

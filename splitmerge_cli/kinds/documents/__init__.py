@@ -1,0 +1,53 @@
+"""Documents: the items are their tokens, the clusters topics."""
+
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.received import DataError
+
+
+class Documents(Kind):
+    """A `splitmerge_cli.kinds.documents.corpus.Corpus`, whose training tokens are the items."""
+
+    name = "documents"
+    item = "token"
+    model = "hdp"
+    generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
+    reader = "corpus"
+    reading = "splitmerge_cli.kinds.documents.readers.objects:DocumentsReading"
+    has_rows = False
+    has_topics = True
+    iterations = 1_000
+    # 20 million topics of tokens take three seconds, at 130 ns each. Chains begin with 150 scans
+    # (`HDP.start_sequentially`); after 50 iterations they predict held-out words as well as after 500
+    limits = (100, 10_000, 20_000_000)
+    no_search = "has topics; expected a model of clusters of items"
+    has_both_ends = False
+    recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
+    quantities = "splitmerge_cli.runs.quantities:Documents"
+    pictures = (*Kind.pictures, "topics")
+    drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"
+
+    def check(self, dataset: Dataset) -> None:
+        from splitmerge_cli.kinds.documents.corpus import Corpus
+
+        x, name = dataset.values, dataset.name
+        if not isinstance(x, Corpus):
+            raise DataError(f"{name}: {type(x).__name__}; expected a Corpus")
+        words = "none" if dataset.vocabulary is None else len(dataset.vocabulary)
+        if words != x.V:
+            raise DataError(f"{name}: words of the vocabulary: {words}; expected {x.V}")
+        if x.shape[0] == 0:
+            raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
+
+    def outline(self, N: int, D: int) -> Dataset:
+        """Documents of four tokens."""
+        from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
+
+        tokens = Tokens(np.zeros(N, dtype=np.int32), np.append(np.arange(0, N, 4), N).astype(np.int64))
+        return Dataset("simulated", self, Corpus(tokens, D), vocabulary=[str(word) for word in range(D)])
+
+    def recognises(self, data: Any) -> bool:
+        return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)

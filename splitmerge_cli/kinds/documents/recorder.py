@@ -1,0 +1,205 @@
+"""Topics of documents: the sizes of all topics, held-out documents, tables of words and documents."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from splitmerge_cli.config import ConfigError, show
+from splitmerge_cli.data.opening import memory
+from splitmerge_cli.kinds.documents import perplexity as heldout
+from splitmerge_cli.kinds.documents import topic_tables as tables
+from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
+from splitmerge_cli.kinds.documents.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.topic_documents import documents
+from splitmerge_cli.kinds.documents.topic_report import agreement_line, headline, overview, perplexity_line
+from splitmerge_cli.kinds.documents.topic_tables import ChainTopics, Documents
+from splitmerge_cli.kinds.documents.topics import Topics
+from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
+from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.names import DOCUMENTS
+from splitmerge_cli.terminal import console
+
+if TYPE_CHECKING:
+    from splitmerge_cli.core.chain import Chain
+    from splitmerge_cli.diagnostics.summary import Row
+    from splitmerge_cli.kinds.documents.topic_tables import ChainTopics
+    from splitmerge_cli.kinds.documents.topics import Topics
+    from splitmerge_cli.runs.store.read import Run
+    from splitmerge_cli.runs.store.store import ChainStore, RunStore
+
+LISTED = 100_000
+"""Tokens of documents beyond which their topics are no longer listed as text; so are documents."""
+ESTIMATED = 5_000
+"""Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
+that it takes minutes."""
+RECORDED = 50
+"""Partitions that a chain on so many tokens records by default: predictions of new documents average over them."""
+TOPICS = 100
+"""Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
+
+
+class TopicRecorder(Recorder):
+    """Records of topics of documents."""
+
+    sizes, describes = True, False
+
+    @property
+    def streamed_tables(self) -> list[Streamed]:
+        every, held = self.spec.perplexity.every, self.dataset.values.heldout
+        tables = [*super().streamed_tables, Streamed(schema.TOPIC_SIZES, TOPICS, self.spec.thin, "thin")]
+        if self.evaluates:
+            documents = 0 if held is None else held.tokens.J
+            tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
+        return tables
+
+    @property
+    def spacing(self) -> Spacing:
+        """Which partitions are recorded: fewer where none is estimated of them, none if one from each chain would be
+        more than may be recorded."""
+        if self.spec.trace.partitions is None and self.not_estimated:
+            rows = min(RECORDED, MOST_LABELS // (self.dataset.N * self.spec.chains))
+            return spacing_of(self.spec, self.dataset.N, rows) if rows > 1 else Spacing(0)
+        return super().spacing
+
+    @property
+    def is_listed(self) -> bool:
+        return self.dataset.N <= LISTED
+
+    @property
+    def not_estimated(self) -> str | None:
+        return f"not estimated: more than {ESTIMATED:,} tokens" if self.dataset.N > ESTIMATED else None
+
+    def check(self, together: int) -> None:
+        """Check that held-out documents exist if they are to be evaluated, and that so many chains fit into memory."""
+        every, held, N = self.spec.perplexity.every, self.dataset.values.heldout, self.dataset.N
+        if every and (held is None or held.observed.all()):
+            raise ConfigError(
+                f"perplexity.every={every}: data={self.spec.data.name} has no held-out tokens; expected data.heldout "
+                "above 0, such as data.heldout=0.2"
+            )
+        if N * together * TOKEN_BYTES > memory():
+            raise ConfigError(
+                f"workers={show(self.spec.workers)}: {together} chains at the same time, of {N} tokens each, need more "
+                "memory than this machine has; expected fewer, such as workers=1, or fewer documents (N)"
+            )
+
+    @property
+    def evaluates(self) -> bool:
+        return bool(self.spec.perplexity.every > 0)
+
+    def until_evaluation(self, iteration: int) -> int:
+        every = self.spec.perplexity.every
+        return every - iteration % every if every else NEVER
+
+    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+        """Record how likely the held-out documents are under the present state, where it is one to evaluate."""
+        settings, corpus = self.spec.perplexity, self.dataset.values
+        model: Any = chain.model
+        if not settings.every or chain.iteration % settings.every:
+            return
+        seed = [self.spec.seed, store.chain, chain.iteration]
+        topics = model.word_topics(), model.weights, model.alpha0, model.eta
+        state = corpus.tokens, corpus.heldout, model.labels
+        values = log_likelihoods(*topics, *state, settings.method, settings.particles, seed)
+        store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
+
+    def outcome(self, chain: "Chain") -> dict[str, Any]:
+        """The part of the present topics that is not in the labels; weights in the order of `last_labels`."""
+        model: Any = chain.model
+        number = np.empty(model.K, dtype=np.int64)
+        number[chain.last_labels] = model.labels
+        weights = np.append(model.weights[number], model.weights[-1])
+        return {"topics": {"weights": weights, "alpha0": model.alpha0, "gamma": model.gamma, "eta": model.eta}}
+
+    def assemble(
+        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list["Row"]]:
+        """Write the tables of the topics; what the summary and the diagnosis say of them."""
+
+        states = self._last_topics(outcomes)
+        chain = best(outcomes, "best_log_joint")
+        matches = tables.match_chains(states, chain)
+        store.write_streamed(schema.TOPIC_SIZES, chains, width=64)
+        for table, of_chain in [
+            (schema.TOPICS, tables.topics_table),
+            (schema.TOPIC_WORDS, tables.words_table),
+            (schema.TOPIC_DOCUMENTS, tables.documents_table),
+        ]:
+            store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
+        store.write_parts(schema.TOKENS, [tables.tokens_table(states[chain])])
+        corpus = self.dataset.values
+        if corpus.tokens.J <= LISTED:
+            late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
+            # topics differ between chains, so an interval describes one chain
+            recorded = list(late.get(chain, ()))
+            frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
+            store.keep_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+        fields: dict[str, Any] = {
+            "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
+            "topics": states[chain].overview(list(matches.values())),
+            "hyperparameters": {name: outcomes[chain]["topics"][name] for name in ("gamma", "alpha0", "eta")},
+        }
+        truth = self._true_topics()
+        fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
+        if self.evaluates:
+            fields["perplexity"] = self._assemble_perplexity(store, chains)
+        return fields, tables.agreement_rows(states, chain, matches, truth)
+
+    def _last_topics(self, outcomes: Sequence[Mapping[str, Any]]) -> list["ChainTopics"]:
+        """The topics of every chain at its end."""
+        corpus = self.dataset.values
+        data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
+        names = ("weights", "alpha0", "eta")
+        states = ((outcome["last_labels"], *(outcome["topics"][key] for key in names)) for outcome in outcomes)
+        return [ChainTopics(data, *state) for state in states]
+
+    def _true_topics(self) -> "Topics | None":
+        """The topics that the documents were generated with, where they were."""
+        corpus, truth = self.dataset.values, self.dataset.truth
+        if corpus.topics is None or truth is None:
+            return None
+        return Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=len(corpus.topics)) / len(truth))
+
+    def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
+        """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
+        evaluated (a budget may end before)."""
+        import pandas as pd
+
+        settings, frames, means = self.spec.perplexity, [], []
+        for chain in chains:
+            rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.recorded_columns(schema.HELDOUT))
+            if rows.num_rows:
+                iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
+                log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
+                frame, mean = heldout.evaluations(iterations, tokens, log_lik)
+                frames.append(
+                    frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=settings.method)
+                )
+                means.append(mean)
+        columns = schema.recorded_columns(schema.PERPLEXITY)
+        whole = pd.concat(frames) if frames else pd.DataFrame(columns=columns.names)
+        store.write_parts(schema.PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
+        if not frames:
+            return None
+        last = pd.concat([frame.iloc[[-1]] for frame in frames])
+        return {
+            "method": settings.method,
+            "particles": settings.particles,
+            "tokens": int(last["tokens"].iloc[0]),
+            **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
+            "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),
+        }
+
+    @classmethod
+    def say(cls, run: "Run") -> None:
+        """Print the top words of the topics, and how well held-out documents were predicted."""
+        shown = console(160, stderr=True)
+        shown.print(headline(run.summary), highlight=False)
+        shown.print(overview(run.summary))
+        for line in (agreement_line(run.summary), perplexity_line(run.summary)):
+            if line is not None:
+                shown.print(line, highlight=False)

@@ -1,0 +1,131 @@
+"""Topics on a terminal: the top words of a run, and how far the topics of several runs agree."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.kinds.documents import topics
+from splitmerge_cli.kinds.documents.topic_tables import from_words
+from splitmerge_cli.kinds.documents.topics import shorten_word
+
+SHOWN = 12
+"""Topics that are listed at most, the largest."""
+LETTERS = 40
+"""Letters of a word that are shown."""
+
+
+def overview(summary: Mapping[str, Any]) -> Table:
+    """The largest topics of a run's best chain, given its ``summary.json``."""
+    facts = summary["topics"]
+    several = _chains(summary) > 1
+    out = Table()
+    for name in ("topic", "share", "coherence", *(["chains"] if several else [])):
+        out.add_column(name, justify="right")
+    out.add_column("most relevant words", overflow="fold")
+    for topic in facts[:SHOWN]:
+        coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
+        chains = [str(topic["chains"])] if several else []
+        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, *chains, _words(topic["top_words"]))
+    if more := facts[SHOWN:]:
+        share = sum(topic["share"] for topic in more)
+        out.add_row("", f"{share:.1%}", "", *([""] if several else []), f"in {len(more)} more")
+    return out
+
+
+def _chains(summary: Mapping[str, Any]) -> int:
+    """Chains whose topics are compared; 0 where none were."""
+    return summary.get("chains", 0) if all(topic.get("chains") for topic in summary["topics"]) else 0
+
+
+def agreement_line(summary: Mapping[str, Any]) -> str | None:
+    """How many large topics all chains have, in a line; None with one chain."""
+    if (chains := _chains(summary)) < 2:
+        return None
+    large = [topic for topic in summary["topics"] if topic["share"] >= topics.LARGE]
+    shared = sum(topic["chains"] == chains for topic in large)
+    tokens = sum(topic["share"] for topic in summary["topics"] if topic["chains"] == chains)
+    return (
+        f"{shared} of {len(large)} topics with {topics.LARGE:.0%} of the tokens or more are in all {chains} chains "
+        f"(similarity of their words at least {topics.MATCHED}); topics in all chains have {tokens:.0%} of the tokens"
+    )
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """How many topics a run has, and where."""
+    chain = summary["topics_of"]["chain"]
+    K = len(summary["topics"])
+    return f"{K} topic{'s' * (K > 1)} in the last state of chain {chain}, the one of highest log joint"
+
+
+def _words(words: Sequence[str]) -> str:
+    """Words as they are shown; their brackets are no markup."""
+    return escape(" ".join(shorten_word(word, LETTERS) for word in words))
+
+
+def perplexity_line(summary: Mapping[str, Any]) -> str | None:
+    """How well held-out documents are predicted, in a line; None if it was not evaluated."""
+    if "perplexity" not in summary:
+        return None
+    facts = summary["perplexity"]
+    if facts is None:
+        return (
+            "held-out perplexity: no chain reached the iteration perplexity.every; expected a larger budget or a "
+            "smaller perplexity.every"
+        )
+    last = ", ".join(f"{value:.4g}" for value in facts["averaged"])
+    return (
+        f"held-out perplexity ({facts['method']}, {facts['tokens']:,} tokens): {facts['all_chains']:.4g}, averaged "
+        f"over the states of the second half of all chains (each: {last})"
+    )
+
+
+@dataclass(frozen=True)
+class RunTopics:
+    """The topics of the best chain of a run, as its files hold them."""
+
+    name: str
+    words: pd.DataFrame
+    """Columns topic, word, count of ``topic_words.parquet``."""
+    tokens: pd.DataFrame
+    """``tokens.parquet``."""
+    eta: float
+    V: int
+    """Words of the vocabulary."""
+
+
+def between_runs(runs: Sequence[RunTopics]) -> Table:
+    """How far the topics of every two runs agree, whatever their numbers.
+
+    Topics are matched one to one by the Hellinger distance of their words' posterior means (see
+    `splitmerge_cli.kinds.documents.topics.match`), topics of different corpora over the words of both. If the corpora
+    are the same, there is also the normalised mutual information of the topics of their tokens.
+    """
+    out = Table(title="topics of runs, matched by Hellinger distance", title_justify="left")
+    for name in ("run", "and run"):
+        out.add_column(name, overflow="fold")
+    for name in ("similarity", "matched", "of large topics", "NMI of tokens"):
+        out.add_column(name, justify="right")
+    for a, b in combinations(runs, 2):
+        vocabulary = pd.Index(pd.unique(pd.concat([run.words["word"].astype(str) for run in (a, b)])))
+        V = max(a.V, b.V, len(vocabulary))
+        own_topics, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
+        matched = topics.match(own_topics, other)
+        sizes = f"{matched.large[0]} and {matched.large[1]}"
+        names = Text(a.name), Text(b.name)
+        out.add_row(*names, f"{matched.similarity:.3f}", str(matched.matched), sizes, _nmi(a.tokens, b.tokens))
+    return out
+
+
+def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
+    """NMI between the topics of the tokens, where both runs have the same tokens."""
+    same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
+    if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
+        return "–"
+    return f"{nmi(a['topic'], b['topic']):.3f}"

@@ -1,0 +1,172 @@
+"""Graphs: the items are the nodes of a simple undirected network."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.data.values import check_rows, is_csr
+from splitmerge_cli.kinds.networks.data import Relations
+from splitmerge_cli.received import DataError
+
+TELLING = 3
+"""Nodes that are named of a cluster."""
+
+
+class Graph(Kind):
+    """A simple undirected network: its adjacency matrix, a symmetric csr_array ``[N, N]`` of uint8."""
+
+    name = "graph"
+    item = "node"
+    model = "irm"
+    reader = "edges"
+    generator = "splitmerge_cli.kinds.networks.generated:generate"
+    reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
+    has_rows = False
+    is_network = True
+    quantities = "splitmerge_cli.kinds.networks.quantities:Network"
+    pictures = (*Kind.pictures, "network", "blocks")
+    drawings = "splitmerge_cli.kinds.networks.plots:PICTURES"
+
+    def check(self, dataset: Dataset) -> None:
+        x, name = dataset.values, dataset.name
+        if not is_csr(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
+            described = (
+                f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
+            )
+            raise DataError(f"{name}: {described}; expected a csr_array [N, N] of uint8")
+        if (x.data != 1).any():
+            raise DataError(f"{name}: an entry that is not 1; expected 1 for every edge and no stored zero")
+        check_rows(name, x)
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        if (row == x.indices).any():
+            raise DataError(f"{name}: an entry on the diagonal; expected no item tied to itself")
+        other = x.T.tocsr()
+        if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
+            raise DataError(f"{name}: expected a symmetric matrix")
+
+    def example_options(self, N: int) -> dict[str, Any]:
+        return {"blocks": min(5, N)}
+
+    def outline(self, N: int, D: int) -> Dataset:
+        from scipy.sparse import csr_array
+
+        return Dataset("simulated", self, csr_array((N, N), dtype=np.uint8))
+
+    def recognises(self, data: Any) -> bool:
+        """Graphs of networkx, and of igraph by its interface."""
+        of_networkx = hasattr(data, "nodes") and hasattr(data, "edges")
+        return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
+
+    def facts(self, dataset: Dataset) -> dict[str, Any]:
+        return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)
+
+    def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+        """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""
+        if dataset.relations is not None:
+            return _describe(dataset.relations, here, dataset.names, first)
+        items, matrix = np.flatnonzero(here), dataset.values
+        degree = np.diff(matrix.indptr)
+        n, rest = len(items), len(here) - len(items)
+        inside, outside = matrix[here][:, here].sum(), matrix[here][:, ~here].sum()
+        return {
+            "telling": _most_tied(items, degree, lambda i: str(degree[i]), dataset.names, first),
+            "density": inside / (n * (n - 1)) if n > 1 else np.nan,
+            "density_outside": outside / (n * rest) if rest else np.nan,
+        }
+
+    def describe_clusters(
+        self,
+        dataset: Dataset,
+        labels: NDArray[np.int64],
+        order: NDArray[np.int64],
+        known: Any,
+        first: int,
+        first_cluster: int,
+    ) -> dict[str, list[Any]]:
+        columns = super().describe_clusters(dataset, labels, order, known, first, first_cluster)
+        if dataset.relations is None:
+            return columns
+        from splitmerge_cli.kinds.networks.blocks import describe_blocks
+
+        described = describe_blocks(dataset.relations, labels, first_cluster, dataset.names)
+        return columns | {"edges": [described[k] for k in order]}
+
+
+def _most_tied(
+    items: NDArray[np.int64],
+    degree: NDArray[np.int64],
+    describe_degree: Callable[[int], str],
+    names: list[str] | None,
+    first: int,
+) -> str:
+    chosen = items[np.argsort(-degree[items], kind="stable")[:TELLING]]
+    return "; ".join(f"{i + first if names is None else names[i]} ({describe_degree(i)})" for i in chosen)
+
+
+def _describe(relations: Relations, here: NDArray[np.bool_], names: list[str] | None, first: int) -> dict[str, Any]:
+    """Describe a cluster by its edges in all layers: shares of known pairs, within, to other nodes and from them; what
+    values the edges within and others have; the kind of its nodes."""
+    N, n, sides = relations.N, int(here.sum()), relations.sides
+    rest = N - n
+    if sides is not None:
+        rest = int((sides != sides[np.flatnonzero(here)[0]]).sum())
+    directed = relations.layers[0].directed
+    edges, pairs = np.zeros(3), np.zeros(3)
+    values: tuple[list[NDArray[np.float64]], ...] = ([], [])
+    degrees = np.zeros((2, N), dtype=np.int64)
+    for layer in relations.layers:
+        place, unknown = _places(layer.ends, here, directed), _places(layer.unknown, here, directed)
+        edges += np.bincount(place, minlength=4)[:3]
+        within = n * (n - 1) // (1 if directed else 2) + n * layer.loops
+        pairs += [0 if sides is not None else within, n * rest, n * rest * directed]
+        pairs -= np.bincount(unknown, minlength=4)[:3]
+        for k in (0, 1):
+            degrees[k] += np.bincount(layer.ends[:, k], minlength=N)
+            if layer.value is not None:
+                values[k].append(layer.value[place == 0 if k == 0 else (place == 1) | (place == 2)])
+    share = [made / possible if possible > 0 else np.nan for made, possible in zip(edges, pairs, strict=True)]
+    total = degrees.sum(axis=0)
+
+    def degree_of(i: int) -> str:
+        return f"{degrees[0, i]} out, {degrees[1, i]} in" if directed else str(total[i])
+
+    described: dict[str, Any] = {"telling": _most_tied(np.flatnonzero(here), total, degree_of, names, first)}
+    described |= {"density": share[0], "density_outside": share[1]}
+    if directed:
+        described["density_from_outside"] = share[2]
+    levels = relations.layers[0].levels
+    for name, parts in zip(("value", "value_outside"), values, strict=True):
+        held = np.concatenate(parts) if parts else np.empty(0)
+        if levels:
+            counts = np.bincount(held.astype(np.int64), minlength=len(levels))
+            described[name] = levels[int(counts.argmax())] if len(held) else ""
+        elif parts:
+            described[name] = held.mean() if len(held) else np.nan
+    if relations.columns is not None:
+        described["columns"] = _describe_columns(relations.columns, here)
+    if sides is not None:
+        described["kind"] = relations.side_names[int(sides[np.flatnonzero(here)[0]])]
+    return described
+
+
+def _describe_columns(table: Dataset, here: NDArray[np.bool_]) -> str:
+    """The commonest level with its share, or the mean, of each column of the nodes."""
+    parts = []
+    for name, column, cells in zip(table.column_names, table.types or (), table.values[here].T, strict=True):
+        known = cells[~np.isnan(cells)]
+        if column.levels and len(known):
+            counts = np.bincount(known.astype(np.int64))
+            parts.append(f"{name}={column.levels[int(counts.argmax())]} {counts.max() / len(known):.0%}")
+        elif len(known):
+            parts.append(f"{name}={known.mean():.3g}")
+    return "; ".join(parts)
+
+
+def _places(ends: NDArray[np.int32], here: NDArray[np.bool_], directed: bool) -> NDArray[np.int64]:
+    """Which pairs are 0: within a cluster, 1: from it to other nodes, 2: from others to it, 3: elsewhere; without
+    directions 1 stands for 2."""
+    i, j = here[ends[:, 0]], here[ends[:, 1]]
+    return np.where(i, np.where(j, 0, 1), np.where(j, 2 if directed else 1, 3))

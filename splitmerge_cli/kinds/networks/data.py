@@ -1,0 +1,288 @@
+"""Networks as they are: directed, weighted, with signs, layers, unknown pairs, two kinds of nodes, columns of nodes.
+
+``Dataset.values`` is the simple undirected network of a data set, by which it is drawn and described;
+``Dataset.relations``, where the user asks for more, is what the model reads
+(`splitmerge_cli.kinds.networks.relations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+KEYS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "columns")
+"""Keys of data by which a command asks for more than a simple network."""
+BINARY, COUNT, REAL, LEVELS = "binary", "count", "real", "levels"
+FORMS = (BINARY, COUNT, REAL, LEVELS)
+"""Forms of the values of edges: no value; a count, 0 where no edge is; a number of each edge; one of a few levels of
+each edge, such as a sign or a rank."""
+
+
+def _no_pairs() -> NDArray[np.int32]:
+    return np.zeros((0, 2), dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class BlockTable:
+    """Sums over the pairs of nodes between blocks; each array ``[K, K]``, rows: blocks of sources.
+
+    Undirected relations have symmetric arrays, where a pair within a block counts once. Between two kinds of nodes rows
+    are the nodes of the first kind in a block, columns the nodes of the second kind.
+
+    Attributes
+    ----------
+    edges, pairs : numpy.ndarray
+        Edges, and pairs of which it is known whether they are edges.
+    total : numpy.ndarray
+        Edges, each as often as it counts.
+    sources, targets : numpy.ndarray
+        float64 ``[N]``: edges that leave a node and that reach it, each as often as it counts;
+        undirected: both are the degree.
+    rows, columns : numpy.ndarray
+        float64 ``[K]``: nodes of a block that may be a source, and that may be a target.
+    """
+
+    edges: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    total: NDArray[np.float64]
+    sources: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    columns: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """One relation between nodes: its edges, and the value of each.
+
+    Attributes
+    ----------
+    name : str
+        Name of the layer; empty if it is the only one.
+    ends : numpy.ndarray
+        int32 ``[edges, 2]``: source and target of every edge, each pair once. Undirected: the smaller number first;
+        between two kinds of nodes: the node of the first kind first.
+    form : str
+        One of `FORMS`.
+    value : numpy.ndarray or None
+        float64 ``[edges]``: positive whole numbers (``count``), finite numbers (``real``), or codes of ``levels``;
+        None: ``binary``.
+    levels : tuple of str
+        ``levels``: what the codes stand for.
+    directed : bool
+        Whether an edge has a direction.
+    loops : bool
+        Whether a node may have an edge to itself; else such pairs are no data.
+    unknown : numpy.ndarray
+        int32 ``[pairs, 2]``: pairs of which it is not known whether they are edges, ordered as `ends`; no edges.
+
+    Raises
+    ------
+    DataError
+        Edges or values that are not as described.
+    """
+
+    name: str
+    ends: NDArray[np.int32]
+    form: str = BINARY
+    value: NDArray[np.float64] | None = None
+    levels: tuple[str, ...] = ()
+    directed: bool = False
+    loops: bool = False
+    unknown: NDArray[np.int32] = field(default_factory=_no_pairs)
+
+    def __post_init__(self) -> None:
+        called = f"relation {self.name}" if self.name else "the relation"
+        if self.form not in FORMS:
+            raise DataError(f"{called}: form {self.form!r}; expected one of {', '.join(FORMS)}")
+        if (self.value is None) != (self.form == BINARY):
+            raise DataError(f"{called}: form {self.form} {'with' if self.form == BINARY else 'without'} values")
+        if self.value is not None:
+            if len(self.value) != len(self.ends):
+                raise DataError(f"{called}: {len(self.value)} values of {len(self.ends)} edges")
+            whole = self.form == REAL or bool((self.value == np.floor(self.value)).all())
+            low = {COUNT: 1.0, LEVELS: 0.0}.get(self.form, -np.inf)
+            high = len(self.levels) - 1.0 if self.form == LEVELS else np.inf
+            if not whole or not np.isfinite(self.value).all() or (self.value < low).any() or (self.value > high).any():
+                raise DataError(f"{called}: a value that is none of form {self.form}")
+        for pairs, what in ((self.ends, "edges"), (self.unknown, "unknown pairs")):
+            if pairs.ndim != 2 or pairs.shape[1] != 2:
+                raise DataError(f"{called}: {what} of shape {pairs.shape}; expected [n, 2]")
+        pairs = np.concatenate([self.ends, self.unknown])
+        # the hash table of np.unique takes several times as long
+        codes = np.sort((pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1])
+        if (codes[1:] == codes[:-1]).any():
+            raise DataError(f"{called}: a pair of nodes stands twice")
+        if not self.loops and (pairs[:, 0] == pairs[:, 1]).any():
+            raise DataError(f"{called}: an edge of a node to itself")
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """float64 ``[edges]``: how often each edge counts: its count, or 1."""
+        return self.value if self.form == COUNT and self.value is not None else np.ones(len(self.ends))
+
+    def sum_blocks(
+        self, labels: NDArray[Any], K: int, pairs: NDArray[np.int32], weights: NDArray[np.float64] | None, both: bool
+    ) -> NDArray[np.float64]:
+        """Sums of `weights` (None: 1 each) of `pairs` of nodes by block, ``[K, K]``; `both`: in either order."""
+        cell = labels[pairs[:, 0]].astype(np.int64) * K + labels[pairs[:, 1]]
+        sums = np.bincount(cell, weights, K * K).reshape(K, K).astype(np.float64)
+        return sums + sums.T - np.diag(np.diag(sums)) if both else sums
+
+    def block_table(
+        self, labels: NDArray[Any], sides: NDArray[np.int8] | None = None, K: int | None = None
+    ) -> BlockTable:
+        """The relation between blocks; `labels` ``[N]`` from 0, `sides` as `Relations` has them, `K` blocks at least
+        (None: those that hold a node)."""
+        N, K = len(labels), int(labels.max()) + 1 if K is None else K
+        both = not self.directed and sides is None
+        first, second = (None, None) if sides is None else (sides == 0, sides == 1)
+        rows, columns = (np.bincount(labels, of, K).astype(np.float64) for of in (first, second))
+        pairs = np.outer(rows, columns)
+        if sides is None:
+            own = rows * (rows - 1.0) / (2.0 if both else 1.0) + (rows if self.loops else 0.0)
+            pairs[np.diag_indices(K)] = own
+        source, target = self.ends.T
+        counts = self.weights
+        out, into = (np.bincount(end, counts, N).astype(np.float64) for end in (source, target))
+        if not self.directed:
+            out = into = out + into
+        return BlockTable(
+            self.sum_blocks(labels, K, self.ends, None, both),
+            pairs - self.sum_blocks(labels, K, self.unknown, None, both),
+            self.sum_blocks(labels, K, self.ends, counts, both),
+            out,
+            into,
+            rows,
+            columns,
+        )
+
+    @property
+    def form_number(self) -> int:
+        """Place of the form in `FORMS`."""
+        return FORMS.index(self.form)
+
+    def take(self, number: NDArray[np.int64]) -> Relation:
+        """The edges between nodes that are kept; `number`: the new number of each node, -1 of one that is left out."""
+        kept = (number[self.ends] >= 0).all(axis=1)
+        unknown = self.unknown[(number[self.unknown] >= 0).all(axis=1)]
+        return replace(
+            self,
+            ends=number[self.ends[kept]].astype(np.int32),
+            value=None if self.value is None else self.value[kept],
+            unknown=number[unknown].astype(np.int32),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """All relations of some nodes.
+
+    Attributes
+    ----------
+    N : int
+        Number of nodes.
+    layers : tuple of Relation
+        One or more.
+    sides : numpy.ndarray or None
+        int8 ``[N]``, 0 and 1: which of two kinds each node is. Edges go from a node of kind 0 to one of kind 1 and have
+        no direction; nodes of different kinds share no cluster. None: one kind.
+    side_names : tuple of str
+        Names of the two kinds.
+    columns : Dataset or None
+        Kind ``mixed``: a row of a table for each node.
+    is_simple : bool
+        Whether this is the one relation of a simple undirected network.
+
+    Raises
+    ------
+    DataError
+        No layer; nodes that do not exist; an edge that joins nodes of one kind, where there are two; a table of other
+        nodes.
+    """
+
+    N: int
+    layers: tuple[Relation, ...]
+    sides: NDArray[np.int8] | None = None
+    side_names: tuple[str, str] = ("row", "column")
+    columns: Any = None
+    is_simple: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise DataError("relations: no layer; expected at least one")
+        for layer in self.layers:
+            pairs = np.concatenate([layer.ends, layer.unknown])
+            if len(pairs) and not (pairs.min() >= 0 and pairs.max() < self.N):
+                raise DataError(f"relations: a node beyond the {self.N} there are")
+            if self.sides is None:
+                if not layer.directed and (pairs[:, 0] > pairs[:, 1]).any():
+                    raise DataError("relations: an undirected edge whose larger node stands first")
+                continue
+            if layer.directed or layer.loops:
+                raise DataError("relations: directed edges, or edges of a node to itself, between two kinds of nodes")
+            if (self.sides[pairs] != [0, 1]).any():
+                raise DataError("relations: an edge that does not go from a node of the first kind to the second")
+        if self.sides is not None and (len(self.sides) != self.N or not np.isin(self.sides, (0, 1)).all()):
+            raise DataError(f"relations: kinds of nodes; expected {self.N} numbers 0 and 1")
+        if self.columns is not None and self.columns.N != self.N:
+            raise DataError(f"relations: a table of {self.columns.N} rows for {self.N} nodes")
+
+    @classmethod
+    def of_graph(cls, matrix: csr_array) -> Relations:
+        """The one relation of a simple undirected network, a symmetric matrix."""
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        upper = row < matrix.indices
+        ends = np.stack([row, matrix.indices], axis=1)[upper].astype(np.int32)
+        return cls(matrix.shape[0], (Relation("", ends),), is_simple=True)
+
+    def density(self, r: int) -> float:
+        """Share of the known pairs of layer `r` that are edges, half an edge and half a missing one added."""
+        layer, N = self.layers[r], self.N
+        if self.sides is None:
+            pairs = N * (N - 1) // (1 if layer.directed else 2) + N * layer.loops
+        else:
+            first = int((self.sides == 0).sum())
+            pairs = first * (N - first)
+        return (len(layer.ends) + 0.5) / (pairs - len(layer.unknown) + 1.0)
+
+    def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[float, float]:
+        """Pseudo-counts of edges and of missing edges in layer `r`: their sum is ``beta1 + beta0``, their mean the
+        option ``density``, by default the density of the layer if the two are equal and the network is not simple."""
+        total = options["beta1"] + options["beta0"]
+        mean = options.get("density")
+        if isinstance(mean, list):
+            mean = mean[r]
+        if mean is None and (self.is_simple or options["beta1"] != options["beta0"]):
+            return options["beta1"], options["beta0"]
+        mean = self.density(r) if mean is None else mean
+        return total * mean, total * (1.0 - mean)
+
+    def take(self, nodes: NDArray[np.int64]) -> Relations:
+        """These nodes, ascending, and what is between them."""
+        number = np.full(self.N, -1, dtype=np.int64)
+        number[nodes] = np.arange(len(nodes))
+        return replace(
+            self,
+            N=len(nodes),
+            layers=tuple(layer.take(number) for layer in self.layers),
+            sides=None if self.sides is None else self.sides[nodes],
+            columns=None if self.columns is None else self.columns.take(nodes),
+        )
+
+
+def network_of(dataset: Any) -> Relations:
+    """Return the relations of a network: those that were read, or the one of a simple network, made once."""
+    if "network" not in dataset.__dict__:
+        dataset.__dict__["network"] = dataset.relations or Relations.of_graph(dataset.values)
+    network: Relations = dataset.__dict__["network"]
+    return network

@@ -1,0 +1,220 @@
+"""Generated networks: planted blocks, a regular grid without borders, a random graph.
+
+Source: Herlau et al., section 3.3 (the grid with a translation-invariant boundary, on which a split or a merge alone
+cannot keep the number of blocks).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import require, require_number, require_seed, require_size
+from splitmerge_cli.kinds.networks.generated_relations import Planted, plant
+from splitmerge_cli.kinds.networks.readers.adjacency import Nodes, adjacency, simple_graph
+
+STRUCTURES = ("blocks", "grid", "random")
+MOST_EDGES = 10**9
+"""Most edges that are expected of a generated network: each takes some 50 bytes while it is made."""
+
+
+def generate(
+    N: int,
+    structure: str = "blocks",
+    blocks: int = 5,
+    p_in: float = 0.5,
+    p_out: float = 0.05,
+    p: float = 0.1,
+    dimensions: int = 2,
+    sides: Sequence[int] | None = None,
+    seed: int = 0,
+    directed: bool = False,
+    values: str | None = None,
+    loops: bool = False,
+    degrees: float = 0.0,
+    layers: int = 1,
+    bipartite: bool = False,
+    unknown: float = 0.0,
+    columns: bool = False,
+) -> Dataset:
+    """A network: simple and undirected, unless planted blocks have more.
+
+    Parameters
+    ----------
+    N : int
+        Number of nodes.
+    structure : {"blocks", "grid", "random"}
+        ``blocks``: planted blocks of N / blocks nodes each (the first N mod blocks one more), in random order.
+        ``grid``: a regular grid with wrap-around, so that every node has 2 neighbours per dimension. ``random``:
+        Erdos and Renyi's graph, every pair of nodes an edge with probability `p`.
+    blocks : int
+        Number of blocks.
+    p_in, p_out : float
+        Probability of an edge between two nodes of one block, and of two.
+    p : float
+        Probability of an edge in a random graph.
+    dimensions : int
+        Number of dimensions of the grid; not looked at when `sides` is given.
+    sides : sequence of int, optional
+        Sides of the grid, at least 3 each, whose product is N. None: the sides nearest to each other.
+    seed : int
+        Seed of the data, independent of the seed of the chains.
+    directed : bool
+        Blocks: whether edges have directions; a block has many edges to itself and to the next one.
+    values : {"binary", "count", "real", "levels"}, optional
+        Blocks: values of edges. ``count``: of mean 4 times the probability; ``real``: of mean 2 where edges are many,
+        else 0, and standard deviation 1; ``levels``: +, with probability 0.9 where edges are many, else 0.2, and -.
+    loops : bool
+        Blocks: whether a node may have an edge to itself.
+    degrees : float
+        Blocks: coefficient of variation of the numbers of edges that nodes are expected to have.
+    layers : int
+        Blocks: number of relations; in each, a block has many edges to a block one place further on.
+    bipartite : bool
+        Blocks: whether nodes are of two kinds, half each, with so many `blocks` each.
+    unknown : float
+        Blocks: share of pairs of which it is not known whether they are edges.
+    columns : bool
+        Blocks: whether nodes have a column of numbers and one of two answers.
+
+    Returns
+    -------
+    Dataset
+        Kind ``graph``; the truth is the planted block.
+
+    Raises
+    ------
+    DataError
+        A parameter out of range, more blocks than nodes, or no grid of N nodes.
+    """
+    require_size("N", N)
+    require_seed(seed)
+    require(structure in STRUCTURES, "data.structure", structure, f"one of {', '.join(STRUCTURES)}")
+    rng = np.random.default_rng(seed)
+    planted = Planted(directed, values, loops, degrees, layers, bipartite, unknown, columns)
+    is_simple = planted == Planted()
+    if structure != "blocks":
+        require(is_simple, "data.structure", structure, "blocks with directions, values or what else blocks may have")
+    truth = relations = None
+    meta: dict[str, Any] = {"structure": structure}
+    if structure == "blocks":
+        require_size("data.blocks", blocks, N)
+        for key, value in (("p_in", p_in), ("p_out", p_out)):
+            require_number(f"data.{key}", value, 0, 1)
+        meta |= {"blocks": blocks, "p_in": p_in, "p_out": p_out, "seed": seed}
+        if is_simple:
+            truth = equal_sizes(rng, N, blocks)
+            i, j = _planted_edges(rng, truth, p_in, p_out)
+        else:
+            for key, value in (("p_in", p_in), ("p_out", p_out), ("unknown", unknown)):
+                require(value * N * N <= MOST_EDGES, f"data.{key}", value, f"at most {MOST_EDGES:g} pairs")
+            relations, truth = plant(rng, N, blocks, p_in, p_out, planted, _successes)
+    elif structure == "random":
+        require_number("data.p", p, 0, 1)
+        i, j = _edges_within(rng, np.array([N]), p, "data.p")
+        meta |= {"p": p, "seed": seed}
+    else:
+        sides = _sides(N, dimensions) if sides is None else _check_sides(N, sides)
+        i, j = _grid(sides)
+        meta |= {"sides": list(sides)}
+    matrix = adjacency(N, i, j) if relations is None else simple_graph(relations)
+    return Dataset("network", "graph", matrix, truth, meta=meta, relations=relations)
+
+
+def _planted_edges(
+    rng: np.random.Generator, truth: NDArray[np.int32], p_in: float, p_out: float
+) -> tuple[Nodes, Nodes]:
+    """Draw the edges of planted blocks."""
+    by_block = np.argsort(truth, kind="stable")
+    inner = _edges_within(rng, np.bincount(truth), p_in, "data.p_in")
+    # pairs are independent: pairs of a random graph that lie across blocks
+    outer = _edges_within(rng, np.array([len(truth)]), p_out, "data.p_out")
+    across = truth[outer[0]] != truth[outer[1]]
+    i, j = (np.concatenate([by_block[a], b[across]]) for a, b in zip(inner, outer, strict=True))
+    return i, j
+
+
+def _edges_within(rng: np.random.Generator, groups: NDArray[np.int64], p: float, key: str) -> tuple[Nodes, Nodes]:
+    """Draw every pair of nodes within a group with probability `p`; `groups`: their sizes, one after the other."""
+    pairs = groups * (groups - 1) // 2
+    end = np.cumsum(pairs)
+    require(p * int(end[-1]) <= MOST_EDGES, key, p, f"a probability that makes {MOST_EDGES:g} edges at most")
+    drawn = _successes(rng, int(end[-1]), p)
+    group = np.searchsorted(end, drawn, side="right")
+    j, i = _pair(drawn - (end - pairs)[group])
+    start = np.cumsum(groups) - groups
+    return i + start[group], j + start[group]
+
+
+def _successes(rng: np.random.Generator, trials: int, p: float) -> NDArray[np.int64]:
+    """Numbers of the trials, 0 .. trials - 1, that succeed with probability `p` each, ascending.
+
+    The gaps between them are geometric, so the work grows with the successes (Batagelj & Brandes 2005).
+    """
+    parts, last = [np.empty(0, dtype=np.int64)], -1
+    while p > 0 and last < trials:
+        expected = p * (trials - last)
+        gaps = rng.geometric(p, size=int(expected + 4 * np.sqrt(expected)) + 8)
+        # a gap beyond the end counts as the end, so that the sum stays an int64
+        trials_at = last + np.cumsum(np.minimum(gaps, trials + 1))
+        parts.append(trials_at[trials_at < trials])
+        last = int(trials_at[-1])
+    return np.concatenate(parts)
+
+
+def _pair(number: NDArray[np.int64]) -> tuple[Nodes, Nodes]:
+    """The pair (larger, smaller) of that number: (1, 0), (2, 0), (2, 1), (3, 0), ..."""
+    larger = ((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)
+    # the root is rounded
+    larger -= larger * (larger - 1) // 2 > number
+    larger += larger * (larger + 1) // 2 <= number
+    return larger, number - larger * (larger - 1) // 2
+
+
+def _check_sides(N: int, sides: Sequence[int]) -> list[int]:
+    listed = isinstance(sides, Sequence) and not isinstance(sides, str) and len(sides) > 0
+    good = listed and all(type(side) is int and side >= 3 for side in sides)
+    require(good, "data.sides", sides, "a list of whole numbers, at least 3 each, such as [10,10]")
+    require(prod(sides) == N, "data.sides", list(sides), f"numbers whose product is N={N}, not {prod(sides)}")
+    return list(sides)
+
+
+def _sides(N: int, dimensions: int) -> list[int]:
+    """Sides of a grid for N nodes, the largest as small as possible."""
+    require_size("data.dimensions", dimensions, 20)
+    divisors = [d for d in range(3, int(N**0.5) + 1) if N % d == 0]
+    divisors = sorted({*divisors, *(N // d for d in divisors), N} - {0, 1, 2})
+
+    @cache
+    def best(rest: int, count: int, largest: int) -> list[int] | None:
+        if count == 1:
+            return [rest] if 3 <= rest <= largest else None
+        found = [
+            [side, *others]
+            for side in divisors
+            if side <= largest and rest % side == 0 and (others := best(rest // side, count - 1, side)) is not None
+        ]
+        return min(found, default=None)
+
+    sides = best(N, dimensions, N)
+    require(
+        sides is not None,
+        "N",
+        N,
+        f"a product of {dimensions} whole numbers of at least 3 (the sides of data.structure=grid)",
+    )
+    assert sides is not None
+    return sides
+
+
+def _grid(sides: Sequence[int]) -> tuple[Nodes, Nodes]:
+    """Edges of a grid with wrap-around, its nodes numbered row by row."""
+    node = np.arange(prod(sides)).reshape(sides)
+    ends = [(node.ravel(), np.roll(node, -1, axis).ravel()) for axis in range(node.ndim)]
+    i, j = (np.concatenate(part) for part in zip(*ends, strict=True))
+    return i, j

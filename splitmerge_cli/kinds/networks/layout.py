@@ -1,0 +1,242 @@
+"""Options of networks, and their relations laid out as the compiled model reads them (``relations.pyx``)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from splitmerge_cli import priors
+from splitmerge_cli.core.options import Choice, Number, Numbers, Positive
+
+PLAIN, CORRECTED = "plain", "corrected"
+OPTIONS = (
+    *priors.OPTIONS,
+    Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
+    Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
+    Numbers(
+        "density",
+        None,
+        "prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is its weight; null: beta1 "
+        "/ (beta1 + beta0), or the share of pairs that are edges in networks with relations where the two are equal",
+        optional=True,
+        least=1e-9,
+        most=1 - 1e-9,
+        later=True,
+    ),
+    Choice(
+        "degrees",
+        PLAIN,
+        "corrected: nodes of a block differ in degree (Karrer and Newman 2011), and edges are Poisson; smcmc run also "
+        "takes auto: the one that predicts held-out edges better",
+        choices=(PLAIN, CORRECTED),
+        later=True,
+    ),
+    Positive(
+        "propensity", 1.0, "degrees=corrected: pseudo-count of each node's share of its block's edges", later=True
+    ),
+    Number(
+        "shape", 1.0, "counts, degrees=corrected: shape of the rates' gamma prior", least=1e-3, most=1e6, later=True
+    ),
+    Numbers(
+        "rate",
+        None,
+        "rate of that prior, a number or one per layer; null: shape over the mean count of a pair",
+        optional=True,
+        least=1e-9,
+        most=1e9,
+        each="layer",
+        later=True,
+    ),
+    Positive("alpha", 1.0, "levels of edges: pseudo-count of every level", later=True),
+    Positive("kappa0", 0.1, "numbers of edges: the prior's weight on their mean, in edges", later=True),
+    Number("a0", 2.0, "numbers of edges: shape of the variances' prior", least=1e-3, most=1e6, later=True),
+    Positive("b0", 0.1, "numbers of edges: scale of the variances' prior, in units of their variance", later=True),
+)
+"""Options of ``irm``; those after `beta0` are for networks with relations."""
+
+TERMS, RANGE = 60, 54
+"""Powers of 2 that the terms, and a log likelihood that a penalty must exceed, stay below, in units."""
+MOST_SUMS = 1 << 26
+"""Pairs of blocks that count when the range of a log likelihood is estimated."""
+BINARY, COUNT, REAL, LEVELS = range(4)
+"""Forms of the values of edges, as a relation numbers them (`splitmerge_cli.kinds.networks.data.FORMS`)."""
+CHUNK = 1 << 16
+"""Entries of a table that are computed at a time."""
+
+
+def rises(b: float, one: float, length: int) -> Mapping[str, Any]:
+    """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
+    table, total, per = np.empty(length, dtype=np.int64), np.longdouble(0), np.longdouble(1.0 / one)
+    for first in range(0, length, CHUNK):
+        terms = np.log((b + np.arange(first, min(first + CHUNK, length))).astype(np.longdouble))
+        sums = np.cumsum(np.append(total, terms))
+        table[first : first + CHUNK] = np.rint(sums[:-1] * per).astype(np.int64)
+        total = sums[-1]
+    return {"at": table}
+
+
+def half_gammas(a0: float, b0: float, length: int) -> Mapping[str, Any]:
+    """The part of the log likelihood of n real values that depends on n alone, for n below `length`."""
+    n = np.arange(length)
+    return {"half": gammaln(a0 + n / 2) - gammaln(a0) + a0 * np.log(b0) - n / 2 * np.log(2 * np.pi)}
+
+
+def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
+    """The part of the log likelihood of n nodes' degrees that depends on n alone, for n up to N + 1."""
+    n = np.maximum(np.arange(N + 2), 1)
+    return {"log_n": np.log(n), "log_gammas": gammaln(n * propensity)}
+
+
+def _in_steps(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
+    """Real values as whole numbers of steps; the step in standard deviations; the standard deviation."""
+    spread = float(values.std()) or 1.0
+    z = (values - values.mean()) / spread
+    # a sum of squares stays below 2^60
+    step = float(np.exp2(np.ceil(np.log2(max(float(np.square(z).sum()), 1.0)) / 2) - 29))
+    return np.rint(z / step).astype(np.int64), step, spread
+
+
+class _Layout:
+    """Slots of a cell, and entries of nodes, as they are laid out relation after relation."""
+
+    def __init__(self, relations: Any) -> None:
+        self.N = relations.N
+        self.mirror: list[int] = []
+        self.forms: list[int] = []
+        self.parts: list[dict[str, Any]] = []
+        self.entries: list[tuple[Any, ...]] = []
+        self.loops: list[tuple[Any, ...]] = []
+        self.degrees: list[NDArray[Any]] = []
+        for r, layer in enumerate(relations.layers):
+            self._place(r, layer)
+
+    def _place(self, r: int, layer: Any) -> None:
+        width = 1 + {REAL: 2, LEVELS: len(layer.levels)}.get(layer.form_number, 0)
+        slots = width + (len(layer.unknown) > 0)
+        firsts = [len(self.mirror) + d * slots for d in range(1 + layer.directed)]
+        step = spread = 1.0
+        if layer.value is None:
+            values = np.ones(len(layer.ends), dtype=np.int64)
+        elif layer.form_number == REAL and len(layer.ends):
+            values, step, spread = _in_steps(layer.value)
+        else:
+            values = layer.value.astype(np.int64)
+        for d, first in enumerate(firsts):
+            self.mirror += range(firsts[-1 - d], firsts[-1 - d] + slots)
+            self.forms += [layer.form_number] + [0] * (slots - 1)
+            unknown = first + width if slots > width else -1
+            part = {"slot": first, "unknown": unknown, "first": d == 0, "relation": r, "step": step, "spread": spread}
+            self.parts.append(part)
+        ones = np.ones(len(layer.unknown), dtype=np.int64)
+        for pairs, offset, value in ((layer.ends, 0, values), (layer.unknown, width, ones)):
+            source, target = pairs[:, 0], pairs[:, 1]
+            loop = source == target
+            for node, other, first in ((source, target, firsts[0]), (target, source, firsts[-1])):
+                self.entries.append((node[~loop], other[~loop], first + offset, value[~loop]))
+            self.loops.append((source[loop], source[loop], firsts[0] + offset, value[loop]))
+        weight = values if layer.form_number == COUNT else np.ones(len(values), dtype=np.int64)
+        out, into = (np.bincount(layer.ends[:, end], weight, self.N) for end in (0, 1))
+        self.degrees += [out, into] if layer.directed else [out + into]
+
+    def by_node(self, entries: Iterable[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:
+        """Entries in the order of their nodes: where each node begins, neighbours, slots and values."""
+        node, neighbour, slot, value = (
+            np.concatenate([np.broadcast_to(entry[part], len(entry[0])) for entry in entries]) for part in range(4)
+        )
+        order = np.argsort(node, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(node.astype(np.int64), minlength=self.N))])
+        # one more entry: there may be none
+        columns = ((neighbour, np.int32), (slot, np.int32), (value, np.int64))
+        return start.astype(np.int64), *(np.append(column[order], 0).astype(dtype) for column, dtype in columns)
+
+
+def prepare(relations: Any) -> Mapping[str, Any]:
+    """Lay a network out: entries by node; degrees int64 ``[N, groups]``, where a directed relation has out and in."""
+    layout, N = _Layout(relations), relations.N
+    start, neighbour, slot, value = layout.by_node(layout.entries)
+    loop_start, _, loop_slot, loop_value = layout.by_node(layout.loops)
+    return {
+        **{"start": start, "neighbour": neighbour, "slot": slot, "value": value},
+        **{"loop_start": loop_start, "loop_slot": loop_slot, "loop_value": loop_value},
+        "degree": np.ascontiguousarray(np.stack(layout.degrees, axis=1), dtype=np.int64),
+        "mirror": np.array(layout.mirror, dtype=np.int32),
+        "forms": np.array(layout.forms, dtype=np.int32),
+        "side": np.zeros(N, dtype=np.int32) if relations.sides is None else relations.sides.astype(np.int32),
+        "parts": layout.parts,
+    }
+
+
+class Sizes:
+    """Numbers of pairs and edges of each layer, rates where they are not given, and the unit of log likelihoods.
+
+    Parameters
+    ----------
+    relations : splitmerge_cli.kinds.networks.data.Relations
+    given : mapping
+        Options, all with values.
+
+    Raises
+    ------
+    ValueError
+        Corrected degrees with unknown pairs; rates for another number of layers.
+    """
+
+    def __init__(self, relations: Any, given: Mapping[str, Any]) -> None:
+        layers, N = relations.layers, relations.N
+        self.corrected = given["degrees"] == CORRECTED
+        if self.corrected and any(len(layer.unknown) for layer in layers):
+            raise ValueError(
+                f"model.degrees={CORRECTED}: expected no unknown pairs (data.unknown), since it takes all pairs of two "
+                f"blocks together; expected {PLAIN}"
+            )
+        rate = given["rate"]
+        rates = list(rate) if isinstance(rate, list) else [rate] * len(layers)
+        if len(rates) != len(layers):
+            raise ValueError(f"model.rate: {len(rates)} numbers; expected one for each layer, {len(layers)}")
+        if relations.sides is not None:
+            first = int((relations.sides == 0).sum())
+            self.pairs = [first * (N - first)] * len(layers)
+        else:
+            whole = [N * (N - 1) // (1 if layer.directed else 2) for layer in layers]
+            self.pairs = [m + N * (layer.loops or self.corrected) for m, layer in zip(whole, layers, strict=True)]
+        density = given["density"]
+        if isinstance(density, list) and len(density) != len(layers):
+            raise ValueError(f"model.density: {len(density)} numbers; expected one for each layer, {len(layers)}")
+        self.betas = [relations.edge_prior(r, given) for r in range(len(layers))]
+        self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
+        # without pairs or edges the rate matters little, but it is a number
+        self.rates = [
+            given["shape"] * max(m, 1) / max(s, 1) if rate is None else rate
+            for rate, m, s in zip(rates, self.pairs, self.sums, strict=True)
+        ]
+        self.unit = self._unit(relations, given)
+
+    def _unit(self, relations: Any, given: Mapping[str, Any]) -> float:
+        """The unit of log likelihoods: all terms and their sums stay whole numbers of 64 bits."""
+        spans = [given[name] for name in ("shape", "alpha", "kappa0", "b0", "a0")] + self.rates
+        spans += [beta for both in self.betas for beta in both]
+        logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()
+        values = sum(len(layer.ends) * (2 + len(layer.levels)) for layer in relations.layers)
+        entries = sum(self.sums) + values + 1
+        least = given["shape"] + given["a0"] + 1
+        terms = 3 * least * logs * (max(self.pairs) + entries + given["beta1"] + given["beta0"])
+        span = logs * (entries + least * min(sum(self.pairs), MOST_SUMS))
+        reach = TERMS if relations.sides is None else RANGE
+        digits = min(TERMS - int(np.frexp(terms)[1]), reach - int(np.frexp(span)[1]), 48)
+        return float(2.0 ** -max(digits, 0))
+
+    def log_constant(self, relations: Any, degree: NDArray[np.int64], given: Mapping[str, Any]) -> float:
+        """The part of the log likelihood that no partition changes; the standard deviations of real values, whose
+        steps the compiled model knows, left out."""
+        total = 0.0
+        for layer in relations.layers:
+            if layer.form_number == COUNT and layer.value is not None:
+                total -= float(gammaln(layer.value + 1).sum())
+            if self.corrected and not layer.directed and relations.sides is None:
+                loops = layer.ends[:, 0] == layer.ends[:, 1]
+                total -= np.log(2) * float(loops.sum() if layer.form_number != COUNT else layer.value[loops].sum())
+        if self.corrected:
+            total += float((gammaln(given["propensity"] + degree) - gammaln(given["propensity"])).sum())
+        return total

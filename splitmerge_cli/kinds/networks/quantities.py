@@ -1,0 +1,165 @@
+"""Quantities of networks, for checks of the model: of simple ones; and with directions, values, layers, two kinds of
+nodes."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
+from splitmerge_cli.runs.quantities import (
+    CLOSED,
+    DISPERSION,
+    KURTOSIS,
+    RECIPROCITY,
+    SKEWNESS,
+    SPREAD,
+    Found,
+    Labels,
+    Quantities,
+)
+
+MOST_TIES = 200_000
+"""Ties of a network that is drawn."""
+MOST_COUNTED = 20_000_000
+"""Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
+
+
+class Network(Quantities):
+    """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
+
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
+        self.relations = dataset.relations
+        self.values = dataset.values if self.relations is None else self.relations
+        self.unchecked = []
+        if self.relations is None:
+            self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
+        elif self.relations.columns is not None:
+            self.unchecked = ["the columns of the nodes"]
+        # a list of edges names no node without one
+        self.has_lonely = bool((np.diff(dataset.values.indptr) == 0).any())
+        if not self.has_lonely:
+            self.unchecked.append("how many nodes have no edge: a list of edges does not name them")
+
+    @staticmethod
+    def explain_unmeasured(dataset: Dataset) -> str | None:
+        """Ties, of which there may be too many to count triangles a hundred times."""
+        ties = sum(len(layer.ends) for layer in network_of(dataset).layers)
+        if ties > MOST_TIES:
+            return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}"
+        total = sum(layer.weights.sum() for layer in network_of(dataset).layers)
+        if min(total, float(dataset.N) ** 2) > MOST_COUNTED:
+            return f"networks whose counts add up to more than {MOST_COUNTED:,}; here {total:,.0f}"
+        return None
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Pairs of nodes, which are drawn, and what triangles take."""
+        degree, N = np.diff(dataset.values.indptr).astype(float), float(dataset.N)
+        return int(N**2 / 4 + min((degree**2).sum(), N**3 / 500) + 3_000)
+
+    def take(self, replication: Any) -> Any:
+        """The network; of a simple one the matrix."""
+        is_drawn = isinstance(replication, Relations) and self.relations is None
+        return simple_graph(replication) if is_drawn else replication
+
+    def measure(self, x: Any, labels: Labels) -> Found:
+        """Ties, degrees and triangles; of relations also values."""
+        if isinstance(x, Relations):
+            return measure_relations(x, labels, self.has_lonely)
+        degree = np.diff(x.indptr).astype(float)
+        size = np.bincount(labels)
+        within = degree - (np.bincount(labels, degree) / size)[labels]
+        found = {
+            ("ties", "number"): degree.sum() / 2.0,
+            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
+            ("degrees", "largest"): float(degree.max()),
+            ("ties", CLOSED): _transitivity(x),
+        }
+        return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
+
+
+def measure_relations(relations: Relations, labels: Labels, lonely: bool) -> Found:
+    """Edges, degrees and values of every layer.
+
+    Parameters
+    ----------
+    relations : Relations
+    labels : numpy.ndarray
+        int64 ``[N]``, from 0.
+    lonely : bool
+        Whether nodes without an edge are counted.
+    """
+    found: Found = {}
+    for layer in relations.layers:
+        place = f"{layer.name}: " if layer.name else ""
+        for subject, quantity, value in _measure(layer, relations.sides, labels):
+            found[f"{place}{subject}", quantity] = value
+        if lonely:
+            found[f"{place}degrees", "nodes without an edge"] = float(relations.N - len(np.unique(layer.ends)))
+    return found
+
+
+def _measure(layer: Relation, sides: NDArray[np.int8] | None, labels: Labels) -> Iterator[tuple[str, str, float]]:
+    """Subject, quantity and value."""
+    N, (source, target) = len(labels), layer.ends.T
+    yield "edges", "number", float(len(source))
+    out, into = (np.bincount(end, layer.weights, N).astype(np.float64) for end in (source, target))
+    degrees = {"degrees out": out, "degrees in": into} if layer.directed else {"degrees": out + into}
+    for subject, degree in degrees.items():
+        size = np.maximum(np.bincount(labels), 1)
+        within = degree - (np.bincount(labels, degree) / size)[labels]
+        yield subject, SPREAD, math.sqrt(float((within**2).mean()))
+        yield subject, "largest", float(degree.max())
+    if layer.directed:
+        there = source.astype(np.int64) * N + target
+        both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
+        yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
+    elif sides is None:
+        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
+    yield from _measure_values(layer, sides, labels)
+
+
+def _transitivity(x: Any) -> float:
+    """Transitivity: the share of open or closed triples that are triangles."""
+    degree = np.diff(x.indptr).astype(float)
+    paths = (degree * (degree - 1)).sum()
+    if 50 * (degree**2).sum() < float(len(degree)) ** 3:
+        ties = x.astype(np.float64)
+        closed = float((ties @ ties).multiply(ties).sum())
+    else:
+        dense = x.toarray().astype(np.float32)
+        closed = float(np.einsum("ij,ij->", dense @ dense, dense))
+    return closed / paths if paths else math.nan
+
+
+def _measure_values(
+    layer: Relation, sides: NDArray[np.int8] | None, labels: Labels
+) -> Iterator[tuple[str, str, float]]:
+    """Quantities of counts over pairs, and of real values over edges, each against two blocks."""
+    if layer.form == COUNT:
+        table = layer.block_table(labels, sides)
+        K = len(table.rows)
+        squares = layer.sum_blocks(labels, K, layer.ends, layer.weights**2, not layer.directed and sides is None)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # each two blocks weigh by their pairs: sum of squares about the mean, over the mean
+            ratio = (squares - table.total**2 / table.pairs) / (table.total / table.pairs)
+        seen = table.total > 0
+        yield "counts", DISPERSION, float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan
+        yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
+    if layer.form == REAL and layer.value is not None:
+        first, second = labels[layer.ends].T
+        if not layer.directed and sides is None:
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        cell = np.unique(first * (int(labels.max()) + 1) + second, return_inverse=True)[1]
+        n = np.bincount(cell)
+        off = layer.value - (np.bincount(cell, layer.value) / n)[cell]
+        spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
+        residual = off[spread > 0] / spread[spread > 0]
+        # a network without edges has these quantities, too
+        yield "values", SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
+        yield "values", KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan

@@ -1,0 +1,401 @@
+"""The rows of a list of edges: names of both ends, and weights."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.tables.columns import index, labels_in, position, words
+from splitmerge_cli.data.tables.free_text import is_numeric
+from splitmerge_cli.data.tables.notes import check_names
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text, list_names, quote
+from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import A_WEIGHT, require
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT
+from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
+from splitmerge_cli.kinds.networks.readers.edge_values import EXPECTED, LAYER_WORDS, TIME, VALUE_WORDS, read_values
+from splitmerge_cli.kinds.networks.readers.listed import Use
+from splitmerge_cli.received import DataError
+
+ENDS = ("source", "target")
+HEADER_WORDS = {
+    *ENDS,
+    *("src", "dst", "from", "to", "node1", "node2", "node_1", "node_2", "from_node", "to_node", "from_id", "to_id"),
+    *("fromnodeid", "tonodeid", "id1", "id2", "id_1", "id_2", "sender", "receiver", "ego", "alter", "tail", "head"),
+}
+"""Names of columns that hold the ends of edges."""
+MISSING = ("", "nan", "NaN")
+A_NODE = "the name of a node"
+NO_WEIGHT = "data.weights=null reads none, data.values=real or levels other ones"
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+"""A whole number as a name; it fits an int64."""
+
+
+def names_ends(head: Sequence[str]) -> bool:
+    """Whether the cells of a first row name the ends of edges: the first two, or source and target."""
+    lower = [cell.strip().lower() for cell in head]
+    return len(lower) > 1 and (all(cell in HEADER_WORDS for cell in lower[:2]) or set(ENDS) <= set(lower))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of an edge list that the user asks for."""
+
+    source: str | int | None
+    target: str | int | None
+    weights: str | int | None
+    layer: str | int | None = None
+
+    @property
+    def mentioned_columns(self) -> list[str]:
+        """Columns that are named."""
+        named = (self.source, self.target, self.weights, self.layer)
+        return [c for c in named if isinstance(c, str) and c != "auto"]
+
+    def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
+        """Positions of the two ends as far as they are known before the columns have names."""
+        positions = position(self.source, width), position(self.target, width)
+        if positions[0] is not None and positions[1] is not None:
+            return positions[0], positions[1]
+        lower = [name.strip().lower() for name in names or []]
+        if self.source is None and all(lower.count(end) == 1 for end in ENDS):
+            return lower.index(ENDS[0]), lower.index(ENDS[1])
+        return 0, 1
+
+    def resolve(self, table: Table, use: Use) -> tuple[int, int, int | None, int | None]:
+        """Positions of the two ends, the value and the layer."""
+        if self.source is None or self.target is None:
+            s, t = self.ends(table.names, table.width)
+            if (s, t) == (0, 1) and (unnamed := table.unnamed_columns()):
+                s, t = _named_ends(table, unnamed)
+        else:
+            s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
+        require(s != t, "data.target", self.target, "another column than data.source")
+        layer = None if self.layer is None else index(table, "data.layer", self.layer)
+        require(layer not in (s, t), "data.layer", self.layer, "another column than data.source and data.target")
+        w = self._weight(table, (s, t, layer), use)
+        require(w not in (s, t), "data.weights", self.weights, "another column than data.source and data.target")
+        require(w is None or w != layer, "data.layer", self.layer, "another column than data.weights")
+        return s, t, w, layer
+
+    def _weight(self, table: Table, taken: tuple[int | None, ...], use: Use) -> int | None:
+        """Position of the values: the column that is named, or has the name weight; where the user says of what form
+        they are, also one of another such name, or the only further column."""
+        if self.weights not in (None, "auto"):
+            return index(table, "data.weights", self.weights)
+        others = [j for j in range(table.width) if j not in (*taken, *table.unnamed_columns())]
+        asked, chosen = use.values not in (None, BINARY), list[int]()
+        if self.weights is None:
+            others = []
+        elif table.names is None:
+            third = 2 in others and len(table.columns[2])
+            chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
+        else:
+            chosen = [j for j in others if table.names[j].lower() == "weight"]
+            if asked and not chosen:
+                only = others if len(others) == 1 and use.values != COUNT else []
+                chosen = value_columns(table, others) or only
+        if len(chosen) != 1 and asked and use.values != COUNT:
+            raise DataError(f"data.values={use.values}: {table.path}: no weights; expected data.weights=COLUMN")
+        return chosen[0] if len(chosen) == 1 else None
+
+
+def value_columns(table: Table, others: Sequence[int]) -> list[int]:
+    """Columns whose names say that they hold values of edges; else the only further one of numbers, no times."""
+    words = {j: name.strip().lower() for j, name in enumerate(table.names or ())}
+    if named := [j for j in others if words.get(j) in VALUE_WORDS]:
+        return named
+    left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
+    cells = table.columns[left[0]] if len(left) == 1 else []
+    return left if len(cells) and is_numeric(str(cells[0].as_py())) else []
+
+
+def _layer_columns(table: Table, others: Sequence[int]) -> list[int]:
+    """Columns whose names say that they hold layers of edges; else the only further one of few words."""
+    if named := [j for j in others if table.names and table.names[j].strip().lower() in LAYER_WORDS]:
+        return named
+    if len(others) != 1 or not table.names or not is_text(table.cells(others[0])):
+        return []
+    words = pc.unique(table.cells(others[0])).to_pylist()
+    few = 2 <= len(words) <= MOST_LAYERS < table.rows
+    return list(others) if few and not any(is_numeric(word or "0") for word in words) else []
+
+
+MOST_LAYERS = 20
+"""Different words of a column that are taken for layers, at most."""
+DIRECTED = {
+    *(("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed"), ("origin", "dest")),
+    *(("source", "destination"), ("origin", "destination"), ("giver", "receiver"), ("winner", "loser")),
+}
+"""Names of columns by which an edge has a direction; networkx calls them source and target, whatever the graph."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
+    of each row by their position among these (int64 ``[rows, 2]``), and weights.
+
+    Attributes
+    ----------
+    first : numpy.ndarray
+        int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
+    table : tuple or None
+        Table that the rows come from, and the positions of the ends in it.
+    directed : bool or None
+        Whether the file says that edges have a direction; None: it does not say.
+    levels, layer, layers, other_values, other_layers
+        As of `Listed`.
+    kinds : int or None
+        Number of names that are of the first of two kinds; the others are of the second.
+    side_names : tuple of str
+        Names of the two kinds, from the columns.
+    """
+
+    path: Path
+    first: NDArray[np.int64]
+    names: list[str]
+    codes: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    table: tuple[Table, int, int] | None
+    directed: bool | None = None
+    levels: tuple[str, ...] = ()
+    layer: NDArray[np.int64] | None = None
+    layers: tuple[str, ...] = ("",)
+    other_values: pa.ChunkedArray | None = None
+    other_layers: str = ""
+    kinds: int | None = None
+    side_names: tuple[str, str] = ENDS
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @classmethod
+    def empty(cls, path: Path) -> "Rows":
+        """No rows."""
+        return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
+
+    @classmethod
+    def from_table(
+        cls, table: Table, columns: Columns, header: str | bool, use: Use | None = None, two_kinds: bool = False
+    ) -> "Rows":
+        """The rows of a table; `two_kinds`: a name in both columns names two nodes."""
+        use = use or Use()
+        if table.width < 2:
+            raise DataError(
+                f"{table.path}: row {table.row(0)}: cells: {table.width}; expected at least 2, the ends of an edge "
+                "(data.separator is the sign between cells)"
+            )
+        if isinstance(table, Text) and (_has_header(table, columns) if header == "auto" else header):
+            table.take_header()
+            table.columns = [column.slice(1) for column in table.columns]
+        s, t, w, layer_column = columns.resolve(table, use)
+        if not len(table.columns[s]):
+            return cls.empty(table.path)
+        check_names(table)
+        others = [j for j in range(table.width) if j not in (s, t, w, layer_column, *table.unnamed_columns())]
+        directed, others = _gephi_type(table, others)
+        ends = [names_of(table, j) for j in (s, t)]
+        kinds = None
+        if two_kinds:
+            first, names, codes = zip(*(_code_names([column], 2, end) for end, column in enumerate(ends)), strict=True)
+            kinds = len(names[0])
+            first_of, all_names = np.concatenate(first), [*names[0], *names[1]]
+            all_codes = np.concatenate([codes[0], codes[1] + kinds], axis=1)
+        else:
+            first_of, all_names, all_codes = _code_names(ends)
+        weight, levels = None, tuple[str, ...]()
+        if w is not None:
+            weight, levels = (_weights(table, w), ()) if use.is_simple else _values(table, w, use.form)
+        layer: NDArray[np.int64] | None = None
+        layers: tuple[str, ...] = ("",)
+        if layer_column is not None:
+            codes_of_layers, words_of_layers = labels_in(table, layer_column, "the name of a layer", "names of layers")
+            if (codes_of_layers < 0).any():
+                raise table.error(int(np.argmin(codes_of_layers)), layer_column, "the name of a layer")
+            layer, layers = codes_of_layers.astype(np.int64), tuple(words_of_layers)
+        values_left = (
+            value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
+        )
+        third = 2 if table.names is None and w is None and others[:1] == [2] else None
+        other = values_left[0] if len(values_left) == 1 else third
+        layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
+        if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
+            verb = "are" if len(not_read) > 1 else "is"
+            table.notes.append(
+                f"{table.path}: {list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer "
+                "one of layers)"
+            )
+        named_ends = None if table.names is None else (table.names[s], table.names[t])
+        if named_ends is not None and tuple(map(str.lower, named_ends)) in DIRECTED:
+            directed = True
+        rows = cls(
+            table.path,
+            first_of,
+            all_names,
+            all_codes,
+            weight,
+            (table, s, t),
+            directed,
+            levels,
+            layer,
+            layers,
+            None if other is None else table.cells(other),
+            table.names[layers_left[0]] if layers_left and table.names else "",
+            kinds,
+            named_ends or ENDS,
+        )
+        rows._check()
+        return rows
+
+    def error(self, name: int, expected: str) -> DataError:
+        """Build the error for the first cell that holds a name, where something else was `expected`."""
+        assert self.table is not None
+        table, s, t = self.table
+        row, is_target = divmod(int(self.first[name]), 2)
+        return table.error(row, t if is_target else s, expected)
+
+    def _check(self) -> None:
+        """Reject names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
+        known = set(self.names)
+        for k, name in enumerate(self.names):
+            if name in MISSING:
+                raise self.error(k, A_NODE)
+            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
+                other = str(int(value))
+                if other != name and other in known:
+                    raise self.error(k, f"one way to write a node: there is also '{other}'")
+
+
+def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
+    """Positions of the first two columns that have a name; the others number the rows."""
+    named = [j for j in range(table.width) if j not in unnamed]
+    keys = "data.source and data.target"
+    if len(named) < 2:
+        raise DataError(
+            f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
+        )
+    if len(table.columns[0]):
+        table.leave_out([j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, the ends of an edge")
+    return named[0], named[1]
+
+
+def are_whole(column: pa.ChunkedArray) -> bool:
+    """Whether a column of text holds whole numbers alone."""
+    return bool(pc.all(pc.match_substring_regex(column, rf"^{WHOLE.pattern}$")).as_py())
+
+
+def names_of(table: Table, j: int) -> pa.ChunkedArray:
+    """Column `j` as names of nodes, without spaces around them."""
+    column = pc.cast(words(table, j, A_NODE), pa.large_string())
+    return pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+
+
+def _code_names(
+    ends: Sequence[pa.ChunkedArray], step: int = 1, offset: int = 0
+) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+    """Names in columns: where each appears first, the names in that order, and codes ``[rows, columns]``."""
+    encoded = pc.dictionary_encode(pa.chunked_array([chunk for column in ends for chunk in column.chunks]))
+    encoded = encoded.combine_chunks()
+    appeared = encoded.indices.to_numpy().astype(np.int64).reshape(len(ends), -1).T.ravel()
+    code, first = np.unique(appeared, return_index=True)
+    order = np.argsort(first)
+    rank = np.empty(len(code), dtype=np.int64)
+    rank[code[order]] = np.arange(len(code))
+    names = encoded.dictionary.take(pa.array(code[order])).to_pylist()
+    return step * first[order] + offset, names, rank[appeared].reshape(-1, len(ends))
+
+
+def _gephi_type(table: Table, others: list[int]) -> tuple[bool | None, list[int]]:
+    """Whether a column Type, as Gephi writes it, says that all edges are directed; and the columns that are left."""
+    for j in others if table.names else ():
+        if table.names and table.names[j].strip().lower() == "type":
+            types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
+            if types in ({"directed"}, {"undirected"}):
+                return types == {"directed"}, [k for k in others if k != j]
+    return None, others
+
+
+def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Column `j` as values of a form, and the levels of these."""
+    column = table.cells(j)
+    if not (is_text(column) or is_of_numbers(column)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected {EXPECTED[form]}")
+    numbers, levels, bad = read_values(column, form)
+    if bad is not None:
+        raise table.error(bad, j, f"{EXPECTED[form]} (data.values={form})")
+    return numbers, levels
+
+
+def _weights(table: Table, j: int) -> NDArray[np.float64]:
+    """Column `j` as weights, checked."""
+    column, expected = table.columns[j], f"{A_WEIGHT} ({NO_WEIGHT})"
+    if is_text(column):
+        trimmed = pc.utf8_trim_whitespace(column)
+        good = pc.match_substring_regex(trimmed, f"(?i)^({NUMBER.pattern})$").to_numpy()
+        if not good.all():
+            raise table.error(int(np.argmin(good)), j, expected)
+        table.columns[j] = pc.cast(trimmed, pa.float64())
+    elif not is_of_numbers(column):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({NO_WEIGHT})")
+    values, bad = read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
+    if bad is not None:
+        raise table.error(bad, j, expected)
+    return values
+
+
+def _has_header(table: Text, columns: Columns) -> bool:
+    """Whether the first row names the columns."""
+    head = [cell.strip() for cell in table.top[0]]
+    if any(column in head for column in columns.mentioned_columns):
+        return True
+    if len(table.top) == 1:
+        return all(cell.lower() in HEADER_WORDS for cell in head[:2])
+    if table.heads_index() or (not head[0] and sum(cell.lower() in HEADER_WORDS for cell in head) > 1):
+        return True
+    s, t = columns.ends(head, table.width)
+    if table.counts_columns() and not _is_end_repeated(table, s, t, head):
+        raise table.header_error()
+    if head[s] == head[t] or WHOLE.fullmatch(head[s]) or WHOLE.fullmatch(head[t]):
+        return False
+    below = _ends_below(table, s, t)
+    if all(are_whole(column) for column in below):
+        return True
+    # a ragged row is complained of by who parses it
+    second = [*table.top[1], *[""] * table.width]
+    w = position(columns.weights, table.width) if columns.weights != "auto" else 2
+    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(second[w]):
+        return True
+    # however often: a row that repeats them is an error
+    if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
+        return True
+    if _is_end_repeated(table, s, t, head) or "" in (head[s], head[t]):
+        return False
+    # where names repeat, a pair that no other row has anything to do with names the columns
+    both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
+    if len(table.top) > 1 and len(pc.unique(both)) < len(both):
+        table.notes.append(
+            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
+            "read as names of columns (data.header=false reads them as an edge)"
+        )
+        return True
+    raise DataError(
+        f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else; expected names "
+        "of columns or of nodes (data.header=true or false decides)"
+    )
+
+
+def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
+    """The ends of the rows below the first."""
+    return [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
+
+
+def _is_end_repeated(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
+    """Whether an end of the first row ends another one too."""
+    return any(
+        pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in (head[s], head[t])
+    )

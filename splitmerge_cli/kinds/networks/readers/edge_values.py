@@ -1,0 +1,118 @@
+"""Values of edges: cells of a column, attributes or entries of a matrix as weights, counts, numbers or levels."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.tables.table import NUMBER, is_text
+from splitmerge_cli.data.values import A_WEIGHT, FINITE, LARGEST, MAGNITUDE
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL
+
+UNKNOWN = ("", "NA", "N/A", "na", "n/a", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
+"""Values of edges that are missing, as they are written; ``-`` may be a sign."""
+MOST_LEVELS = 100
+TIME = re.compile("time|date|year|month|day|^t$|^ts$|^id$|_id$")
+"""Names of columns whose numbers are no values of edges."""
+VALUE_WORDS = {
+    *("weight", "weights", "value", "values", "count", "counts", "sign", "rating", "score", "strength", "freq"),
+    *("frequency", "n", "w"),
+}
+"""Names of columns and attributes that hold values of edges."""
+LAYER_WORDS = {"layer", "relation", "relationship", "predicate", "wave"}
+"""Names of columns and attributes that hold the layers of edges."""
+EXPECTED = {
+    BINARY: A_WEIGHT,
+    COUNT: f"a whole number from 0 to {LARGEST}",
+    REAL: FINITE,
+    LEVELS: f"one of {MOST_LEVELS} levels at most",
+}
+"""Description of a value by its form, for messages."""
+
+
+class EdgeValues(NamedTuple):
+    """Values of edges, NaN where one is missing; what the codes of ``levels`` stand for; the position of the first that
+    has not the form, None if all have it."""
+
+    numbers: NDArray[np.float64]
+    levels: tuple[str, ...] = ()
+    bad: int | None = None
+
+
+def read_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any], form: str) -> EdgeValues:
+    """Read values of edges in one of the forms of `splitmerge_cli.kinds.networks.data`.
+
+    Levels that are numbers ascend; words are in alphabetical order.
+    """
+    column = _column(cells)
+    if is_text(column):
+        text = pc.utf8_trim_whitespace(pc.cast(column, pa.large_string()))
+        text = pc.if_else(pc.is_in(text, value_set=pa.array(UNKNOWN, pa.large_string())), None, text)
+        is_number = pc.match_substring_regex(text, f"(?i)^({NUMBER.pattern})$")
+        if pc.all(is_number).as_py() is False:
+            if form == LEVELS:
+                return _levels_of_words(text)
+            return EdgeValues(np.empty(0), (), int(np.argmin(pc.fill_null(is_number, True).to_numpy())))
+        column = pc.cast(text, pa.float64())
+    numbers = np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    present = ~np.isnan(numbers)
+    if form == LEVELS:
+        distinct, codes = np.unique(numbers[present], return_inverse=True)
+        numbers[present] = codes
+        bad = int(np.argmax(numbers >= MOST_LEVELS)) if len(distinct) > MOST_LEVELS else None
+        return EdgeValues(numbers, tuple(f"{level:.15g}" for level in distinct), bad)
+    least, largest = {COUNT: (0, LARGEST), REAL: (-MAGNITUDE, MAGNITUDE)}.get(form, (0, MAGNITUDE))
+    with np.errstate(invalid="ignore"):
+        good = (numbers >= least) & (numbers <= largest) & ((form != COUNT) | (numbers == np.floor(numbers)))
+    good |= ~present
+    return EdgeValues(numbers, (), None if good.all() else int(np.argmin(good)))
+
+
+def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tuple[str, str] | None:
+    """The form that values of edges have, and what they are in words; None where they do not differ."""
+    real = read_values(cells, REAL)
+    if real.bad is None:
+        distinct = np.unique(real.numbers[~np.isnan(real.numbers)])
+        if len(distinct) < 2:
+            return None
+        whole = (distinct == np.floor(distinct)).all()
+        few = len(distinct) <= MOST_LEVELS
+        form = (COUNT if distinct[0] >= 0 else LEVELS if few else REAL) if whole else REAL
+        return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g})"
+    levels = read_values(cells, LEVELS)
+    return None if levels.bad is not None else (LEVELS, f"levels ({_shorten(levels.levels)})")
+
+
+def _shorten(levels: Sequence[str], most: int = 4) -> str:
+    return ", ".join([*levels[:most], *["..."] * (len(levels) > most)])
+
+
+def _levels_of_words(text: pa.ChunkedArray) -> EdgeValues:
+    encoded = pc.dictionary_encode(text).combine_chunks()
+    words = encoded.dictionary.to_pylist()
+    order = sorted(range(len(words)), key=words.__getitem__)
+    rank = np.empty(len(words))
+    rank[order] = np.arange(len(words))
+    absent = encoded.indices.is_null().to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+    numbers = np.where(absent, np.nan, rank[codes])
+    bad = int(np.argmax(numbers >= MOST_LEVELS)) if len(words) > MOST_LEVELS else None
+    return EdgeValues(numbers, tuple(words[k] for k in order), bad)
+
+
+def _column(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.ChunkedArray:
+    """Cells as one column of numbers or of text."""
+    if isinstance(cells, pa.ChunkedArray):
+        return pc.cast(cells, pa.large_string()) if pa.types.is_dictionary(cells.type) else cells
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+        return pa.chunked_array([pa.array(cells)])
+    # a missing one is written so, too
+    return pa.chunked_array([pa.array([_text(cell) for cell in cells], pa.large_string())])
+
+
+def _text(cell: Any) -> str:
+    return str(float(cell)) if isinstance(cell, bool | int | float | np.number | np.bool_) else str(cell)

@@ -1,0 +1,155 @@
+"""Graphs from objects: graphs of networkx and igraph, data frames of edges, and matrices of ties."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.sparse import block_array, csr_array, issparse
+
+from splitmerge_cli.data.dataset import Dataset, Labels, get_kind
+from splitmerge_cli.data.objects import as_pandas, table_of
+from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.tables.parquet import from_arrow
+from splitmerge_cli.data.values import place_of, require
+from splitmerge_cli.kinds.networks.readers.attributed import Attributed, rows_of_graph
+from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows, names_ends
+from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
+from splitmerge_cli.kinds.networks.readers.listed import Listed, Use, simple
+from splitmerge_cli.kinds.networks.readers.nodes import chosen_nodes, listed_rows, unknown_pairs
+from splitmerge_cli.kinds.networks.readers.relational import UnknownPairs, relational
+from splitmerge_cli.kinds.networks.readers.tie_matrices import listed_matrix, read_entries
+from splitmerge_cli.received import DataError
+
+PLACE = "data"
+"""Name of an object in messages."""
+OF_COLUMNS = ("columns", "types")
+"""Options of the columns of nodes, which a call has among its ``options``."""
+
+
+class GraphReading(KindReading):
+    """Reads networks, and new nodes that are tied to their nodes."""
+
+    def from_object(self, data: Any, truth: Labels, name: str, nodes: Any = None, **options: Any) -> Dataset:
+        """Convert a network, a data frame of edges, or a matrix of ties; `options` as of `Use`, `nodes`: a data frame
+        of columns of the nodes."""
+        if nodes is not None and options.get("columns") is None:
+            options["columns"] = list(as_pandas(nodes).columns)
+        use = Use(**options)
+        listed = self._rows(data, name, use if nodes is None else replace(use, columns=None, types=None))
+        listed = replace(listed, truth=truth)
+        if nodes is not None:
+            listed = replace(listed, columns=_columns_of(nodes, listed, use))
+
+        def call(further: Mapping[str, Any]) -> str:
+            """The call that reads the object with these options, too."""
+            given = {key: repr(value) for key, value in (options | dict(further)).items() if key not in OF_COLUMNS}
+            keys = OF_COLUMNS if nodes is None else OF_COLUMNS[1:]
+            if of_columns := {f"data.{key}": options[key] for key in keys if options.get(key) is not None}:
+                given["options"] = repr(of_columns)
+            if nodes is not None:
+                given["nodes"] = "nodes"
+            return f"smcmc.sample(data, {', '.join(f'{key}={value}' for key, value in given.items())})"
+
+        if use.is_simple:
+            return simple(listed, 0.0, call)[0]
+        unknown = use.unknown
+        if unknown is not None:
+            unknown = (unknown_pairs if isinstance(unknown, str | Path) else _pairs)(unknown, listed)
+        return relational(listed, use, call, 0.0, unknown)
+
+    def _rows(self, data: Any, name: str, use: Use) -> Listed:
+        if self.kind.recognises(data):
+            graph = _of_igraph(data) if hasattr(data, "vcount") else of_networkx(data)
+            nodes = range(len(graph.nodes)) if hasattr(data, "vcount") else list(data)
+
+            def wrong(k: int, key: str, value: Any) -> str:
+                a, b = (nodes[node] for node in graph.ends[k])
+                return f"{PLACE}: edge ({a!r}, {b!r}), '{key}': {value!r}"
+
+            return rows_of_graph(graph, PLACE, name, use, wrong, default=1)
+        data = as_pandas(data)
+        if isinstance(data, pd.DataFrame) and names_ends(list(map(str, data.columns))):
+            return _of_frame(data, name, use)
+        values, names, row_names = table_of(data, "an adjacency matrix")
+        for key, value in (("layer", use.layer), ("columns", use.columns)):
+            require(value is None, f"data.{key}", value, "null: a matrix of ties has no such column")
+        return listed_matrix(values, PLACE, name, use, row_names if use.two_kinds else None, names)
+
+    def new_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
+        if dataset.relations is not None:
+            raise DataError(
+                "new nodes: expected data that are a simple undirected network; of others only pairs of nodes that are "
+                "there are predicted (predict_links)"
+            )
+        values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
+        if values.ndim != 2 or values.shape[1] != dataset.N:
+            raise DataError(
+                f"new nodes: shape {values.shape}; expected [n, {dataset.N}], their ties to the nodes of the data"
+            )
+        # held in a data set of another kind: it is no graph
+        ends, *_ = read_entries(values, None, lambda i, j: f"{PLACE}: {place_of(i, j, None)}")
+        ties_found = np.zeros(values.shape, dtype=np.uint8)
+        ties_found[ends[:, 0], ends[:, 1]] = 1
+        return Dataset("new nodes", "binary", ties_found)
+
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
+        """The graph with new nodes behind the old ones, to which alone they are tied."""
+        ties = csr_array(new.values)
+        matrix = csr_array(block_array([[dataset.values, ties.T], [ties, None]]), dtype=np.uint8)
+        matrix.sort_indices()
+        return replace(dataset, values=matrix, truth=None, names=None)
+
+
+def _of_igraph(graph: Any) -> Attributed:
+    """A graph of igraph."""
+    nodes = [vertex.attributes() for vertex in graph.vs]
+    named = all(node.get("name") is not None for node in nodes)
+    names = [str(node["name"]) if named else str(k) for k, node in enumerate(nodes)]
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    return Attributed(names, nodes, ends, [edge.attributes() for edge in graph.es], graph.is_directed())
+
+
+def _of_frame(data: pd.DataFrame, name: str, use: Use) -> Listed:
+    """The rows of a data frame of edges."""
+    require(use.bipartite in (True, False), "data.bipartite", use.bipartite, "true or false for a data frame of edges")
+    table = from_arrow(PLACE, pa.Table.from_pandas(data.rename(columns=str), preserve_index=False))
+    rows = Rows.from_table(table, Columns(None, None, "auto", use.layer), "auto", use, use.two_kinds)
+    return listed_rows(rows, chosen_nodes(rows, None, None, None, use), PLACE, name)
+
+
+def _columns_of(nodes: Any, listed: Listed, use: Use) -> Dataset:
+    """Columns of nodes, in a data frame, as a mixed table: by the names in its index, or in the order of the nodes."""
+    frame = as_pandas(nodes)
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(f"nodes: {type(nodes).__name__}; expected a data frame with a row for each node")
+    if not isinstance(frame.index, pd.RangeIndex) and listed.names is not None:
+        frame = frame.set_axis(frame.index.map(str))
+        if missing := [node for node in listed.names if node not in frame.index]:
+            raise DataError(f"nodes: no row called {missing[0]!r}; expected a row for each node")
+        if not frame.index.is_unique:
+            raise DataError("nodes: two rows of one name; expected a row for each node")
+        frame = frame.loc[listed.names]
+    if len(frame) != listed.N:
+        raise DataError(f"nodes: {len(frame)} rows; expected {listed.N}, one for each node")
+    for column in use.columns or ():
+        if column not in frame:
+            raise DataError(f"data.columns={column}: nodes have no such column; expected one of {list(frame.columns)}")
+    frame = frame[list(use.columns or ())].reset_index(drop=True)
+    return get_kind("mixed").from_object(frame, None, PLACE, whole=True, types=use.types)
+
+
+def _pairs(unknown: Iterable[Any], listed: Listed) -> UnknownPairs:
+    """Unknown pairs of an object: pairs of names of nodes, or of their numbers from 0 where they have none."""
+    names = listed.names or [str(k) for k in range(listed.N)]
+    number = {name: k for k, name in enumerate(names)}
+    ends = []
+    for k, pair in enumerate(unknown):
+        if len(pair) != 2 or any(str(node) not in number for node in pair):
+            raise DataError(f"data.unknown: pair {k + 1}: {pair!r}; expected two nodes of the network")
+        ends.append([number[str(node)] for node in pair])
+    return UnknownPairs(np.array(ends, dtype=np.int64).reshape(-1, 2), np.full(len(ends), -1))

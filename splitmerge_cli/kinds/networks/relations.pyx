@@ -1,0 +1,899 @@
+"""Infinite relational model of networks as they are: directed, weighted, with layers, unknown pairs, two kinds of
+nodes, degrees, columns of nodes; all parameters of blocks integrated out.
+
+Between blocks k and l, of m pairs of nodes of which it is known whether they are edges, a relation has e edges:
+
+    p = B(e + beta1, m - e + beta0) / B(beta1, beta0)                                      Bernoulli edges
+    p = rate^shape Gamma(shape + s) / (Gamma(shape) (rate + m)^(shape + s)) prod 1 / x!    Poisson counts x of sum s
+
+times the marginal likelihood of the edges' values: normal with a normal-inverse-gamma prior, or categorical with a
+Dirichlet prior. A directed relation has both directions, k to l and l to k; within a block they are one.
+
+*Degrees corrected* (Karrer and Newman 2011): edges are Poisson with mean theta_i theta_j lambda_kl, half of it for a
+loop of an undirected relation, and theta of the n nodes of a block add up to n. With theta / n Dirichlet(propensity),
+m is n_k n_l (within: n^2 / 2; directed: n^2), and a block of total degree D gains
+
+    n^D Gamma(n a) / Gamma(n a + D) prod_i Gamma(a + d_i) / Gamma(a),    a = propensity, d_i: degree of node i
+
+for each direction. Derivation: docs/derivations.md, "Networks as they are".
+
+*Two kinds of nodes* share no block: a block of both has a likelihood so small that no state with one is accepted. All
+numbers stay finite, so that every proposal has a density.
+
+The statistics of two blocks are a cell (``relation_cells.h``). Log likelihoods are exact sums of multiples of their
+unit, so that labels are the whole state.
+"""
+cimport cython
+from libc.math cimport INFINITY, exp, llrint, log
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from pkgutil import resolve_name
+
+import numpy as np
+
+from splitmerge_cli.core.capabilities cimport Coupled
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
+from splitmerge_cli.core.model cimport Model
+
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.shared import share
+from splitmerge_cli.kinds.networks.layout import COUNT, LEVELS, OPTIONS, REAL, Sizes, degree_tables, half_gammas
+from splitmerge_cli.kinds.networks.layout import prepare, rises
+
+cdef extern from "<math.h>" nogil:
+    long double lgammal(long double x)
+
+cdef extern from "relation_cells.h":
+    enum:
+        FAR_BITS
+        MOST_SLOTS
+        RATES
+        NO_VALUES
+        REAL_VALUES
+        LEVEL_VALUES "LEVELS"
+    ctypedef struct far_t:
+        int64_t m
+    ctypedef struct rise_t:
+        far_t *far
+        const int64_t *at
+        int64_t length
+        long double base
+        long double b
+        long double per
+    ctypedef struct tables_t:
+        rise_t edge
+        rise_t gap
+        rise_t pair
+    ctypedef struct part_t:
+        int edges
+        int values
+        int slot
+        int unknown
+        int n_levels
+        int first
+        int directed
+        int loops
+        int corrected
+        int log_row
+        tables_t tables
+        rise_t rise
+        double shape
+        double rate
+        double offset
+        double exposure
+        double per
+        const double *half
+        double kappa0
+        double a0
+        double b0
+        double step
+        double square
+        rise_t level
+        rise_t all_levels
+    int64_t cell_lik(const part_t *parts, int n, const int64_t *cell, int64_t m) noexcept nogil
+    int64_t within_lik(const part_t *parts, int n, const int64_t *cell, int64_t n0, int64_t n1,
+                       int sided) noexcept nogil
+    void add_cells(const part_t *parts, int n, int V, const int64_t *row, const int64_t *add, const int32_t *n0,
+                   const int32_t *n1, Py_ssize_t K, Py_ssize_t a, Py_ssize_t b, int64_t d0, int64_t d1, int64_t b0,
+                   int64_t b1, int sided, const int64_t *zero, const double *logs, Py_ssize_t cap,
+                   int64_t *out) noexcept nogil
+    double log_gamma(double x) noexcept nogil
+    double log_one(double x) noexcept nogil
+    double rate_of(const part_t *p, int64_t m) noexcept nogil
+    int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil
+
+MIXED = "splitmerge_cli.kinds.tables.models.mixed:Mixed"
+"""The model of columns of nodes."""
+
+cdef enum:
+    # entries of a table at the most: 32 MiB
+    LONGEST = 1 << 22
+    # columns behind the live ones that a sampler may use
+    SCRATCH = 6
+    # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``relation_layout.py``
+    PENALTY = 58
+
+
+@cython.final
+cdef class Relations(Coupled):
+    """Infinite relational model of a network as it is.
+
+    Parameters
+    ----------
+    relations : splitmerge_cli.kinds.networks.data.Relations
+    vectors : sparse array, shape (N, N), optional
+        The simple network, by whose rows samplers find nodes that are alike.
+    **options
+        See ``OPTIONS``.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; options that do not go with the network.
+    MemoryError
+        For more blocks at a time than 2 GiB hold: 8,000 of a directed relation.
+
+    Notes
+    -----
+    Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
+    it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8
+    for each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and
+    direction, and tables.
+    Source: Kemp et al. 2006, section 2; Karrer & Newman 2011; mathematics: docs/derivations.md.
+    """
+
+    kind = "graph"
+    OPTIONS = OPTIONS
+
+    cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
+    cdef double power                   # of the columns' likelihood
+    cdef part_t *parts
+    cdef int n_parts
+    cdef int V                          # slots of a cell
+    cdef int G                          # degrees of a node that count
+    cdef bint sided                     # two kinds of nodes
+    cdef const int64_t *start           # [N + 1]
+    cdef const int32_t *neighbour       # [entries]
+    cdef const int32_t *slot            # [entries]
+    cdef const int64_t *value           # [entries]
+    cdef const int64_t *loop_start      # [N + 1] entries of a node with itself
+    cdef const int32_t *loop_slot
+    cdef const int64_t *loop_value
+    cdef const int32_t *mirror          # [V] the slot of the other direction
+    cdef const int32_t *form            # [V] how a value is counted, at the slot of edges
+    cdef const int32_t *side            # [N] kind of a node
+    cdef const int64_t *degree          # [N, all groups]
+    cdef int groups                     # columns of `degree`
+    cdef double propensity
+    cdef const double *log_n            # [N + 2] log n
+    cdef const double *log_gammas       # [N + 2] log Gamma(n propensity)
+    cdef double one                     # 1 / units in one
+    cdef int64_t *cells                 # [cap, cap, V]
+    cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
+    cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
+    cdef double *logs                   # [cap, n_logs, cap] of the rates of block j and block k with one more node
+    cdef int n_logs
+    cdef int64_t *base                  # [cap] what one more node without edges adds to a block
+    cdef int64_t *score                 # [cap] of a scan
+    cdef int64_t *rest                  # [cap, V] cells of the item's block without it
+    cdef int64_t *with_it               # [cap] likelihoods of these cells, with the item in the other block and without
+    cdef int64_t *without
+    cdef int64_t *degrees               # [cap, G] of a block
+    cdef int32_t *n0                    # [cap] nodes of either kind
+    cdef int32_t *n1
+    cdef int8_t *changed                # [cap] row and column of `zero` to be recomputed
+    cdef int8_t *listed                 # [cap] row and column of `zero` are counted in `base`
+    cdef bint any_changed
+    # the edges of one item
+    cdef Py_ssize_t counted             # which item, -1 none
+    cdef int64_t *count                 # [cap, V] with each column
+    cdef int8_t *is_touched             # [cap]
+    cdef int32_t *touched               # [cap] columns that it has entries with
+    cdef Py_ssize_t n_touched
+    cdef int64_t *loop                  # [V] with itself
+    # scratch columns that stand in the place of live ones
+    cdef bint staged
+    cdef Py_ssize_t span                # columns there are: live ones, and the staged ones behind
+    cdef int32_t *seen0                 # [cap] nodes of either kind, 0 of those whose place is taken
+    cdef int32_t *seen1
+    cdef int32_t *spot                  # [N] staged column of an item, -1 none
+    cdef int32_t *placed                # [N] items that have one
+    cdef Py_ssize_t n_placed
+
+    def __init__(self, relations, vectors=None, **options):
+        given = read_options("model", self.OPTIONS, options)
+        data = share(prepare, relations)
+        cdef Py_ssize_t N = relations.N
+        self._hold(data)
+        self.vectors = vectors
+        self.V, self.sided = len(data.mirror), relations.sides is not None
+        if self.V > MOST_SLOTS:
+            raise ValueError(f"relations: {self.V} numbers for each pair of blocks; expected at most {MOST_SLOTS}: "
+                             "fewer layers, or fewer levels")
+        self.start, self.neighbour = longs_of(data.start), ints_of(data.neighbour)
+        self.slot, self.value = ints_of(data.slot), longs_of(data.value)
+        self.loop_start, self.loop_slot = longs_of(data.loop_start), ints_of(data.loop_slot)
+        self.loop_value = longs_of(data.loop_value)
+        self.mirror, self.form = ints_of(data.mirror), ints_of(data.forms)
+        self.side, self.degree = ints_of(data.side), longs_of(data.degree)
+        self.groups = data.degree.shape[1]
+        self.counted, self.power = -1, 1.0
+        self.spot, self.placed = self.memory.ints(N), self.memory.ints(N)
+        memset(self.spot, 255, N * sizeof(int32_t))
+        self.loop = <int64_t *> self.memory.doubles(self.V)
+        self._set_parts(relations, data, given)
+        if relations.columns is not None:
+            # its prior is not read
+            self.columns = resolve_name(MIXED).from_data(relations.columns)
+            self.log_lik_aside += self.columns.log_lik_aside
+        self._allocate(N, N)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
+        if self.sided and self.hyperparameters:
+            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; "
+                             "expected numbers with two kinds of nodes (data.bipartite), which are never mixed")
+        if self.sided and self.largest_K < len(np.unique(relations.sides)):
+            raise ValueError(f"model.prior={given['prior']}: at most {self.largest_K} cluster, but nodes of two kinds "
+                             "(data.bipartite) share none")
+        self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
+
+    cdef int _set_parts(self, relations, data, given) except -1:
+        """Set the parts of a cell, their tables, and the unit of log likelihoods."""
+        cdef Py_ssize_t N = relations.N, p
+        cdef part_t *part
+        sizes = Sizes(relations, given)
+        self.one, self.propensity = sizes.unit, given["propensity"]
+        self.log_lik_aside = sizes.log_constant(relations, data.degree, given)
+        self.n_parts = len(data.parts)
+        self.parts = <part_t *> self.memory.doubles(self.n_parts * sizeof(part_t) // 8 + 1)
+        for p in range(self.n_parts):
+            part, placed = &self.parts[p], data.parts[p]
+            r = placed["relation"]
+            layer = relations.layers[r]
+            part.slot, part.unknown, part.first = placed["slot"], placed["unknown"], placed["first"]
+            part.directed, part.loops, part.corrected = layer.directed, layer.loops, sizes.corrected
+            part.n_levels, part.per, part.log_row = len(layer.levels), 1.0 / self.one, -1
+            part.values = {REAL: REAL_VALUES, LEVELS: LEVEL_VALUES}.get(layer.form_number, NO_VALUES)
+            if sizes.corrected or layer.form_number == COUNT:
+                part.edges, part.shape, part.rate = RATES, given["shape"], sizes.rates[r]
+                part.offset, part.exposure = part.shape * log(part.rate), 0.5 if sizes.corrected else 1.0
+                self._fill(&part.rise, part.shape, sizes.sums[r] + 2)
+                if part.unknown < 0 and part.values == NO_VALUES:
+                    # both directions have the same
+                    self.n_logs += part.first
+                    part.log_row = self.n_logs - 1
+            else:
+                most = sizes.pairs[r] + 2 * N + 8
+                beta1, beta0 = sizes.betas[r]
+                self._fill(&part.tables.edge, beta1, most)
+                self._fill(&part.tables.gap, beta0, most)
+                self._fill(&part.tables.pair, beta1 + beta0, most)
+            if part.values == REAL_VALUES:
+                half = share(half_gammas, given["a0"], given["b0"], len(layer.ends) + 2)
+                self._hold(half)
+                part.half = doubles_of(half.half)
+                part.kappa0, part.a0, part.b0 = given["kappa0"], given["a0"], given["b0"]
+                part.step, part.square = placed["step"], placed["step"] ** 2
+                if part.first:
+                    self.log_lik_aside -= len(layer.ends) * log(placed["spread"])
+            elif part.values == LEVEL_VALUES:
+                self._fill(&part.level, given["alpha"], len(layer.ends) + 2)
+                self._fill(&part.all_levels, given["alpha"] * len(layer.levels), len(layer.ends) + 2)
+        if sizes.corrected:
+            self.G = data.degree.shape[1]
+            by_size = share(degree_tables, N, self.propensity)
+            self._hold(by_size)
+            self.log_n, self.log_gammas = doubles_of(by_size.log_n), doubles_of(by_size.log_gammas)
+        return 0
+
+    cdef int _fill(self, rise_t *table, double b, int64_t most) except -1:
+        cdef int64_t length = min(most, LONGEST)
+        held = share(rises, b, self.one, length)
+        self._hold(held)
+        table.at, table.length = longs_of(held.at), length
+        if length < most:
+            table.far = <far_t *> self.memory.doubles(2 << FAR_BITS)
+        table.b, table.base, table.per = b, lgammal(b), 1.0 / self.one
+        return 0
+
+    def temper(self, power):
+        """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
+        self.one *= power
+        self.power *= power
+
+    # -- two kinds of nodes
+    def keep_apart(self, labels):
+        """The labels of nodes, ndarray of int32 of shape (N,), where nodes of different kinds share no block: the
+        second kind leaves a block of both for a new one."""
+        chosen = np.array(labels, dtype=np.int32)
+        if not self.sided:
+            return chosen
+        side = np.array([self.side[i] for i in range(self.N)])
+        both = np.intersect1d(chosen[side == 0], chosen[side == 1])
+        chosen[(side == 1) & np.isin(chosen, both)] += chosen.max() + 1
+        chosen = np.unique(chosen, return_inverse=True)[1].astype(np.int32)
+        too_many = self.prior is not None and chosen.max() >= self.largest_K
+        return np.unique(side, return_inverse=True)[1].astype(np.int32) if too_many else chosen
+
+    def separate(self):
+        """Move nodes that share a block with one of the other kind, as in ``keep_apart``."""
+        if self.sided:
+            self.set_labels(self.keep_apart(self.labels))
+
+    def prior_labels(self, generator):
+        labels = self.keep_apart(self.prior.draw(generator)[0])
+        return labels, int(labels.max()) + 1
+
+    # -- the edges of one item
+    cdef void look(self, Py_ssize_t i) noexcept nogil:
+        """Count the entries of item i with every column, and with itself."""
+        cdef int64_t t
+        cdef int32_t k
+        cdef Py_ssize_t s
+        if self.counted == i:
+            return
+        for s in range(self.n_touched):
+            memset(self.count + self.touched[s] * self.V, 0, self.V * sizeof(int64_t))
+            self.is_touched[self.touched[s]] = False
+        self.counted, self.n_touched = i, 0
+        for t in range(self.start[i], self.start[i + 1]):
+            k = self.z[self.neighbour[t]]
+            if k >= 0 and (not self.staged or self.seen0[k] + self.seen1[k] != 0):
+                self.touch(k, t)
+            if self.staged:
+                k = self.spot[self.neighbour[t]]
+                if k >= 0:
+                    self.touch(k, t)
+        memset(self.loop, 0, self.V * sizeof(int64_t))
+        for t in range(self.loop_start[i], self.loop_start[i + 1]):
+            self.tell(self.loop, self.loop_slot[t], self.loop_value[t])
+
+    cdef inline void touch(self, int32_t k, int64_t t) noexcept nogil:
+        if not self.is_touched[k]:
+            self.is_touched[k] = True
+            self.touched[self.n_touched] = k
+            self.n_touched += 1
+        self.tell(self.count + k * self.V, self.slot[t], self.value[t])
+
+    cdef inline void tell(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
+        """Count an entry in a cell."""
+        if self.form[slot] == 1:
+            cell[slot] += value
+            return
+        cell[slot] += 1
+        if self.form[slot] == 2:
+            cell[slot + 1] += value
+            cell[slot + 2] += value * value
+        elif self.form[slot] == 3:
+            cell[slot + 1 + value] += 1
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap, width = 8 * self.V
+        if <int64_t> cap * cap * (width + 16 + 8 * self.n_logs) > <int64_t> 1 << 31:
+            raise MemoryError(f"more than {old - SCRATCH} blocks at a time")
+        self.cells = <int64_t *> self.memory.larger_rows(self.cells, old * width, cap * width, old, cap)
+        self.zero = <int64_t *> self.memory.larger_rows(self.zero, old * 8, cap * 8, old, cap)
+        self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
+        self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8 + 8)
+        self.base = <int64_t *> self.memory.larger(self.base, old * 8, cap * 8)
+        self.score = <int64_t *> self.memory.larger(self.score, old * 8, cap * 8)
+        self.rest = <int64_t *> self.memory.larger(self.rest, old * width, cap * width)
+        self.with_it = <int64_t *> self.memory.larger(self.with_it, old * 8, cap * 8)
+        self.without = <int64_t *> self.memory.larger(self.without, old * 8, cap * 8)
+        self.degrees = <int64_t *> self.memory.larger(self.degrees, old * 8 * self.G, cap * 8 * self.G + 8)
+        self.n0 = <int32_t *> self.memory.larger(self.n0, old * 4, cap * 4)
+        self.n1 = <int32_t *> self.memory.larger(self.n1, old * 4, cap * 4)
+        self.seen0 = <int32_t *> self.memory.larger(self.seen0, old * 4, cap * 4)
+        self.seen1 = <int32_t *> self.memory.larger(self.seen1, old * 4, cap * 4)
+        self.changed = <int8_t *> self.memory.larger(self.changed, old, cap)
+        self.listed = <int8_t *> self.memory.larger(self.listed, old, cap)
+        self.count = <int64_t *> self.memory.larger(self.count, old * width, cap * width)
+        self.is_touched = <int8_t *> self.memory.larger(self.is_touched, old, cap)
+        self.touched = <int32_t *> self.memory.larger(self.touched, old * 4, cap * 4)
+        if self.columns is not None:
+            self.columns._reserve(cap + 1)
+        if self.n_logs:
+            memset(self.changed, 1, self.K)
+            self.any_changed = self.K > 0
+        return 0
+
+    cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
+        return self.cells + (k * self.cap + j) * self.V
+
+    cdef inline void change(self, Py_ssize_t k) noexcept nogil:
+        self.changed[k] = self.any_changed = True
+
+    cdef inline void turn(self, int64_t *to, const int64_t *cell) noexcept nogil:
+        """A cell seen from the other block."""
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            to[v] = cell[self.mirror[v]]
+
+    cdef inline void fold(self, int64_t *within, const int64_t *cell, int64_t sign) noexcept nogil:
+        """Add what joins two sets of nodes to what is within their union: all directions are one."""
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            # the first direction comes first
+            within[min(v, self.mirror[v])] += sign * cell[v]
+
+    cdef void unstage(self) noexcept nogil:
+        cdef Py_ssize_t t
+        if self.staged:
+            for t in range(self.n_placed):
+                self.spot[self.placed[t]] = -1
+            self.n_placed = 0
+            self.staged = False
+            self.counted = -1
+
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t t
+        self.unstage()
+        self.staged = True
+        self.counted = -1
+        self.span = first + n
+        memcpy(self.seen0, self.n0, self.K * sizeof(int32_t))
+        memcpy(self.seen1, self.n1, self.K * sizeof(int32_t))
+        memset(self.seen0 + self.K, 0, (self.span - self.K) * sizeof(int32_t))
+        memset(self.seen1 + self.K, 0, (self.span - self.K) * sizeof(int32_t))
+        for t in range(m):
+            self.seen0[clusters[t]] = self.seen1[clusters[t]] = 0
+        for t in range(n):
+            self.scratch(first + t)
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
+        self.counted = -1
+        memset(self.cell(k, 0), 0, self.cap * self.V * sizeof(int64_t))
+        for x in range(end):
+            memset(self.cell(x, k), 0, self.V * sizeof(int64_t))
+        self.n0[k] = self.n1[k] = 0
+        memset(self.degrees + k * self.G, 0, self.G * sizeof(int64_t))
+        if self.columns is not None:
+            self.columns.scratch(k)
+        if self.listed[k]:
+            self.listed[k] = False
+            for x in range(end):
+                self.base[x] -= self.zero[k * self.cap + x] - self.now[k * self.cap + x]
+                self.zero[k * self.cap + x] = self.zero[x * self.cap + k] = 0
+                self.now[k * self.cap + x] = self.now[x * self.cap + k] = 0
+            self.base[k] = 0
+        self.changed[k] = k < self.K
+        self.any_changed |= k < self.K
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count_in(i, k, 1)
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count_in(i, k, -1)
+
+    cdef void count_in(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        """Count item i in column k, or no longer."""
+        cdef Py_ssize_t t, v, g
+        cdef int32_t other
+        cdef int64_t *cell
+        cdef int64_t *back
+        cdef const int64_t *c
+        cdef bint live = k < self.K
+        if live:
+            self.unstage()
+            self.change(k)
+        self.look(i)
+        for t in range(self.n_touched):
+            other = self.touched[t]
+            c = self.count + other * self.V
+            if other == k:
+                self.fold(self.cell(k, k), c, sign)
+                continue
+            cell = self.cell(k, other)
+            for v in range(self.V):
+                cell[v] += sign * c[v]
+            if live or other >= self.K:
+                back = self.cell(other, k)
+                for v in range(self.V):
+                    back[v] += sign * c[self.mirror[v]]
+        self.fold(self.cell(k, k), self.loop, sign)
+        for g in range(self.G):
+            self.degrees[k * self.G + g] += sign * self.degree[i * self.groups + g]
+        if self.side[i]:
+            self.n1[k] += sign
+        else:
+            self.n0[k] += sign
+        if self.columns is not None:
+            if sign > 0:
+                self.columns.join(i, k)
+            else:
+                self.columns.leave(i, k)
+        if self.staged:
+            self.seen0[k], self.seen1[k] = self.n0[k], self.n1[k]
+            if sign > 0:
+                if self.spot[i] == -1:
+                    self.placed[self.n_placed] = <int32_t> i
+                    self.n_placed += 1
+                self.spot[i] = <int32_t> k
+            else:
+                # in the list still: it comes back at once
+                self.spot[i] = -2
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        """Column `dst` gets the cells of `src`, whose row is right."""
+        cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
+        self.unstage()
+        self.counted = -1
+        # the cell within, which the column would overwrite
+        memcpy(self.loop, self.cell(src, src), self.V * sizeof(int64_t))
+        for x in range(end):
+            memcpy(self.cell(dst, x), self.cell(src, x), self.V * sizeof(int64_t))
+            self.turn(self.cell(x, dst), self.cell(src, x))
+        memcpy(self.cell(dst, dst), self.loop, self.V * sizeof(int64_t))
+        self.n0[dst], self.n1[dst] = self.n0[src], self.n1[src]
+        memcpy(self.degrees + dst * self.G, self.degrees + src * self.G, self.G * sizeof(int64_t))
+        if self.columns is not None:
+            self.columns.copy_column(src, dst)
+        self.change(dst)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        cdef Py_ssize_t x, v, g
+        cdef int64_t *within = self.loop
+        self.unstage()
+        self.counted = -1
+        memcpy(within, self.cell(dst, dst), self.V * sizeof(int64_t))
+        for v in range(self.V):
+            within[v] += self.cell(src, src)[v]
+        self.fold(within, self.cell(dst, src), 1)
+        for x in range(self.K):
+            for v in range(self.V):
+                self.cell(dst, x)[v] += self.cell(src, x)[v]
+            self.turn(self.cell(x, dst), self.cell(dst, x))
+        memcpy(self.cell(dst, dst), within, self.V * sizeof(int64_t))
+        self.n0[dst] += self.n0[src]
+        self.n1[dst] += self.n1[src]
+        for g in range(self.G):
+            self.degrees[dst * self.G + g] += self.degrees[src * self.G + g]
+        if self.columns is not None:
+            self.columns.absorb(dst, src, 1)
+            self.columns.size[dst] = self.columns.size[dst] + self.columns.size[src]
+            self.columns.is_valid[dst] = False
+        self.change(dst)
+
+    cdef void begin_scan(self) noexcept nogil:
+        self.unstage()
+        Model.begin_scan(self)
+
+    # -- likelihoods of cells, in units
+    cdef inline int64_t log_cell(self, Py_ssize_t j, Py_ssize_t k, int64_t a0, int64_t a1, int64_t b0,
+                                 int64_t b1) noexcept nogil:
+        """Log likelihood of blocks j and k, as if they were of these sizes."""
+        return cell_lik(self.parts, self.n_parts, self.cell(j, k), pairs_between(a0, a1, b0, b1, self.sided))
+
+    cdef inline int64_t of_block(self, const int64_t *within, int64_t n0, int64_t n1, const int64_t *degrees,
+                                 const int64_t *more, int64_t sign) noexcept nogil:
+        """Log likelihood within a block of these nodes and degrees; `more`: of a node that is added or taken out."""
+        cdef int64_t total = within_lik(self.parts, self.n_parts, within, n0, n1, self.sided)
+        cdef int64_t n = n0 + n1, D
+        cdef Py_ssize_t g
+        if n0 and n1:
+            total -= <int64_t> 1 << PENALTY
+        for g in range(self.G):
+            D = degrees[g]
+            if more != NULL:
+                D += sign * more[g]
+            if n:
+                total += self.of_degrees(n, D)
+        return total
+
+    cdef inline int64_t of_degrees(self, int64_t n, int64_t D) noexcept nogil:
+        return llrint(self.parts[0].per * (D * self.log_n[n] + self.log_gammas[n] - log_gamma(n * self.propensity + D)))
+
+    cdef inline int64_t log_within(self, Py_ssize_t k) noexcept nogil:
+        return self.of_block(self.cell(k, k), self.n0[k], self.n1[k], self.degrees + k * self.G, NULL, 0)
+
+    cdef inline int64_t log_within_changed(self, Py_ssize_t i, Py_ssize_t k, int64_t sign) noexcept nogil:
+        """`log_within` of column k with item i, looked at, added or taken out."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int32_t side = self.side[i]
+        memcpy(cell, self.cell(k, k), self.V * sizeof(int64_t))
+        if self.is_touched[k]:
+            self.fold(cell, self.count + k * self.V, sign)
+        self.fold(cell, self.loop, sign)
+        return self.of_block(cell, self.n0[k] + sign * (1 - side), self.n1[k] + sign * side, self.degrees + k * self.G,
+                             self.degree + i * self.groups, sign)
+
+    # -- probabilities
+    cdef inline Py_ssize_t sizes_seen(self, Py_ssize_t k, const int32_t **n0, const int32_t **n1) noexcept nogil:
+        """Sizes of the columns that column k has cells with, itself included; returns where they end."""
+        if k < self.K or not self.staged:
+            n0[0], n1[0] = self.n0, self.n1
+            return self.K
+        n0[0], n1[0] = self.seen0, self.seen1
+        return self.span
+
+    cdef int64_t gain(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
+        """Log likelihood that item i, looked at, adds in column k, in units; `own`, unless -1, is the column that
+        counts it, and is taken without it."""
+        cdef const int32_t *n0
+        cdef const int32_t *n1
+        cdef Py_ssize_t j, v, end = self.sizes_seen(k, &n0, &n1)
+        cdef int64_t d0 = 1 - self.side[i], d1 = self.side[i], total = 0, a0 = self.n0[k], a1 = self.n1[k], b0, b1
+        cdef int64_t[MOST_SLOTS] rest
+        cdef int64_t[MOST_SLOTS] whole
+        cdef const int64_t *cell
+        cdef const int64_t *c
+        if k == own:
+            total = self.log_within(k) - self.log_within_changed(i, k, -1)
+            a0 -= d0
+            a1 -= d1
+        else:
+            total = self.log_within_changed(i, k, 1) - self.log_within(k)
+        for j in range(end):
+            if j == k:
+                continue
+            cell, c = self.cell(k, j), self.count + j * self.V
+            b0, b1 = n0[j], n1[j]
+            memcpy(rest, cell, self.V * sizeof(int64_t))
+            memcpy(whole, cell, self.V * sizeof(int64_t))
+            if j == own:
+                # without the item, which the cell counts with column k
+                b0 -= d0
+                b1 -= d1
+            for v in range(self.V):
+                if k == own:
+                    rest[v] -= c[v]
+                    continue
+                if j == own:
+                    rest[v] -= self.count[k * self.V + self.mirror[v]]
+                whole[v] = rest[v] + c[v]
+            total += (cell_lik(self.parts, self.n_parts, whole, pairs_between(a0 + d0, a1 + d1, b0, b1, self.sided))
+                      - cell_lik(self.parts, self.n_parts, rest, pairs_between(a0, a1, b0, b1, self.sided)))
+        return total
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef double total
+        self.look(i)
+        total = self.gain(i, k, -1) * self.one
+        return total if self.columns is None else total + self.power * self.columns.log_pred(i, k)
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double r
+        self.look(i)
+        r = (self.gain(i, b, own) - self.gain(i, a, own)) * self.one
+        if self.columns is not None:
+            r += self.power * self.columns.log_odds(i, a, b, own, False)
+        if sized:
+            r += log(self.weight_of(b, own == b)) - log(self.weight_of(a, own == a))
+        return r
+
+    cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil:
+        cdef Py_ssize_t t
+        self.log_choice(i, clusters, m, w)
+        for t in range(1, m):
+            w[t] = exp(w[t] - w[0])
+        w[0] = 1.0
+
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
+        cdef Py_ssize_t t, k, own = self.z[i]
+        self.unstage()
+        self.look(i)
+        for t in range(m):
+            k = clusters[t]
+            lw[t] = self.gain(i, k, own) * self.one + log(self.weight_of(k, k == own))
+            if self.columns is not None and k != own:
+                lw[t] += self.power * self.columns.log_odds(i, own, k, own, False)
+
+    cdef void renew(self) noexcept nogil:
+        """Recompute the changed part of `zero` and `now`."""
+        cdef Py_ssize_t d, k, cap = self.cap
+        cdef int64_t total
+        cdef int64_t s0, s1
+        cdef int64_t *zero
+        cdef int64_t *now
+        for d in range(self.K):
+            if not self.changed[d]:
+                continue
+            self.changed[d] = False
+            zero, now = self.zero + d * cap, self.now + d * cap
+            s1 = self.n1[d] > 0
+            s0 = 1 - s1
+            total = 0
+            for k in range(self.K):
+                self.base[k] -= zero[k] - now[k]
+                if k == d:
+                    continue
+                now[k] = self.log_cell(d, k, self.n0[d], self.n1[d], self.n0[k], self.n1[k])
+                self.now[k * cap + d] = now[k]
+                zero[k] = self.log_cell(d, k, self.n0[d], self.n1[d], self.n0[k] + (self.n1[k] == 0),
+                                        self.n1[k] + (self.n1[k] > 0))
+                self.base[k] += zero[k] - now[k]
+                self.keep_logs(d, k)
+                self.keep_logs(k, d)
+                self.zero[k * cap + d] = self.log_cell(d, k, self.n0[d] + s0, self.n1[d] + s1, self.n0[k],
+                                                       self.n1[k])
+                total += self.zero[k * cap + d] - now[k]
+            # what a node adds within a block depends on its degrees, which are counted later
+            now[d] = self.log_within(d)
+            zero[d] = self.of_block(self.cell(d, d), self.n0[d] + s0, self.n1[d] + s1, self.degrees + d * self.G, NULL,
+                                    0)
+            self.base[d] = total + zero[d] - now[d]
+            self.listed[d] = True
+        self.any_changed = False
+
+    cdef inline void keep_logs(self, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+        """Keep the logarithms of rates between block j and block k with one more node."""
+        cdef int p
+        cdef const part_t *part
+        cdef int64_t second = self.n1[k] > 0
+        cdef int64_t m = pairs_between(self.n0[j], self.n1[j], self.n0[k] + 1 - second, self.n1[k] + second, self.sided)
+        for p in range(self.n_parts):
+            part = self.parts + p
+            if part.log_row >= 0 and part.first:
+                self.logs[(j * self.n_logs + part.log_row) * self.cap + k] = log_one(
+                    rate_of(part, m << part.corrected))
+
+    cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
+        """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
+        a block of its own."""
+        cdef Py_ssize_t t, k, j, v, own = self.z[i], K = self.K, cap = self.cap
+        cdef int64_t d0 = 1 - self.side[i], d1 = self.side[i], b0, b1, new_block, stay
+        cdef bint every
+        cdef int64_t *row = self.rest
+        cdef int64_t *score = self.score
+        cdef const int64_t *c
+        cdef const int64_t *zero
+        cdef const int64_t *now
+        cdef int64_t[MOST_SLOTS] seen_from
+        cdef int64_t[MOST_SLOTS] rest
+        if self.any_changed:
+            self.renew()
+        self.look(i)
+        memcpy(score, self.base, K * sizeof(int64_t))
+        # a block of its own, against each other one
+        memset(rest, 0, self.V * sizeof(int64_t))
+        memset(self.without, 0, K * sizeof(int64_t))
+        self.score_cells(self.count, rest, own, own, 0, 0, d0, d1, NULL, NULL, self.without)
+        new_block = self.of_lone(i)
+        for k in range(K):
+            new_block += self.without[k]
+        for t in range(self.n_touched):
+            j = self.touched[t]
+            if j == own:
+                continue
+            c, zero = self.count + j * self.V, self.zero + j * cap
+            b0, b1 = self.n0[j], self.n1[j]
+            self.turn(seen_from, c)
+            self.score_cells(self.cell(j, 0), seen_from, j, own, d0, d1, b0, b1, zero,
+                             self.logs + j * self.n_logs * cap, score)
+        every = self.G > 0 or self.loop_start[i + 1] > self.loop_start[i]
+        for k in range(K):
+            if k != own and (every or self.is_touched[k] or (self.sided and (self.n1[k] > 0) != d1)):
+                score[k] += self.log_within_changed(i, k, 1) - self.zero[k * cap + k]
+        if own < 0:
+            return new_block
+        # against its own block, without the item
+        b0, b1 = self.n0[own] - d0, self.n1[own] - d1
+        c = self.count + own * self.V
+        new_block += cell_lik(self.parts, self.n_parts, c, pairs_between(d0, d1, b0, b1, self.sided))
+        self.turn(seen_from, c)
+        stay = self.now[own * cap + own] - self.log_within_changed(i, own, -1)
+        zero = self.zero + own * cap
+        for v in range(K * self.V):
+            row[v] = self.cell(own, 0)[v] - self.count[v]
+        memset(self.with_it, 0, K * sizeof(int64_t))
+        memset(self.without, 0, K * sizeof(int64_t))
+        memset(rest, 0, self.V * sizeof(int64_t))
+        self.score_cells(row, rest, own, own, 0, 0, b0, b1, NULL, NULL, self.without)
+        self.score_cells(row, seen_from, own, own, d0, d1, b0, b1, NULL, NULL, self.with_it)
+        now = self.now + own * cap
+        for k in range(K):
+            if k != own:
+                score[k] += self.with_it[k] - self.without[k] + now[k] - zero[k]
+                stay += now[k] - self.without[k]
+        score[own] = stay
+        return new_block
+
+    cdef inline void score_cells(self, const int64_t *row, const int64_t *add, Py_ssize_t a, Py_ssize_t b, int64_t d0,
+                                 int64_t d1, int64_t b0, int64_t b1, const int64_t *zero, const double *logs,
+                                 int64_t *out) noexcept nogil:
+        """``add_cells`` for all blocks but a and b."""
+        add_cells(self.parts, self.n_parts, self.V, row, add, self.n0, self.n1, self.K, a, b, d0, d1, b0, b1,
+                  self.sided, zero, logs, self.cap, out)
+
+    cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
+        """Log likelihood within a block of item i alone."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int64_t d = self.side[i], total
+        cdef Py_ssize_t g
+        memset(cell, 0, self.V * sizeof(int64_t))
+        self.fold(cell, self.loop, 1)
+        total = within_lik(self.parts, self.n_parts, cell, 1 - d, d, self.sided)
+        for g in range(self.G):
+            total += self.of_degrees(1, self.degree[i * self.groups + g])
+        return total
+
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], K = self.K, a = max(own, 0)
+        cdef int64_t new_block
+        cdef bint alone = own >= 0 and self.size[own] == 1
+        self.unstage()
+        new_block = self.score_all(i)
+        for k in range(K):
+            self.w[k] = self.score[k] * self.one + log(self.weight_of(k, k == own))
+        self.w[K] = -INFINITY if alone else new_block * self.one + log(self.weight_new)
+        if self.columns is not None:
+            for k in range(K + (not alone)):
+                # the first scan of a start sees no cluster
+                if K and k != a:
+                    self.w[k] += self.power * self.columns.log_odds(i, a, k, own, False)
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        if self.columns is None:
+            self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
+        else:
+            Model.scan(self, i)
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        cdef double total = self.log_within(k) * self.one
+        return total if self.columns is None else total + self.power * self.columns.lik(k)
+
+    cdef int64_t log_within_union(self, Py_ssize_t a, Py_ssize_t b, const int64_t *between) noexcept nogil:
+        """`log_within` of columns a and b as one block; `between`: their cell."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int64_t[MOST_SLOTS] degrees
+        cdef Py_ssize_t v, g
+        for v in range(self.V):
+            cell[v] = self.cell(a, a)[v] + self.cell(b, b)[v]
+        self.fold(cell, between, 1)
+        for g in range(self.G):
+            degrees[g] = self.degrees[a * self.G + g] + self.degrees[b * self.G + g]
+        return self.of_block(cell, self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], degrees, NULL, 0)
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.with_columns(self.log_within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one, a, b)
+
+    cdef inline double with_columns(self, double total, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return total if self.columns is None else total + self.power * self.columns.log_union(a, b)
+
+    cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
+        cdef Py_ssize_t s, t, k, j, end
+        cdef const int32_t *n0
+        cdef const int32_t *n1
+        cdef int64_t total = 0
+        cdef double of_columns = 0.0
+        for s in range(m):
+            k = ks[s]
+            end = self.sizes_seen(k, &n0, &n1)
+            total += self.log_within(k)
+            if self.columns is not None:
+                of_columns += self.columns.lik(k)
+            for j in range(end if ks != self.numbers or m != self.K else k):
+                if j != k:
+                    total += self.log_cell(k, j, self.n0[k], self.n1[k], n0[j], n1[j])
+            if ks == self.numbers and m == self.K:
+                continue
+            # pairs among them once
+            for t in range(s):
+                total -= self.log_cell(k, ks[t], self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
+        return total * self.one + self.power * of_columns
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t low = min(a, b), high = max(a, b), j, v
+        cdef const int32_t *n0
+        cdef const int32_t *n1
+        cdef Py_ssize_t end = self.sizes_seen(high, &n0, &n1)
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int64_t total = self.log_within_union(a, b, self.cell(high, low))
+        for j in range(end):
+            if j == low or j == high:
+                continue
+            for v in range(self.V):
+                cell[v] = self.cell(low, j)[v] + self.cell(high, j)[v]
+            total += cell_lik(self.parts, self.n_parts, cell,
+                              pairs_between(self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], n0[j], n1[j], self.sided))
+        return self.with_columns(total * self.one, a, b)
+
+    def statistics(self):
+        """dict of ndarray: `cells`, int64 of shape (K, K, V): edges and sums of values between blocks, relation after
+        relation, a directed one out and in (within: on the diagonal); `degrees`, (K, G); a copy."""
+        return {"cells": np.array([[[self.cell(k, j)[v] for v in range(self.V)] for j in range(self.K)]
+                                   for k in range(self.K)], dtype=np.int64).reshape(self.K, self.K, self.V),
+                "degrees": np.array([[self.degrees[k * self.G + g] for g in range(self.G)] for k in range(self.K)],
+                                    dtype=np.int64).reshape(self.K, self.G)}

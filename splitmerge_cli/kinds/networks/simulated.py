@@ -1,0 +1,343 @@
+"""Networks drawn from the model of relations: parameters of blocks given a partition and edges, then edges and values.
+
+Parameters come from their posterior given the edges of the known nodes, or from their prior if there are none
+(docs/derivations.md, "Links"). Unknown pairs stay unknown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.simulation import Array, Given, Labels, Rng, sparse
+from splitmerge_cli.kinds.networks.data import network_of
+from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, REAL
+
+Pairs = NDArray[np.int64]
+MOST_PAIRS = 4_000_000
+"""Pairs of nodes of which each is drawn; in larger networks edges are."""
+MOST_ENDS = 1 << 20
+"""Edges up to which the ends of each are drawn; of more the count of each pair where there are fewer pairs."""
+
+
+def simulate_network(rng: Rng, given: Given) -> Any:
+    """A network as the model reads it: the matrix of a simple one, else relations."""
+    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    is_simple = is_simple and given.options.get("density") is None
+    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
+
+
+def simulate_relations(rng: Rng, given: Given) -> Any:
+    """Edges and their values, of every layer; columns of nodes stay as they are."""
+    data, known = given.data, given.known
+    relations = network_of(data)
+    n = relations.N if known is None else known
+    number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
+    priors = [relations.edge_prior(r, given.options) for r in range(len(relations.layers))]
+    layers = tuple(
+        _Layer(rng, relations, layer, layer.take(number), given.labels, n, given.options, r, priors[r]).draw()
+        for r, layer in enumerate(relations.layers)
+    )
+    return replace(relations, layers=layers)
+
+
+class _Layer:
+    """One relation that is drawn.
+
+    Parameters
+    ----------
+    layer, evidence : splitmerge_cli.kinds.networks.data.Relation
+        What is drawn, and what its parameters are drawn given: the edges of the first n nodes.
+    labels : numpy.ndarray
+        int64 ``[N]``, each number from 0 to K - 1 at least once.
+    options : mapping
+        Options of the model.
+    r : int
+        Number of the layer.
+    edge_prior : tuple of float
+        Pseudo-counts of edges and of missing ones.
+    """
+
+    def __init__(
+        self,
+        rng: Rng,
+        relations: Any,
+        layer: Any,
+        evidence: Any,
+        labels: NDArray[np.int64],
+        n: int,
+        options: Mapping[str, Any],
+        r: int,
+        edge_prior: tuple[float, float],
+    ) -> None:
+        self.edge_prior = edge_prior
+        self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
+        self.K = int(labels.max()) + 1
+        self.is_corrected = options.get("degrees") == CORRECTED
+        # an undirected relation has one cell for two blocks
+        self.both = not layer.directed and self.sides is None
+        sides = None if self.sides is None else self.sides[:n]
+        self.known = evidence.block_table(labels[:n], sides, self.K)
+        self.evidence, self.known_labels = evidence, labels[:n]
+        first, second = (None, None) if self.sides is None else (self.sides == 0, self.sides == 1)
+        rows, columns = (np.arange(len(labels)) if here is None else np.flatnonzero(here) for here in (first, second))
+        self.rows = [rows[labels[rows] == k] for k in range(self.K)]
+        self.columns = self.rows if first is None else [columns[labels[columns] == k] for k in range(self.K)]
+        rates = options.get("rate")
+        self.rate = rates[r] if isinstance(rates, list) else rates
+
+    def draw(self) -> Any:
+        """The relation with other edges and values."""
+        if self.is_corrected or self.layer.form_number == COUNT:
+            ends, counts = self._draw_counts()
+        else:
+            ends, counts = self._draw_edges(), None
+        unknown = {*map(tuple, self.layer.unknown.tolist())}
+        if unknown:
+            keep = np.array([pair not in unknown for pair in map(tuple, ends.tolist())], dtype=bool)
+            ends, counts = ends[keep], None if counts is None else counts[keep]
+        form = self.layer.form_number
+        value: Array | None = None
+        if form == COUNT:
+            value = counts
+        elif form == REAL:
+            value = self._draw_reals(ends)
+        elif form == LEVELS:
+            value = self._draw_levels(ends)
+        return replace(self.layer, ends=ends.astype(np.int32), value=value)
+
+    # -- edges
+    def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Blocks between which edges are drawn."""
+        a, b = np.triu_indices(self.K) if self.both else np.indices((self.K, self.K)).reshape(2, -1)
+        return a, b
+
+    def _draw_edges(self) -> Pairs:
+        """Edges with a probability for each two blocks; the number is binomial, and all sets of so many pairs alike."""
+        k, m = self._cells()
+        edges, gaps = self.known.edges[k, m], (self.known.pairs - self.known.edges)[k, m]
+        p = self.rng.beta(self.edge_prior[0] + edges, self.edge_prior[1] + gaps)
+        if self.is_small:
+            of_blocks = np.zeros((self.K, self.K))
+            of_blocks[k, m] = p
+            is_edge = self.rng.random(self.pair_shape) < self._of_pairs(of_blocks)
+            return self._pairs_of(is_edge & self._are_pairs())
+        own = (k == m) & (self.sides is None)
+        height, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
+        # no loops: a node's row has one pair less
+        fewer = 0 if self.layer.loops else 1
+        size = height[k] * np.where(own, width[m] - fewer, width[m])
+        if self.both:
+            size = np.where(own, height[k] * (height[k] + 1 - 2 * fewer) // 2, size)
+        drawn = [np.zeros((0, 2), dtype=np.int64)]
+        for cell in np.flatnonzero(number := self.rng.binomial(size, p)):
+            place = self.rng.choice(int(size[cell]), int(number[cell]), replace=False, shuffle=False)
+            i, j = self._pairs_at(place, len(self.columns[m[cell]]), bool(own[cell]), fewer)
+            drawn.append(np.stack([self.rows[k[cell]][i], self.columns[m[cell]][j]], axis=1))
+        return self._in_order(np.concatenate(drawn))
+
+    def _pairs_at(
+        self, place: NDArray[np.int64], width: int, own: bool, fewer: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column of the pairs with these numbers."""
+        if own and self.both:
+            # row j of a triangle holds j + 1 pairs, without loops j
+            j = ((np.sqrt(8.0 * place + 1.0) - 1.0) / 2.0).astype(np.int64)
+            j += ((j + 1) * (j + 2) // 2 <= place).astype(np.int64) - (j * (j + 1) // 2 > place)
+            return place - j * (j + 1) // 2, j + fewer
+        i, j = np.divmod(place, width - fewer if own else width)
+        return i, j + (own and fewer) * (j >= i)
+
+    def _in_order(self, ends: Pairs) -> Pairs:
+        return np.sort(ends, axis=1) if self.both else ends
+
+    # -- numbers of edges
+    def _draw_counts(self) -> tuple[Pairs, Array]:
+        """Pairs with their numbers of edges, Poisson: edges between two blocks first, then the ends of each, in
+        proportion to propensities."""
+        k, m = self._cells()
+        n, w = self.known.rows, self.known.columns
+        exposure = self.known.pairs[k, m]
+        if self.is_corrected:
+            exposure = n[k] * w[m] / np.where(self.both & (k == m), 2.0, 1.0)
+        rates = self.rng.gamma(self.options["shape"] + self.known.total[k, m]) / (self._prior_rate() + exposure)
+        out = self._propensities(self.known.sources, self.rows)
+        into = out if not self.layer.directed and self.sides is None else None
+        into = self._propensities(self.known.targets, self.columns) if into is None else into
+        if self.is_small:
+            return self._draw_small_counts(k, m, rates, out, into)
+        size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
+        number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
+        drawn, times, many = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)], number.sum() > MOST_ENDS
+        for cell in np.flatnonzero(number):
+            sides = (self.rows[k[cell]], self.columns[m[cell]])
+            weights = (out[k[cell]], into[m[cell]])
+            if many and number[cell] > len(sides[0]) * len(sides[1]):
+                # by pair rather than by edge
+                share = np.outer(*weights).ravel()
+                drawn.append(np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2))
+                times.append(self.rng.multinomial(number[cell], share / share.sum()).astype(np.float64))
+                continue
+            chosen = [
+                nodes[self._choose(of_nodes, int(number[cell]))] for nodes, of_nodes in zip(sides, weights, strict=True)
+            ]
+            drawn.append(np.stack(chosen, axis=1))
+            times.append(np.ones(len(drawn[-1])))
+        if self.both and self.layer.loops and not self.is_corrected:
+            # drawn with half the rate of other pairs
+            drawn.append(np.arange(len(self.labels))[:, None].repeat(2, axis=1))
+            times.append(self.rng.poisson(rates[k == m][self.labels] / 2.0).astype(np.float64))
+        ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
+        keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
+        pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
+        total: Array = np.bincount(which.ravel(), numbers[keep], len(pairs)).astype(np.float64)
+        return pairs.reshape(-1, 2), total
+
+    def _draw_small_counts(
+        self, k: NDArray[np.int64], m: NDArray[np.int64], rates: Array, out: list[Array], into: list[Array]
+    ) -> tuple[Pairs, Array]:
+        """Draw the number of edges for every pair."""
+        of_blocks = np.zeros((self.K, self.K))
+        of_blocks[k, m] = rates
+        mean = self._of_pairs(of_blocks)
+        for side, weights, axis in ((self.rows, out, (slice(None), None)), (self.columns, into, (None, slice(None)))):
+            theta = np.zeros(len(self.labels))
+            for nodes, weight in zip(side, weights, strict=True):
+                theta[nodes] = len(nodes) * weight / weight.sum() if len(nodes) else 0.0
+            mean = mean * theta[np.sort(np.concatenate(side))][axis]
+        if self.both and self.is_corrected:
+            mean[np.diag_indices(len(mean))] /= 2.0
+        count = self.rng.poisson(mean) * self._are_pairs()
+        numbers: Array = count[count > 0].astype(np.float64)
+        return self._pairs_of(count > 0), numbers
+
+    @property
+    def pair_shape(self) -> tuple[int, int]:
+        """Numbers of nodes at which edges begin and end."""
+        return sum(map(len, self.rows)), sum(map(len, self.columns))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether every pair is drawn."""
+        return self.pair_shape[0] * self.pair_shape[1] <= MOST_PAIRS
+
+    def _of_pairs(self, of_blocks: Array) -> Array:
+        """A number for each two blocks, as one for each pair of nodes."""
+        whole = np.triu(of_blocks) + np.triu(of_blocks, 1).T if self.both else of_blocks
+        rows, columns = (self.labels[np.sort(np.concatenate(side))] for side in (self.rows, self.columns))
+        return np.asarray(whole[np.ix_(rows, columns)])
+
+    def _are_pairs(self) -> NDArray[np.bool_]:
+        """Whether a pair may hold an edge."""
+        shape = self.pair_shape
+        if self.sides is not None:
+            return np.ones(shape, dtype=bool)
+        loops = np.eye(shape[0], dtype=bool) & self.layer.loops
+        return (np.triu(np.ones(shape, dtype=bool), 1) if self.both else ~np.eye(shape[0], dtype=bool)) | loops
+
+    def _pairs_of(self, here: NDArray[np.bool_]) -> Pairs:
+        rows, columns = (np.sort(np.concatenate(side)) for side in (self.rows, self.columns))
+        i, j = np.nonzero(here)
+        return np.stack([rows[i], columns[j]], axis=1)
+
+    def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
+        """Draw n places in proportion to weights."""
+        through = np.cumsum(weights)
+        return np.minimum(np.searchsorted(through, self.rng.random(n) * through[-1], side="right"), len(through) - 1)
+
+    def _propensities(self, degree: Array, nodes: list[NDArray[np.int64]]) -> list[Array]:
+        """Weights of nodes by block: Dirichlet, or all alike."""
+        if not self.is_corrected:
+            return [np.ones(len(here)) for here in nodes]
+        whole = np.zeros(len(self.labels))
+        whole[: len(degree)] = degree
+        # from the smallest shape on some are 0, all of them never
+        return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
+
+    def _prior_rate(self) -> float:
+        """Rate of the gamma prior; not given: shape over the mean count of a pair."""
+        if self.rate is not None:
+            return float(self.rate)
+        layer, N = self.layer, len(self.labels)
+        if self.sides is not None:
+            pairs = float((self.sides == 0).sum() * (self.sides == 1).sum())
+        else:
+            pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or self.is_corrected)
+        return float(self.options["shape"] * max(pairs, 1.0) / max(layer.weights.sum(), 1.0))
+
+    # -- values
+    def _sums(self, weights: Array) -> Array:
+        """Sums of weights, one for each known edge, by block."""
+        return self.evidence.sum_blocks(self.known_labels, self.K, self.evidence.ends, weights, self.both)
+
+    def _mirror(self, drawn: Array) -> Array:
+        """A number for each two blocks; undirected: the same in both directions."""
+        return np.triu(drawn) + np.triu(drawn, 1).T if self.both else drawn
+
+    def _draw_reals(self, ends: Pairs) -> Array:
+        """Values with a mean and a variance for each two blocks; standardised by all values of the data."""
+        values = np.zeros(1) if self.layer.value is None or not len(self.layer.value) else self.layer.value
+        middle, scale = float(values.mean()), float(values.std()) or 1.0
+        x = (np.zeros(0) if self.evidence.value is None else self.evidence.value - middle) / scale
+        n, kappa0 = self.known.edges, self.options["kappa0"]
+        mean = self._sums(x) / (kappa0 + n)
+        b = self.options["b0"] + 0.5 * np.maximum(self._sums(x * x) - (kappa0 + n) * mean**2, 0.0)
+        variance = self._mirror(b / self.rng.gamma(self.options["a0"] + n / 2.0))
+        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
+        cell = self.labels[ends[:, 0]], self.labels[ends[:, 1]]
+        return middle + scale * (drawn[cell] + np.sqrt(variance[cell]) * self.rng.normal(size=len(ends)))
+
+    def _draw_levels(self, ends: Pairs) -> Array:
+        """Levels with shares for each two blocks."""
+        codes, L = np.asarray(self.evidence.value), len(self.layer.levels)
+        counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
+        shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
+        through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
+        return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)
+
+
+MOST_PAIRS = 2_000
+"""Nodes of a network of which every pair is drawn; of a larger one the ties."""
+
+
+def simulate_ties(rng: Rng, given: Given) -> Any:
+    """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
+    n, of, z = len(given.evidence), given.options, given.labels
+    size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
+    home = given.indicator
+    ties = np.asarray((home @ (given.data.values[:n, :n] @ home.T)).toarray(), dtype=np.float64)
+    pairs = np.outer(size, size)
+    # pairs within a block are counted twice
+    ties[np.diag_indices(given.K)] /= 2.0
+    pairs[np.diag_indices(given.K)] = size * (size - 1) / 2.0
+    p = np.triu(rng.beta(of["beta1"] + ties, of["beta0"] + (pairs - ties)))
+    p = np.maximum(p, p.T)
+    if len(z) > MOST_PAIRS:
+        return _draw_ties(rng, p, z)
+    upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
+    return sparse(upper + upper.T)
+
+
+def _draw_ties(rng: Rng, p: Array, z: Labels) -> Any:
+    """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
+    replacement, those that are there left out, until there are as many."""
+    K, N, size = len(p), len(z), np.bincount(z)
+    order, first = np.argsort(z, kind="stable"), size.cumsum() - size
+    a, b = np.triu_indices(K)
+    number = rng.binomial(np.where(a == b, size[a] * (size[a] - 1) // 2, size[a] * size[b]), p[a, b])
+    keys, lacking = np.empty(0, dtype=np.int64), number
+    while lacking.any():
+        own, other = np.repeat(a, lacking), np.repeat(b, lacking)
+        i = rng.integers(size[own])
+        # within a block any other node
+        j = rng.integers(np.where(own == other, size[other] - 1, size[other]))
+        j += (own == other) & (j >= i)
+        ends = np.sort(np.stack([order[first[own] + i], order[first[other] + j]]), axis=0)
+        keys = np.unique(np.append(keys, ends[0] * N + ends[1]))
+        low, high = np.sort(z[np.stack(np.divmod(keys, N))], axis=0)
+        lacking = number - np.bincount(low * K + high, minlength=K * K)[a * K + b]
+    row, column = np.divmod(keys, N)
+    places = np.append(row, column), np.append(column, row)
+    return sparse((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))

@@ -1,0 +1,814 @@
+"""Records of unknown entities: each cell is a true value of its entity, or a distorted one.
+
+Entity k has a true value y in each field, drawn from phi, which says how often each of the field's values is true. A
+record of the entity has the value x in that field with probability
+
+    P(x | y) = (1 - theta) [x = y] + theta psi(x | y)
+    psi(x | y) = lambda w(x | y) + (1 - lambda) phi(x)      psi(x | y) = phi(x), where no value has others near it
+
+theta is the field's share of distorted cells, lambda the share of these that are slips: values near the true one, by
+their similarity w to it. Some slips give a value that no record has, so that w sums to less than 1. True values are
+summed out: a cluster of records has the likelihood
+
+    prod_f sum_y phi(y) prod_i P(x_if | y)
+
+where cells that are missing are left out. Relative to prod_i theta phi(x_if) the term of a value y that no value of the
+cluster is or is near to is (1 - lambda)^n, so that the sum runs over values near those of the cluster, however many
+there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
+is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
+
+Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
+state with such a pair is ever accepted; all numbers stay finite, so that every proposal has a density.
+
+Sources: Steorts (2015); Marchant et al. (2021), where psi is one distribution; here slips and replaced values are two.
+Derivation: docs/derivations.md, "Records".
+"""
+from libc.math cimport INFINITY, ceil, exp, exp2, lgamma, log, log1p, log2
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from splitmerge_cli.core.memory cimport allocate_or_abort, doubles_of, ints_of, longs_of
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
+
+from splitmerge_cli import priors
+from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
+from splitmerge_cli.core.options import Choice, Number, Positive, read_options
+from splitmerge_cli.core.shared import as_frozen, freeze, share
+from splitmerge_cli.kinds.records.near_pairs import near_pairs_of
+from splitmerge_cli.kinds.records.candidates import prepare, vectors_of
+from splitmerge_cli.kinds.records.similar_values import SIMILARITIES
+from splitmerge_cli.kinds.records.simulated import simulate_records
+
+cdef enum:
+    FEW = 8                             # values of a cluster that are looked up one by one
+    OTHER = -1                          # true values that no value of a cluster is or is near
+
+# theta and lambda are this far from 0 and 1
+cdef double LEAST = 1e-9
+# a gamma draw at the least: smaller ones have no probability that matters
+cdef double LEAST_VALUE = 1e-200
+# log of products that are multiplied
+cdef double MOST_LOG = 600.0
+# what two records of one source cost, in ranges of the log likelihood
+cdef double RANGES = 64.0
+
+
+ctypedef struct cell_t:                 # a value of a field that records of a cluster have
+    int32_t value
+    int32_t count                       # how many have it
+    int32_t after                       # the cell of the next larger value, -1 none
+
+
+cdef inline double power_of(double r, Py_ssize_t n, bint multiply, double total) noexcept nogil:
+    """total r^n, or total + n log r."""
+    cdef Py_ssize_t _t
+    if not multiply:
+        return total + n * log(r) if n else total
+    for _t in range(n):
+        total *= r
+    return total
+
+
+cdef void draw_within(Rng rng, double a, double b, double *value) noexcept nogil:
+    """Draw a share from Beta(a, b). One beyond the ends of its range is a rejected proposal, and the value stays."""
+    cdef double drawn = rng.draw_beta(a, b)
+    if LEAST <= drawn <= 1.0 - LEAST:
+        value[0] = drawn
+
+
+cdef class Records(Model):
+    """Entities whose records have distorted cells.
+
+    Parameters
+    ----------
+    values : array_like of int, shape (N, F)
+        Codes of each field's values from 0, -1 where missing; every value occurs.
+    fields : sequence
+        For each field its ``type`` and ``levels``, the words that the codes stand for.
+    sources : array_like of int, shape (N,), optional
+        Sources from 0, of which an entity has one record at most.
+    **options
+        See ``OPTIONS``.
+
+    Notes
+    -----
+    Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
+    field and cluster, 12 for each cell of a cluster, 60 for each value. `log_joint` leaves out the density of phi,
+    whose small entries would hide all else.
+    """
+
+    kind = "records"
+    OPTIONS = (
+        priors.OPTIONS[0],
+        priors.PriorOption("prior", "learned_sizes", "prior of the partition; smcmc list priors lists them"),
+        ShareOrBeta("distortion", "beta(1,9)", "share of a field's cells that are distorted: a number between 0 and 1, "
+                    "or beta(a,b): resampled for each field", may_be_zero=False),
+        ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
+                    "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
+        Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
+               choices=SIMILARITIES),
+        Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
+        Number("frequencies", 0.1, "weight of each value in the Dirichlet prior of how often it is true, which is "
+               "resampled; 0: fixed, at its share of the cells", least=0.0, most=1e6),
+    )
+    READS_MISSING = True
+    simulate = staticmethod(simulate_records)
+
+    cdef readonly Py_ssize_t F          # fields
+    cdef readonly Py_ssize_t S          # sources; 0 without
+    cdef readonly object data           # the Prepared of ``record_tables``
+    cdef const int32_t *value           # [N, F] number of a value, -1 missing
+    cdef const int32_t *begin           # [F + 1] numbers of the first value of each field
+    cdef double *phi                    # [U] how often a value is true
+    cdef const int64_t *near_begin      # [U + 1]
+    cdef const int32_t *near            # [M] values near each, ascending
+    cdef const double *alike            # [M] their weights
+    # [U] 1 / the sum of the weights of values near each and of those that no record has; 0 in a field without near ones
+    cdef const double *norm
+    cdef const int32_t *source          # [N]; NULL without
+    # -- parameters of fields
+    cdef double *theta                  # [F]
+    cdef double *lam                    # [F] lambda
+    cdef double theta_a, theta_b        # their beta priors; 0 where they are fixed
+    cdef double lam_a, lam_b
+    cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
+    cdef double *below                  # [U] sum of phi over the values of the field up to each
+    cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
+    cdef int32_t *lone                  # [U] cells that are the only ones of their clusters, while all are drawn
+    cdef const int64_t *known           # [F] known cells
+    # -- what follows from them
+    cdef double *log_base               # [U] log (theta phi)
+    cdef double *same                   # [U] P(x | x) / (theta phi(x))
+    cdef double *alone                  # [U] log likelihood of a lone value
+    cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
+    cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
+    # -- clusters
+    cdef int32_t *head                  # [cap, F] first cell; -1 none
+    cdef double *of_field               # [cap, F] log likelihood of a field, where is_valid[k]
+    cdef int32_t *records_of            # [cap, S] records of each source
+    cdef cell_t *cell
+    cdef int32_t free_cell              # first of the free cells, linked by `after`
+    cdef int32_t cells                  # cells allocated
+    cdef double penalty                 # by which two records of one source lower the log likelihood
+    # -- scratch: values of a field in a cluster, ascending, and true values that they may come from
+    cdef int32_t *x
+    cdef int32_t *n
+    cdef int32_t *truth
+    cdef double *weight
+    cdef int32_t *marked                # [U] records of the cluster that have a value, while it is looked at
+    cdef int32_t *seen                  # [U] the look at which a true value was counted
+    cdef int32_t look
+
+    def __init__(self, values, fields, sources=None, **options):
+        given = read_options("model", self.OPTIONS, options)
+        values = as_frozen(np.asarray(values), np.int32)
+        fields = tuple((field.type, tuple(field.levels)) for field in fields)
+        if values.ndim != 2 or len(fields) != values.shape[1] or not len(fields):
+            raise ValueError(f"values: shape {values.shape}; expected (N, F) with {len(fields)} fields")
+        data = share(prepare, values, fields, given["similarity"], given["strength"])
+        cdef Py_ssize_t N = values.shape[0], f, most = 0
+        self.F, self.data = len(fields), data
+        self._hold(data)
+        self.value, self.begin = ints_of(data.value), ints_of(data.begin)
+        self.near_begin, self.near = longs_of(data.near_begin), ints_of(data.near)
+        self.alike, self.norm = doubles_of(data.alike), doubles_of(data.norm)
+        U = self.begin[self.F]
+        self.weight_of_value = given["frequencies"]
+        self.phi, self.below = self.memory.doubles(U), self.memory.doubles(U)
+        self.drawn = <int64_t *> self.memory.doubles(U)
+        memcpy(self.phi, doubles_of(data.share), 8 * U)
+        self.known = longs_of(data.known)
+        if isinstance(given["distortion"], Beta):
+            self.theta_a, self.theta_b = given["distortion"].a, given["distortion"].b
+        if isinstance(given["similar"], Beta):
+            self.lam_a, self.lam_b = given["similar"].a, given["similar"].b
+        self.theta, self.lam = self.memory.doubles(self.F), self.memory.doubles(self.F)
+        self.far = self.memory.doubles(self.F)
+        self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
+        self.most = self.memory.doubles(U)
+        for f in range(self.F):
+            self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
+            self.lam[f] = getattr(given["similar"], "mean", given["similar"])
+            most = max(most, self.begin[f + 1] - self.begin[f])
+        self.x, self.n, self.truth = self.memory.ints(most + 1), self.memory.ints(most + 1), self.memory.ints(most + 2)
+        self.weight = self.memory.doubles(most + 2)
+        self.marked, self.seen, self.lone = self.memory.ints(U), self.memory.ints(U), self.memory.ints(U)
+        self.free_cell = -1
+        if sources is not None:
+            sources = as_frozen(np.asarray(sources), np.int32)
+            if sources.shape != (N,) or sources.min() < 0:
+                raise ValueError(f"sources: expected {N} numbers from 0")
+            self.S = int(sources.max()) + 1
+            self.source = ints_of(sources)
+            self._hold(sources)
+        of_records, of_pairs = share(vectors_of, values, data), share(near_pairs_of, values, data, sources)
+        # what nobody holds is prepared again for the next chain
+        self._hold(of_records)
+        self._hold(of_pairs)
+        self.vectors, self.near_pairs = of_records.vectors, of_pairs.near_pairs
+        self.set_tables()
+        self._allocate(N, N)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
+        self._start()
+
+    def __dealloc__(self):
+        free(self.cell)
+
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset of records."""
+        cls._require(data)
+        freeze(data.values)
+        return cls(data.values, data.types, data.sources, **params)
+
+    @classmethod
+    def most_parameters(cls, data):
+        return 2 * data.values.shape[1]
+
+    @property
+    def why_not_added(self):
+        """str: empty: the values of several records are one multiset."""
+        return ""
+
+    cdef int _start(self) except -1:
+        """Every record is an entity of its own."""
+        cdef Py_ssize_t k
+        cdef double span = 16.0
+        self.set_labels(np.arange(self.N, dtype=np.int32))
+        if self.S:
+            for k in range(self.K):
+                span += abs(self.lik(k))
+            self.penalty = exp2(ceil(log2(RANGES * span)))
+        return 0
+
+    cdef void set_tables(self) noexcept nogil:
+        """Set all that follows from theta and lambda."""
+        cdef Py_ssize_t f, u
+        cdef double theta, below, far
+        for f in range(self.F):
+            theta, below = self.theta[f], 0.0
+            far = self.far[f] = 1.0 - self.lam[f] if self.norm[self.begin[f]] > 0.0 else 1.0
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.log_base[u] = log(theta * self.phi[u])
+                self.same[u] = (1.0 - theta) / (theta * self.phi[u]) + far
+                self.most[u] = max(log1p(max((1.0 - theta) / theta, 1.0) / self.phi[u]), -log(far))
+                below += self.phi[u]
+                self.below[u] = below
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.x[0], self.n[0] = <int32_t> u, 1
+                self.alone[u] = self.log_lik_of(f, 1)
+
+    # -- statistics: the values of each field, ascending, with the number of records that have each
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap, width = self.F * cap
+        self.head = <int32_t *> self.memory.larger(self.head, 4 * self.F * old, 4 * width)
+        memset(self.head + self.F * old, 255, 4 * (width - self.F * old))
+        self.of_field = <double *> self.memory.larger(self.of_field, 8 * self.F * old, 8 * width)
+        self.records_of = <int32_t *> self.memory.larger(self.records_of, 4 * self.S * old, 4 * self.S * cap)
+        return 0
+
+    cdef int32_t new_cell(self, int32_t value, int32_t count, int32_t after) noexcept nogil:
+        """A cell, taken from the free ones."""
+        cdef int32_t c, room
+        cdef cell_t *larger
+        if self.free_cell < 0:
+            room = max(2 * self.cells, 1024)
+            larger = <cell_t *> allocate_or_abort(room * sizeof(cell_t))
+            if self.cells:
+                memcpy(larger, self.cell, self.cells * sizeof(cell_t))
+            free(self.cell)
+            self.cell = larger
+            for c in range(self.cells, room):
+                self.cell[c].after = c + 1 if c + 1 < room else -1
+            self.free_cell, self.cells = self.cells, room
+        c = self.free_cell
+        self.free_cell = self.cell[c].after
+        self.cell[c].value, self.cell[c].count, self.cell[c].after = value, count, after
+        return c
+
+    cdef void count_value(self, int32_t *first, int32_t value, int32_t count) noexcept nogil:
+        """Count a value `count` times more (or less, if that is negative) among the cells from `first` on."""
+        cdef int32_t previous = -1, c = first[0]
+        while c >= 0 and self.cell[c].value < value:
+            previous, c = c, self.cell[c].after
+        if c >= 0 and self.cell[c].value == value:
+            self.cell[c].count += count
+            if self.cell[c].count:
+                return
+            count = self.cell[c].after
+            self.cell[c].after, self.free_cell = self.free_cell, c
+        else:
+            # memory of cells may move
+            count = self.new_cell(value, count, c)
+        if previous < 0:
+            first[0] = count
+        else:
+            self.cell[previous].after = count
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef int32_t c, after
+        for f in range(self.F):
+            c = self.head[k * self.F + f]
+            while c >= 0:
+                after = self.cell[c].after
+                self.cell[c].after, self.free_cell = self.free_cell, c
+                c = after
+            self.head[k * self.F + f] = -1
+        memset(self.records_of + k * self.S, 0, 4 * self.S)
+
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
+        """Count record i in column k, or no longer."""
+        cdef Py_ssize_t f
+        for f in range(self.F):
+            if self.value[i * self.F + f] >= 0:
+                self.count_value(self.head + k * self.F + f, self.value[i * self.F + f], sign)
+        if self.S:
+            self.records_of[k * self.S + self.source[i]] += sign
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.tell(i, k, 1)
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.tell(i, k, -1)
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        if src == dst:
+            return
+        self.clear(dst)
+        self.absorb(dst, src, 1)
+        memcpy(self.of_field + dst * self.F, self.of_field + src * self.F, 8 * self.F)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        cdef Py_ssize_t f, s
+        cdef int32_t c
+        for f in range(self.F):
+            c = self.head[src * self.F + f]
+            while c >= 0:
+                self.count_value(self.head + dst * self.F + f, self.cell[c].value, sign * self.cell[c].count)
+                c = self.cell[c].after
+        for s in range(self.S):
+            self.records_of[dst * self.S + s] += sign * self.records_of[src * self.S + s]
+
+    # -- the likelihood of a field
+    cdef Py_ssize_t gather(self, Py_ssize_t f, Py_ssize_t a, Py_ssize_t b, int32_t value) noexcept nogil:
+        """x, n: the values of field f in columns a and b and the value of one more record, ascending, and how many
+        records have each; -1: none. Returns how many values there are."""
+        cdef int32_t c = self.head[a * self.F + f] if a >= 0 else -1, d = self.head[b * self.F + f] if b >= 0 else -1
+        cdef int32_t least
+        cdef Py_ssize_t m = 0
+        while c >= 0 or d >= 0 or value >= 0:
+            least = self.cell[c].value if c >= 0 else value
+            if d >= 0 and (c < 0 and value < 0 or self.cell[d].value < least):
+                least = self.cell[d].value
+            if 0 <= value < least:
+                least = value
+            self.x[m], self.n[m] = least, 0
+            if c >= 0 and self.cell[c].value == least:
+                self.n[m] += self.cell[c].count
+                c = self.cell[c].after
+            if d >= 0 and self.cell[d].value == least:
+                self.n[m] += self.cell[d].count
+                d = self.cell[d].after
+            if value == least:
+                self.n[m] += 1
+                value = -1
+            m += 1
+        return m
+
+    cdef inline double weight_near(self, int32_t y, int32_t x) noexcept nogil:
+        """Weight of x among the values near y; 0 if it is not near."""
+        cdef int64_t low = self.near_begin[y], high = self.near_begin[y + 1], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.near[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
+        return self.alike[low] if low < self.near_begin[y + 1] and self.near[low] == x else 0.0
+
+    cdef inline double slip(self, Py_ssize_t f, int32_t y, int32_t x, double alike) noexcept nogil:
+        """P(x | y) / (theta phi(x)) of x near y."""
+        return self.lam[f] * alike * self.norm[y] / self.phi[x] + self.far[f]
+
+    cdef double product_of(self, Py_ssize_t f, int32_t y, Py_ssize_t rest, bint multiply) noexcept nogil:
+        """The product over the records of P(x | y) / (theta phi(x)), or its logarithm; the values are marked, of
+        `rest` records."""
+        cdef double r, total = 1.0 if multiply else 0.0
+        cdef Py_ssize_t t
+        cdef int64_t e
+        if self.marked[y]:
+            total = power_of(self.same[y], self.marked[y], multiply, total)
+            rest -= self.marked[y]
+        for e in range(self.near_begin[y], self.near_begin[y + 1]):
+            t = self.marked[self.near[e]]
+            if t:
+                r = self.slip(f, y, self.near[e], self.alike[e])
+                total = power_of(r, t, multiply, total)
+                rest -= t
+        return power_of(self.far[f], rest, multiply, total)
+
+    cdef double few_products(self, Py_ssize_t f, int32_t y, Py_ssize_t m, Py_ssize_t before) noexcept nogil:
+        """``product_of`` few values, multiplied; -1 if one of those before the place `before` is y or near it."""
+        cdef double r, total = 1.0
+        cdef Py_ssize_t t
+        for t in range(m):
+            if self.x[t] == y:
+                r = self.same[y]
+            else:
+                r = self.weight_near(y, self.x[t])
+                r = self.slip(f, y, self.x[t], r) if r > 0.0 else 0.0
+            if r == 0.0:
+                r = self.far[f]
+            elif t < before:
+                return -1.0
+            total = power_of(r, self.n[t], True, total)
+        return total
+
+    cdef double near_product(self, Py_ssize_t f, int32_t y, Py_ssize_t m, Py_ssize_t own, double alike,
+                             int64_t *place) noexcept nogil:
+        """``few_products`` of a value near the one at the place `own`: places in the lists of the others only ascend,
+        since those near a value do."""
+        cdef Py_ssize_t t
+        cdef double total = power_of(self.slip(f, y, self.x[own], alike), self.n[own], True, 1.0)
+        for t in range(m):
+            if t == own:
+                continue
+            if self.x[t] == y:
+                if t < own:
+                    return -1.0
+                total = power_of(self.same[y], self.n[t], True, total)
+                continue
+            while place[t] < self.near_begin[self.x[t] + 1] and self.near[place[t]] < y:
+                place[t] += 1
+            if place[t] < self.near_begin[self.x[t] + 1] and self.near[place[t]] == y:
+                if t < own:
+                    return -1.0
+                total = power_of(self.slip(f, y, self.x[t], self.alike[place[t]]), self.n[t], True, total)
+            else:
+                total = power_of(self.far[f], self.n[t], True, total)
+        return total
+
+    cdef Py_ssize_t weigh_truths(self, Py_ssize_t f, Py_ssize_t m, double *scale) noexcept nogil:
+        """truth, weight: the true values that m gathered values are or are near to, and phi(y) prod_i P(x_i | y), over
+        prod_i theta phi(x_i) and exp(scale); then ``OTHER``. Returns how many."""
+        cdef Py_ssize_t s, t, count = 0, total = 0
+        cdef int64_t e
+        cdef int64_t[FEW] place
+        cdef int32_t y
+        cdef bint multiply, few = m <= FEW
+        cdef double left = 1.0, w, top = -INFINITY, largest = 0.0
+        for t in range(m):
+            total += self.n[t]
+            largest += self.n[t] * self.most[self.x[t]]
+        multiply = largest <= MOST_LOG
+        few = few and multiply
+        if not few:
+            self.look += 1
+            for t in range(m):
+                self.marked[self.x[t]] = self.n[t]
+        for t in range(m):
+            if few:
+                for s in range(m):
+                    place[s] = self.near_begin[self.x[s]]
+            for e in range(self.near_begin[self.x[t]] - 1, self.near_begin[self.x[t] + 1]):
+                # the value itself, then those near it
+                y = self.x[t] if e < self.near_begin[self.x[t]] else self.near[e]
+                if not few:
+                    if self.seen[y] == self.look:
+                        continue
+                    self.seen[y] = self.look
+                    w = self.product_of(f, y, total, multiply)
+                elif e < self.near_begin[self.x[t]]:
+                    w = self.few_products(f, y, m, t)
+                else:
+                    w = self.near_product(f, y, m, t, self.alike[e], place)
+                if few and w < 0.0:
+                    continue
+                left -= self.phi[y]
+                self.truth[count] = y
+                self.weight[count] = w * self.phi[y] if multiply else w + log(self.phi[y])
+                count += 1
+        if not few:
+            for t in range(m):
+                self.marked[self.x[t]] = 0
+        # what rounding leaves of nothing is nothing
+        if left > 1e-12 and count < self.begin[f + 1] - self.begin[f]:
+            self.truth[count] = OTHER
+            w = power_of(self.far[f], total, multiply, 1.0 if multiply else 0.0)
+            self.weight[count] = left * w if multiply else log(left) + w
+            count += 1
+        scale[0] = 0.0
+        if not multiply:
+            for t in range(count):
+                top = max(top, self.weight[t])
+            for t in range(count):
+                self.weight[t] = exp(self.weight[t] - top)
+            scale[0] = top
+        return count
+
+    cdef double log_lik_of(self, Py_ssize_t f, Py_ssize_t m) noexcept nogil:
+        """Log likelihood of m gathered values of field f."""
+        cdef double scale, total = 0.0, base = 0.0
+        cdef Py_ssize_t t, count
+        if m == 0:
+            return 0.0
+        for t in range(m):
+            base += self.n[t] * self.log_base[self.x[t]]
+        count = self.weigh_truths(f, m, &scale)
+        for t in range(count):
+            total += self.weight[t]
+        return base + scale + log(total)
+
+    cdef double field_of(self, Py_ssize_t f, Py_ssize_t a, Py_ssize_t b, int32_t value) noexcept nogil:
+        """Log likelihood of field f in columns a and b as one, with one more value; -1: none."""
+        cdef Py_ssize_t m = self.gather(f, a, b, value)
+        return self.alone[self.x[0]] if m == 1 and self.n[0] == 1 else self.log_lik_of(f, m)
+
+    # -- probabilities
+    cdef double conflicts(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Pairs of records from one source in columns a and b as one; b may be -1."""
+        cdef Py_ssize_t s
+        cdef double n, total = 0.0
+        for s in range(self.S):
+            n = self.records_of[a * self.S + s] + (self.records_of[b * self.S + s] if b >= 0 else 0)
+            total += n * (n - 1.0)
+        return 0.5 * total
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef double total = 0.0
+        for f in range(self.F):
+            self.of_field[k * self.F + f] = self.field_of(f, k, -1, -1)
+            total += self.of_field[k * self.F + f]
+        return total - self.penalty * self.conflicts(k, -1) if self.S else total
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef double total = 0.0
+        for f in range(self.F):
+            total += self.field_of(f, a, b, -1)
+        return total - self.penalty * self.conflicts(a, b) if self.S else total
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef int32_t x
+        cdef double total = 0.0
+        # of_field holds
+        self.lik(k)
+        for f in range(self.F):
+            x = self.value[i * self.F + f]
+            if x < 0:
+                continue
+            if self.head[k * self.F + f] < 0:
+                total += self.alone[x]
+            else:
+                total += self.field_of(f, k, -1, x) - self.of_field[k * self.F + f]
+        return total - self.penalty * self.records_of[k * self.S + self.source[i]] if self.S else total
+
+    # -- theta and lambda
+    cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
+        """Draw the true values of cluster k and whether its cells are distorted and slips, and add to `counts`: for
+        each field distorted cells, those that might be slips, slips. A lone cell of a field is left to `draw_lone`."""
+        cdef Py_ssize_t f, m, count
+        cdef double scale
+        for f in range(self.F):
+            m = self.gather(f, k, -1, -1)
+            if m == 1 and self.n[0] == 1:
+                self.lone[self.x[0]] += 1
+            elif m:
+                count = self.weigh_truths(f, m, &scale)
+                self.draw_truth(rng, f, m, count, counts)
+
+    cdef void draw_lone(self, Rng rng, double *counts) noexcept nogil:
+        """`draw_cells` of the cells that are the only ones of their clusters, value by value: what their true values
+        weigh is the same for all cells of a value."""
+        cdef Py_ssize_t f, u, count
+        cdef double scale
+        for f in range(self.F):
+            for u in range(self.begin[f], self.begin[f + 1]):
+                if not self.lone[u]:
+                    continue
+                self.x[0], self.n[0] = <int32_t> u, 1
+                count = self.weigh_truths(f, 1, &scale)
+                while self.lone[u]:
+                    self.draw_truth(rng, f, 1, count, counts)
+                    self.lone[u] -= 1
+
+    cdef void draw_truth(self, Rng rng, Py_ssize_t f, Py_ssize_t m, Py_ssize_t count, double *counts) noexcept nogil:
+        """Draw the true value of the m gathered values of field f, whose `count` true values are weighed, and what
+        became of it in each cell."""
+        cdef Py_ssize_t t, _record
+        cdef int32_t y = self.truth[rng.draw_categorical(self.weight, count)]
+        cdef bint distorted, slip, slips = self.norm[self.begin[f]] > 0.0
+        cdef double p
+        if self.weight_of_value > 0.0:
+            self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
+        for t in range(m):
+            p, distorted = 0.0, True
+            if y >= 0 and self.x[t] != y:
+                p = self.weight_near(y, self.x[t])
+                p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
+            for _record in range(self.n[t]):
+                if self.x[t] == y:
+                    distorted = rng.draw_coin(self.far[f] / self.same[y])
+                slip = p > 0.0 and rng.draw_coin(p)
+                counts[3 * f] += distorted
+                counts[3 * f + 1] += distorted and slips
+                counts[3 * f + 2] += slip
+                if self.weight_of_value > 0.0:
+                    self.drawn[self.x[t]] += distorted and not slip
+
+    cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
+        """Draw a true value by phi that is none of the `count` gathered ones."""
+        cdef int32_t low, high, middle
+        cdef double u
+        cdef Py_ssize_t t
+        while True:
+            low, high = self.begin[f], self.begin[f + 1] - 1
+            u = rng.next() * self.below[high]
+            while low < high:
+                middle = (low + high) >> 1
+                if self.below[middle] > u:
+                    high = middle
+                else:
+                    low = middle + 1
+            for t in range(count):
+                if self.truth[t] == low:
+                    break
+            else:
+                return low
+
+    cdef void draw_phi(self, Rng rng) noexcept nogil:
+        """Draw phi given the values that were drawn from it, and forget these."""
+        cdef Py_ssize_t f, u
+        cdef double total
+        for f in range(self.F):
+            total = 0.0
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.phi[u] = max(exp(rng.draw_log_gamma(self.weight_of_value + self.drawn[u])), LEAST_VALUE)
+                self.drawn[u] = 0
+                total += self.phi[u]
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.phi[u] /= total
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Draw true values and what became of them in each cell, then theta and lambda given these."""
+        cdef Py_ssize_t f, t
+        cdef double *counts = <double *> allocate_or_abort(24 * self.F)
+        memset(counts, 0, 24 * self.F)
+        rng.begin_clusters(self.name, self.K)
+        for t in range(self.K):
+            self.draw_cells(rng, rng.cluster_in_turn(self.name, t), counts)
+        rng.end_clusters()
+        self.draw_lone(rng, counts)
+        for f in range(self.F):
+            if self.theta_a > 0.0:
+                draw_within(rng, self.theta_a + counts[3 * f], self.theta_b + self.known[f] - counts[3 * f],
+                            self.theta + f)
+            if self.lam_a > 0.0:
+                draw_within(rng, self.lam_a + counts[3 * f + 2], self.lam_b + counts[3 * f + 1] - counts[3 * f + 2],
+                            self.lam + f)
+        if self.weight_of_value > 0.0:
+            self.draw_phi(rng)
+        free(counts)
+        self.parameters_changed()
+        return self.K
+
+    cdef void parameters_changed(self) noexcept nogil:
+        self.set_tables()
+        memset(self.is_valid, 0, self.cap)
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        return (not memcmp(self.theta, (<Records> other).theta, 8 * self.F)
+                and not memcmp(self.lam, (<Records> other).lam, 8 * self.F)
+                and not memcmp(self.phi, (<Records> other).phi, 8 * self.begin[self.F]))
+
+    @property
+    def refreshes(self):
+        return bool(self.hyperparameters) or self.weight_of_value > 0.0
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these."""
+        return (*self.prior.hyperparameters, *(("distortion",) if self.theta_a > 0.0 else ()),
+                *(("similar",) if self.lam_a > 0.0 else ()))
+
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        cdef Py_ssize_t f, t = Model.write_hyperparameters(self, out)
+        cdef double known = 0.0, distorted = 0.0, slips = 0.0
+        for f in range(self.F):
+            known += self.known[f]
+            distorted += self.known[f] * self.theta[f]
+            slips += self.known[f] * self.theta[f] * self.lam[f]
+        if self.theta_a > 0.0:
+            out[t] = distorted / known
+            t += 1
+        if self.lam_a > 0.0:
+            out[t] = slips / distorted
+            t += 1
+        return t
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef double total = Model.log_extra(self)
+        for f in range(self.F):
+            total += log_beta(self.theta_a, self.theta_b, self.theta[f]) + log_beta(self.lam_a, self.lam_b, self.lam[f])
+        return total
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it
+        is resampled; None where all are fixed."""
+        of_fields, U = self.recorded_parameters, self.begin[self.F]
+        if self.weight_of_value == 0.0:
+            return of_fields
+        return np.concatenate([of_fields, np.asarray(<double[:U]> self.phi)[:, None]])
+
+    @property
+    def recorded_parameters(self):
+        """ndarray of float64, shape (2 F, 1): without phi, which may be as long as the records."""
+        cdef Py_ssize_t f
+        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0:
+            return None
+        return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
+
+    def set_parameters(self, values):
+        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, one that is not between 0 and 1, or where all are fixed.
+        """
+        cdef Py_ssize_t f, u
+        held = self.parameters
+        if held is None:
+            raise ValueError("model Records keeps no parameters: distortion, similar and frequencies are fixed")
+        size = 2 * self.F if np.size(values) == 2 * self.F else held.size
+        given = as_numbers("parameters", values, size).reshape(-1)
+        # a field of one value has that value
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (given[:2 * self.F] < 1.0).all():
+            raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
+        for f in range(self.F):
+            self.theta[f], self.lam[f] = given[f], given[self.F + f]
+            if size > 2 * self.F:
+                for u in range(self.begin[f], self.begin[f + 1]):
+                    self.phi[u] = given[2 * self.F + u]
+        self.parameters_changed()
+
+    def statistics(self):
+        """dict of ndarray: how many records of each cluster have each value, shape (K, U), a copy."""
+        cdef Py_ssize_t k, f
+        cdef int32_t c
+        counts = np.zeros((self.K, self.begin[self.F]))
+        for k in range(self.K):
+            for f in range(self.F):
+                c = self.head[k * self.F + f]
+                while c >= 0:
+                    counts[k, self.cell[c].value] = self.cell[c].count
+                    c = self.cell[c].after
+        return {"counts": counts}
+
+    def true_values(self):
+        """The most probable true value of every cluster in each field, given its records, theta and lambda.
+
+        Only values that a record has or is near to are compared: any other has no cell that speaks for it.
+
+        Returns
+        -------
+        values : ndarray of int32, shape (K, F)
+            Codes as in the data; -1 where all cells are missing.
+        probability : ndarray of float64, shape (K, F)
+            Of that value; NaN where all cells are missing.
+        """
+        cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
+        cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
+        cdef Py_ssize_t k, f, m, t, best, count
+        cdef double total, scale
+        for k in range(self.K):
+            for f in range(self.F):
+                m = self.gather(f, k, -1, -1)
+                if not m:
+                    continue
+                count = self.weigh_truths(f, m, &scale)
+                best, total = 0, 0.0
+                for t in range(count):
+                    total += self.weight[t]
+                    if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
+                        best = t
+                values[k, f] = self.truth[best] - self.begin[f]
+                probability[k, f] = self.weight[best] / total
+        return np.asarray(values), np.asarray(probability)
+
+
+cdef double log_beta(double a, double b, double x) noexcept nogil:
+    """Log density of Beta(a, b); 0 where a is."""
+    if a == 0.0:
+        return 0.0
+    return lgamma(a + b) - lgamma(a) - lgamma(b) + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)

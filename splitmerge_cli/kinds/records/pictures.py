@@ -1,0 +1,131 @@
+"""Pictures of entities, of which the items are records."""
+
+import csv
+from io import StringIO
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from splitmerge_cli.analysis.plots.runs import Picture, option, subject
+from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, count_of, footnote, plain_text
+from splitmerge_cli.kinds.records.entities import BINS, fit_cells, read_review_rows
+from splitmerge_cli.runs.store.names import PAIRS, REVIEW
+from splitmerge_cli.runs.store.read import Run
+
+MOST_SHOWN = 12
+"""Pairs of records on the page of uncertain ones."""
+LETTERS = 70
+"""Letters of a record there."""
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a finished run lists entities."""
+    return run.is_done and "entities" in run.summary
+
+
+def has_pairs(run: Run) -> bool:
+    """Whether it has uncertain pairs to show."""
+    return can_draw(run) and bool(run.summary["entities"].get("to_review")) and (run.path / REVIEW).is_file()
+
+
+def has_truth(run: Run) -> bool:
+    """Whether its pairs were compared with the truth."""
+    return can_draw(run) and bool(run.summary["entities"].get("calibration"))
+
+
+def sizes(run: Run) -> Figure:
+    """Draw how many entities have so many records."""
+    counts = np.array(run.summary["entities"]["sizes"])
+    figure, ax = plt.subplots(figsize=(HALF, 2.7))
+    ax.bar(counts[:, 0], counts[:, 1], width=0.8, color=colour_of(option(run, "sampler")), alpha=0.6)
+    for size, count in counts.tolist()[:12]:
+        ax.annotate(f"{count:,}", (size, count), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
+    ax.set_yscale("symlog", linthresh=1)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="records of an entity", ylabel="entities", ylim=(0, 3 * counts[:, 1].max()))
+    ax.set_title(f"How many records has an entity?\n{subject(run)}")
+    return figure
+
+
+def pair_probabilities(run: Run) -> Figure:
+    """Draw a histogram of the probabilities that two records are one entity."""
+    rows = csv.DictReader(StringIO(run.content(PAIRS).decode(), newline=""))
+    p = np.array([float(row["probability"]) for row in rows])
+    figure, ax = plt.subplots(figsize=(HALF, 2.7))
+    ax.hist(p, np.linspace(0, 1, 2 * BINS + 1).tolist(), color=colour_of(option(run, "sampler")), alpha=0.6)
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set(xlabel="probability of being of one entity", ylabel="pairs of records", xlim=(0, 1), ylim=(0, None))
+    ax.set_title(f"Which pairs are certain?\n{subject(run)}")
+    return figure
+
+
+def pair_calibration(run: Run) -> Figure:
+    """Draw the share of pairs that are of one entity in truth against their probability."""
+    bins = np.array(run.summary["entities"]["calibration"])
+    figure, ax = plt.subplots(figsize=(HALF, 3.0))
+    ax.plot([0, 1], [0, 1], color=REFERENCE, linewidth=0.8, linestyle=":")
+    number, p, share = bins.T
+    # two standard errors of a share
+    error = 2 * np.sqrt(p * (1 - p) / number)
+    ax.errorbar(p, share, error, color=colour_of(option(run, "sampler")), marker="o", markersize=3.5, linewidth=1)
+    for n, x, y in bins.tolist():
+        ax.annotate(f"{n:,.0f}", (x, y), (4, -9 if y > 0.1 else 3), textcoords="offset points", fontsize=6)
+    ax.set(xlabel="probability of being of one entity", ylabel="share that are of one entity", xlim=(0, 1), ylim=(0, 1))
+    ax.set_aspect("equal")
+    ax.set_title(f"Are the probabilities of pairs right?\n{subject(run)}", fontsize=7.5)
+    footnote(figure, "Numbers: pairs of a bin. Bars: two standard errors\nif the probabilities are right.")
+    return figure
+
+
+def uncertain_pairs(run: Run) -> Figure:
+    """Draw the records of the most uncertain pairs side by side, as text."""
+    fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
+    figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
+    ax.set_axis_off()
+    for k, (row, one, other) in enumerate(rows):
+        y = 1 - (k + 0.5) / len(rows)
+        ax.text(0, y, f"{float(row['probability']):.2f}", ha="left", va="center", fontsize=8, weight="bold")
+        for number, record, step in ((row["row"], one, 0.16), (row["other"], other, -0.16)):
+            text = plain_text(fit_cells(record, LETTERS, " | "))
+            ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
+            ax.text(0.08, y + step / len(rows), text, va="center", fontsize=6.5, family="monospace")
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
+    footnote(
+        figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}"
+    )
+    return figure
+
+
+PICTURES = {
+    "entity_sizes": Picture(
+        "How many records do entities have?",
+        "bars of the number of entities over their number of records",
+        can_draw,
+        sizes,
+        in_column=True,
+    ),
+    "uncertain_pairs": Picture(
+        "Which pairs of records should a person look at?",
+        "table of both records of the most uncertain pairs, with the probability of being of one entity",
+        has_pairs,
+        uncertain_pairs,
+    ),
+    "pair_probabilities": Picture(
+        "How many pairs of records are certain?",
+        "bars of the number of pairs of records over the probability of being of one entity",
+        lambda run: can_draw(run) and "pairs" in run.summary["entities"],
+        pair_probabilities,
+        in_column=True,
+    ),
+    "pair_calibration": Picture(
+        "Are the probabilities of pairs right?",
+        "line of the share of pairs that are of one entity in truth over their probability, with the diagonal",
+        has_truth,
+        pair_calibration,
+        in_column=True,
+    ),
+}
+"""Pictures of runs of records, by name."""

@@ -1,0 +1,367 @@
+"""Records: the columns of a table as fields of entities, by their cells; two files as sources.
+
+The rules, in this order; cells that are missing do not count:
+
+==========================================================  ==================================================
+the column                                                  is read as
+==========================================================  ==================================================
+no value; one value                                         nothing: it is left out
+counts the rows; whole numbers that ascend; differs in      nothing: it is left out
+each row and is named as an id
+days of the calendar, all of them (also 19640229)           date
+whole numbers of five digits or more, of one length; digits string, a code
+that begin with 0
+other numbers                                               number
+`FEW` words at most, each in `FREQUENT` rows                categorical
+other words                                                 string
+==========================================================  ==================================================
+
+Capital letters and blanks tell no words apart.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.dataset import READ_AS, Dataset, Labels
+from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables.cells import DATE, Cells, cells_of
+from splitmerge_cli.data.tables.columns import codes, index, true_labels
+from splitmerge_cli.data.tables.inference import tells_apart
+from splitmerge_cli.data.tables.mixed import SKIP, frame_table
+from splitmerge_cli.data.tables.notes import note_left_out
+from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
+from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
+from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
+from splitmerge_cli.kinds.records.fields import code_fields, words_of
+from splitmerge_cli.received import DataError
+
+TYPES = ("categorical", "string", "number", *DATE_TYPES, SKIP)
+"""Types that data.types takes."""
+FEW = 10
+"""Most different words of a categorical field."""
+FREQUENT = 5
+"""Fewest rows that hold each of them: a typing error is rare."""
+CODE = 5
+"""Digits from which on whole numbers of one length are codes."""
+MANY = 10
+"""Fewest rows whose whole numbers ascend by more than chance."""
+MOST_DATES = 10
+"""A column is of dates if fewer than one in so many cells are none."""
+DIGITS_OF_DAY = r"^(18|19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+NAMED_AS_ID = re.compile(
+    r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
+)
+"""Names of columns that tell records apart; names and numbers of people are fields."""
+SOURCE = "the name of a file (data.files)"
+
+
+class Field(NamedTuple):
+    """A column as it is read: its type and cells, None where one is missing; or why it is left out (`why`)."""
+
+    type: str = ""
+    words: list[str | None] = []  # noqa: RUF012 - never changed
+    why: str = ""
+    note: str = ""
+
+
+class Joined(Table):
+    """The rows of a table, then the rows of another, in the columns that both have."""
+
+    def __init__(self, first: Table, other: Table) -> None:
+        if first.names is None or other.names is None:
+            if first.width != other.width:
+                raise DataError(
+                    f"data.other: {other.path}: {other.width} columns; expected {first.width}, as {first.path}"
+                )
+            self.places = [(j, j) for j in range(first.width)]
+        else:
+            at = {name: j for j, name in enumerate(other.names)}
+            alike = {_bare(name): j for name, j in at.items() if name not in first.names and _bare(name)}
+            found = [(j, at.get(name, alike.get(_bare(name)))) for j, name in enumerate(first.names)]
+            self.places = [(j, k) for j, k in found if k is not None]
+        if not self.places:
+            raise DataError(
+                f"data.other: {other.path}: no column of {first.path}; expected {list_names(first.names or [])}, "
+                f"not {list_names(other.names or [])}: give the columns of one file the names of the other's"
+            )
+        names = None if first.names is None else [first.names[j] for j, _ in self.places]
+        super().__init__(first.path, [_end_to_end(first.cells(j), other.cells(k)) for j, k in self.places], names)
+        self.parts, self.first = (first, other), first.first
+        self.categories = {d for d, (j, _) in enumerate(self.places) if j in first.categories}
+        self.left_out = {d for d, (j, _) in enumerate(self.places) if j in first.left_out}
+        rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
+        self.notes += [f"{first.path}: {rows}", *first.notes, *other.notes]
+        for table, k in ((first, 0), (other, 1)):
+            alone = [table.column(j) for j in range(table.width) if j not in [place[k] for place in self.places]]
+            if alone:
+                self.notes.append(f"{table.path}: {list_names(alone)}: left out, as the other file has no such column")
+
+    def place(self, i: int, j: int, cell: str | None = None) -> str:
+        k = int(i >= self.parts[0].rows)
+        return self.parts[k].place(i - k * self.parts[0].rows, self.places[j][k], cell or self.show_cell(i, j))
+
+
+def _bare(name: str) -> str:
+    """The name of a column without capital letters and what is between words."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _end_to_end(first: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    if first.type != other.type:
+        first, other = pc.cast(first, pa.string()), pc.cast(other, pa.string())
+    return pa.chunked_array([*first.chunks, *other.chunks], first.type)
+
+
+def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
+    """A table as kind ``records``; raises a `DataError` for a cell that its type (data.types) does not fit, or if no
+    column is left."""
+    type_by_column = _read_types(table, wanted.types)
+    rows = table.rows
+    table.take(N)
+    labels, positions = wanted.resolve(table)
+    positions = [j for j in positions if type_by_column.get(j) != SKIP]
+    fields, spelt, names = dict[int, Field](), list[str](), table.names_of_items()
+    for j in positions:
+        cells = cells_of(table, j, wanted.missing)
+        if cells.other not in (None, "date"):
+            raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected words, numbers or dates")
+        fields[j] = _read_field(cells, type_by_column.get(j), wanted.columns is not None)
+        if (
+            fields[j].why.startswith(("every value differs", "whole numbers"))
+            and names is None
+            and not cells.missing.any()
+        ):
+            names = [str(cell) for cell in table.cells(j).to_pylist()]
+        if cells.text is not None and fields[j].type in ("string", "categorical"):
+            written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
+            if written > len({*fields[j].words} - {None}):
+                spelt.append(column_key(table, j))
+    left_out = {j: field.why for j, field in fields.items() if field.why}
+    note_left_out(table, left_out, None, "data.types={{{}:string}} would read it")
+    read = [j for j in fields if j not in left_out]
+    if not read:
+        reasons = "; ".join(f"{table.column(j)}: {why}" for j, why in left_out.items())
+        raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected one at least")
+    table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
+    if len(read) == 1:
+        only = f"{table.column(read[0])}: it alone is compared"
+        table.notes.append(f"{table.path}: {only}: chance makes equal and near values of one column; more would tell")
+    if spelt:
+        table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {list_names(spelt)}")
+    values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
+    _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
+    missing.note(table, read, np.where(values < 0, np.nan, 0.0))
+    sources = read_sources(table, wanted)
+    meta = {"path": str(table.path), "rows": rows, "typed": [column_key(table, j) for j in read]}
+    return Dataset(
+        name,
+        wanted.kind,
+        values,
+        None if labels is None else true_labels(table, labels, wanted.missing),
+        columns=[table.names[j] for j in read] if table.names else None,
+        types=types,
+        names=names,
+        meta=meta | notes_entry(table.notes) | width_entry(read, table.width),
+        positions=positions_in(read, table.width),
+        sources=sources,
+    )
+
+
+def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
+    """The file of each record, where an entity has one record of a file at most."""
+    if (j := wanted.find_roles(table).get("files")) is not None:
+        sources, files = codes(table, j, SOURCE)
+        if len(files) < 2:
+            raise DataError(
+                f"data.files={wanted.files}: {table.path}: {quote(files[0])} in every row; expected two files"
+            )
+    elif isinstance(table, Joined) and not wanted.duplicates:
+        sources = (np.arange(table.rows) >= table.parts[0].rows).astype(np.int32)
+    else:
+        return None
+    return None if wanted.duplicates else sources
+
+
+def _read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
+    """Read the option data.types, by the positions of the columns."""
+    require(types is None or isinstance(types, Mapping), "data.types", types, "such as {postcode: string}")
+    for column, type in (types or {}).items():
+        require(type in TYPES, f"data.types.{column}", type, f"one of {', '.join(TYPES)}")
+    return {index(table, "data.types", column): type for column, type in (types or {}).items()}
+
+
+def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
+    """Read a column as a type, or by the rules; a column that the user has `chosen` is no id."""
+    present = cells.present
+    if not present:
+        return Field(why="it holds no value")
+    if type in DATE_TYPES:
+        days = _days(cells, type)
+        if isinstance(days, DataError):
+            raise days
+        return Field("date", days)
+    if type == "number":
+        if cells.numbers is None:
+            good = cells.missing if cells.is_number is None else cells.missing | cells.is_number
+            raise cells.table.error(cells.first(~good), cells.j, "a number (data.types)")
+        return Field("number", _numbers(cells))
+    if type is not None:
+        return Field(type, _words(cells))
+    name = (cells.table.names or [""] * (cells.j + 1))[cells.j]
+    different = len(pc.unique(cells.table.cells(cells.j).filter(pa.array(~cells.missing))))
+    if different == 1:
+        return Field(why=f"every value is {cells.table.show_cell(cells.first(~cells.missing), cells.j)}")
+    numbers = None if cells.numbers is None or cells.is_coded else cells.numbers[~cells.missing]
+    if not chosen:
+        is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
+        why = None if numbers is None else _counts(cells, numbers, name * is_id)
+        if why is None and different == present and is_id:
+            why = "every value differs, and it is named as an id"
+        if why is not None:
+            return Field(why=why)
+    note = ""
+    dates = present if cells.other else int(cells.matches(rf"{DATE}|{DIGITS_OF_DAY}").sum())
+    if MOST_DATES * dates >= (MOST_DATES - 1) * present:
+        days = _days(cells, "date")
+        if not isinstance(days, DataError):
+            return Field("date", days)
+        # the note names the column already
+        why = str(days).partition(": ")[2].removesuffix(" (data.types)")
+        note = f"its dates are read as words: {why.replace(f', {cells.table.column(cells.j)}', '')}"
+    if numbers is not None and not cells.boolean and not cells.category and not _are_codes(numbers):
+        return Field("number", _numbers(cells))
+    words = _words(cells)
+    counts = np.unique([word for word in words if word is not None], return_counts=True)[1]
+    few = cells.category or (len(counts) <= FEW and counts.min() >= FREQUENT)
+    return Field("categorical" if few else "string", words, note=note)
+
+
+def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None:
+    """Describe a column of numbers that tells rows apart, as `tells_apart` does; it may count the rows of each of two
+    files, or be numbers of customers, which ascend."""
+    complete = len(numbers) == len(cells.missing)
+    why = tells_apart(numbers, name, complete)
+    if why is not None or not complete:
+        return why
+    if isinstance(cells.table, Joined):
+        parts = [part for part in np.split(numbers, [cells.table.parts[0].rows]) if len(part)]
+        return "it counts the rows of each file" if all(tells_apart(part, "") for part in parts) else None
+    ascends = len(numbers) >= MANY and (numbers % 1 == 0).all() and (np.diff(numbers) > 0).all()
+    return "whole numbers that ascend from row to row" if ascends else None
+
+
+def _are_codes(numbers: NDArray[np.float64]) -> bool:
+    """Whether numbers are whole, of one length, and long."""
+    least = numbers.min()
+    return bool(
+        least >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and len(str(int(least))) == len(str(int(numbers.max())))
+    )
+
+
+def _words(cells: Cells) -> list[str | None]:
+    """The cells as words."""
+    if cells.text is None:
+        coded, words = cells.values()
+        return [None if code < 0 else words[code] for code in coded]
+    text = cells.text.to_pylist()
+    return [None if gone else fold(word) for word, gone in zip(text, cells.missing.tolist(), strict=True)]
+
+
+def fold(word: str) -> str:
+    """A word in small letters, without blanks around it, and with single ones in it; an accent is part of its letter.
+
+    Examples
+    --------
+    >>> fold(" St.  James")
+    'st. james'
+    >>> fold("Jose\u0301") == fold("Jos\u00e9")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFC", word).casefold().split())
+
+
+def _numbers(cells: Cells) -> list[str | None]:
+    assert cells.numbers is not None
+    numbers = cells.numbers.tolist()
+    return [None if n != n else str(int(n)) if n.is_integer() and abs(n) < 1e15 else repr(n) for n in numbers]
+
+
+def _days(cells: Cells, type: str) -> list[str | None] | DataError:
+    """The cells as days, YYYY-MM-DD; or the error for the first that is none."""
+    days = days_of_column(cells.table.cells(cells.j)) if cells.other == "date" else None
+    if days is None:
+        text = cells.text
+        if text is None:  # whole numbers
+            text = pa.chunked_array([pa.array(_numbers(cells) if cells.numbers is not None else [], pa.string())])
+        written = pc.replace_substring_regex(text, r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3")
+        dates = days_written(written, cells.missing, type)
+        if dates.values is None:
+            return cells.table.error(dates.row, cells.j, f"{dates.expected} (data.types)")
+        days = dates.values
+    return [
+        None if gone else str(date.fromordinal(int(day // 1) + EPOCH))
+        for day, gone in zip(np.nan_to_num(days), cells.missing, strict=True)
+    ]
+
+
+def _note_read(table: Table, read: Sequence[int], types: Mapping[int, tuple[str, int]]) -> None:
+    """Note what every column is read as, in one line."""
+    shown = []
+    for type in ("string", "categorical", "date", "number"):
+        names = [
+            f"{table.names[j] if table.names else f'column {j + 1}'} ({types[j][1]})"
+            for j in read
+            if types[j][0] == type
+        ]
+        shown += [f"{type}: {list_names(names)}"] if names else []
+    table.notes.append(
+        f"{table.path}: {READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)"
+    )
+
+
+class RecordsReading(KindReading):
+    """Reads tables of records."""
+
+    def from_object(
+        self, data: Any, truth: Labels, name: str, whole: bool = False, types: Mapping[str | int, str] | None = None
+    ) -> Dataset:
+        """Convert a data frame or rows; `types` as data.types of a file, `whole`: every column is a field."""
+        table, names = frame_table(data, name)
+        chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
+        dataset = read_records(table, Wanted(self.kind, None, chosen, [], types), None, name)
+        return replace(dataset, truth=truth, names=dataset.names if names is None else names)
+
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
+        """Convert the first N rows of a table."""
+        return read_records(table, wanted, N, table.title)
+
+    def align(self, dataset: Dataset, new: Any) -> Dataset:
+        """Read new records as the data; values that the data do not have are levels of theirs."""
+        if isinstance(new, Dataset):
+            return new
+        types: dict[str | int, str] = {j + 1: field.type for j, field in enumerate(dataset.types or ())}
+        return replace(self.from_object(new, None, "new items", True, types), columns=dataset.columns)
+
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
+        """The records of the data, then the new ones."""
+        types = [field.type for field in dataset.types or ()]
+        words = [[*old, *added] for old, added in zip(words_of(dataset), words_of(new), strict=True)]
+        values, fields = code_fields(words, types)
+        bundles = None if dataset.bundles is None else dataset.bundles.with_new(new.N, new.bundles)
+        return replace(dataset, values=values, types=fields, truth=None, names=None, bundles=bundles, sources=None)
+
+    def as_given(self, dataset: Dataset) -> Any:
+        """The records as a data frame of words."""
+        return pd.DataFrame(dict(enumerate(words_of(dataset)))).set_axis(dataset.column_names, axis=1)

@@ -1,0 +1,82 @@
+# Mixture of tables with columns of several types. See mixed.pyx.
+cimport cython
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
+from splitmerge_cli.kinds.tables.models.gaussian_full cimport FullGaussian
+from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
+from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
+from splitmerge_cli.kinds.tables.models.regression cimport Regression
+from splitmerge_cli.kinds.tables.models.table cimport Table
+
+
+@cython.final
+cdef class Mixed(Table):
+    cdef readonly Py_ssize_t D
+    cdef readonly double zeta           # power of the likelihood; rates, kappa0 and a0 are over it
+    cdef double log_zeta
+    cdef readonly tuple types           # [D] words of TYPES
+    cdef readonly str covariance        # of the real columns
+    cdef RealCells reals                # independent real columns; None: there are none
+    cdef DenseGaussian joint            # real columns that are jointly normal, or whose rows have weights: its sizes
+    # are the clusters' here, its labels stale except in ``refresh``; None: there are none
+    cdef FullGaussian imputed           # `joint` where its missing cells are a part of the state, else None
+    cdef readonly Regression regression  # an outcome that has effects, or is real; None: there is none
+    cdef bint apart                     # the likelihood is asked for without them
+    cdef readonly double beta1, beta0, alpha, shape
+    cdef OrderedLevels ordered          # ordinal columns, the last of the discrete ones; None: there are none
+    cdef Py_ssize_t C, P, R             # discrete, count and independent real columns
+    cdef Py_ssize_t nominal             # discrete columns without an order
+    cdef Py_ssize_t S                   # columns with missing cells
+    cdef Py_ssize_t levels              # 1 + levels of all discrete columns
+    cdef Py_ssize_t sums                # P + 1
+    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
+    cdef Py_ssize_t length              # of the table of rising factorials
+    # -- the data; shared
+    cdef const int32_t *code            # [N, C] row of the cell's level, from 1; 0: missing
+    cdef const int32_t *tally           # [N, P] counts; -1: missing
+    cdef const uint8_t *there           # [N, S] 1 where the cell of a column with missing ones is observed
+    cdef const int64_t *constant        # [N] log of what an item's predictive has in every cluster, in units
+    cdef double constant_unit
+    # -- the columns; shared
+    cdef const int32_t *slot            # [D] number among the columns with missing cells, -1: none is missing
+    cdef const int32_t *slot_discrete   # [C]
+    cdef const int32_t *slot_count      # [P]
+    cdef const int32_t *first           # [C + 1] row of a column's level 0
+    cdef const int32_t *table_of        # [levels] table of a level's pseudo-count
+    cdef const int32_t *total_of        # [C] table of the sum of a column's pseudo-counts
+    cdef const double *rate             # [P]
+    # -- tables; shared
+    cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
+    cdef const double *log_all          # [totals, N + 2] log(n + sum of a column's pseudo-counts)
+    cdef const double *rise_add         # [3, N + 2] log rising factorials of the same
+    cdef const double *rise_all         # [totals, N + 2]
+    cdef const double *rise             # [length] of `shape`
+    # -- statistics of a cluster, one after another
+    cdef int32_t *count                 # [cap, levels] cells of each level; the first: missing ones
+    cdef int32_t *seen                  # [cap, S] observed cells
+    cdef int64_t *sum                   # [cap, P + 1] of counts, of `constant`
+    # -- what follows from them
+    cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
+    cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
+
+    cdef int _take(self, data) except -1
+    cdef int _join_reals(self, reals, known, bint is_full, given) except -1
+    cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1
+    cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
+    cdef void settle_own(self, Py_ssize_t k) noexcept nogil
+    cdef void real_columns_changed(self) noexcept nogil
+    cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
+    cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+
+    cdef inline const int32_t *cell_counts(self, Py_ssize_t k) noexcept nogil:
+        """Observed cells of each column with missing ones in cluster k."""
+        return self.seen + k * self.S
+
+    cdef inline Py_ssize_t cells(self, Py_ssize_t k, int32_t slot) noexcept nogil:
+        """Observed cells of a column in cluster k."""
+        return self.size[k] if slot < 0 else self.seen[k * self.S + slot]

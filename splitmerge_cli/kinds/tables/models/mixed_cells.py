@@ -1,0 +1,268 @@
+"""The cells of a mixed table by type, reals in units from the middle of their columns, and the prior with them: what a
+`Mixed` reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import Gamma, read_options
+from splitmerge_cli.core.rows import Columns
+from splitmerge_cli.kinds.tables.models.mixed_tables import log_factorials
+from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
+from splitmerge_cli.kinds.tables.models.real_columns import (
+    Numbers,
+    factor_piece,
+    moments_of,
+    per_column,
+    prior_of,
+    prior_options,
+    resolutions_of,
+    settle_resolution,
+    unit_of,
+)
+from splitmerge_cli.kinds.tables.models.scale_prior import LEAST_SCALE
+
+TYPES = ("binary", "categorical", "ordinal", "count", "real")
+MOST_COUNT = 2**31 - 1
+JOINT = "joint"
+"""Type of a real column where the real columns are jointly normal: it is not among the others."""
+
+
+def types_of(
+    values: Numbers, types: Sequence[Any], columns: Columns | None = None
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Type and number of levels of every column; `columns`: a `Columns` of all rows, of which these are a part."""
+    kinds, levels = [], []
+    if len(types) != values.shape[1]:
+        raise ValueError(f"types: expected one for each of {values.shape[1]} columns, got {len(types)}")
+    for j, column in enumerate(types):
+        of_type = column if isinstance(column, str) else column.type
+        if of_type not in TYPES:
+            raise ValueError(f"types: {of_type}: expected one of {', '.join(TYPES)}")
+        n = 2 if of_type == "binary" else 0
+        if of_type in ("categorical", "ordinal"):
+            # at least one, so that a column without cells has a proper prior
+            largest = np.nanmax(values[:, j], initial=-1.0) if columns is None else max(columns.high[j], -1.0)
+            n = max(1, 1 + int(largest) if isinstance(column, str) else len(column.levels))
+        kinds.append(of_type)
+        levels.append(n)
+    return tuple(kinds), tuple(levels)
+
+
+def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Numbers of the discrete columns, ordinal ones last, of counts, of reals, and the order in which reals
+    stand: those without missing cells first, since they share what depends on the number of cells."""
+    nominal, ordinal, counts, reals = (
+        [j for j, kind in enumerate(kinds) if kind in of]
+        for of in (("binary", "categorical"), ("ordinal",), ("count",), ("real",))
+    )
+    discrete = nominal + ordinal
+    return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+
+
+def real_columns(values: Numbers, kinds: Sequence[str]) -> dict[str, Numbers]:
+    return {"values": np.ascontiguousarray(values[:, [j for j, kind in enumerate(kinds) if kind == "real"]])}
+
+
+def prepare(
+    values: Numbers,
+    kinds: Sequence[str],
+    levels: Sequence[int],
+    shape: float,
+    rate: Any,
+    m0: Any,
+    b0: Any,
+    steps: Any,
+    zeta: float,
+    cuts: Any = None,
+    columns: Columns | None = None,
+) -> dict[str, Any]:
+    """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError
+    for a cell that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these
+    are a part."""
+    total = len(values) if columns is None else columns.rows
+    there = ~np.isnan(values)
+    _check_cells(values, there, kinds, levels)
+    with_missing = np.asarray(~there.all(axis=0) if columns is None else columns.observed < total)
+    slot = np.where(with_missing, np.cumsum(with_missing) - 1, -1)
+    discrete, counts, reals, order = by_kind(kinds, with_missing)
+    R = len(reals)
+    tally, means, largest, logs_of_counts = _count(values, there, counts, columns)
+    rates = per_column("model.rate", rate, len(counts), "count columns")
+    if rates is None:
+        rates = shape / np.where(means > 0.0, means, 1.0)
+
+    moments = [moments_of(values[there[:, j], j]) if columns is None else columns.moments(j) for j in reals]
+    centre, mean, variance, span, widest = np.array(moments).reshape(R, 5).T
+    units, location, scale, unit = np.ones(R), np.zeros(R), np.ones(R), np.ones(R)
+    steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
+    if R:
+        units = resolution(widest, total)
+        m0, b0 = (per_column(f"model.{key}", value, R, "real columns") for key, value in (("m0", m0), ("b0", b0)))
+        location, scale = prior_of("diag", m0, b0, mean, variance, span, centre)
+        unit = unit_of("diag", b0, variance)
+    x = np.full((len(values), R), np.nan)
+    constant = logs_of_counts
+    for d, j in enumerate(reals):
+        x[:, d] = np.rint((values[:, j] - centre[d]) / units[d])
+        constant[there[:, j]] -= np.log(units[d])
+    if columns is None:
+        largest_constant = np.abs(constant).max()
+    else:
+        # no less than any row's
+        highest = [int(columns.high[j]) for j in counts if columns.observed[j]]
+        largest_constant = sum(log_factorials(np.array(highest, dtype=np.int64)).tolist()) + np.abs(np.log(units)).sum()
+    constant_unit = float(resolution(largest_constant, total))
+    return {
+        **_levels(values, there, kinds, levels, discrete),
+        "cuts": cuts_of(values, kinds, levels, cuts),
+        "tally": _flat(tally, np.int32),
+        "x": _flat(x[:, order], np.float64),
+        "there": _flat(there[:, with_missing], np.uint8),
+        "constant": _flat(np.rint(constant / constant_unit), np.int64),
+        "constant_unit": constant_unit,
+        "C": len(discrete),
+        "P": len(counts),
+        "R": R,
+        "complete": int(sum(not with_missing[j] for j in reals)),
+        "S": int(with_missing.sum()),
+        "slot": _flat(slot, np.int32),
+        "slot_discrete": _flat(slot[discrete], np.int32),
+        "slot_count": _flat(slot[counts], np.int32),
+        "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
+        "rate": _flat(rates / zeta, np.float64),
+        "largest": largest,
+        "m0": _flat((location / units)[order], np.float64),
+        "b0": _flat((scale / zeta / units**2)[order], np.float64),
+        "grain": _flat(((steps / units) ** 2 / 12.0)[order], np.float64),
+        "coarse": bool(steps.any()),
+        "log_b0": _flat(np.log(scale / zeta / units**2)[order], np.float64),
+        "real": _flat(order, np.int32),
+        "start": scale / units**2,
+        "unit": unit / units**2,
+        "square": units**2,
+        "log_unit": float(np.log(unit).sum()),
+        "piece": factor_piece(widest, location, (LEAST_SCALE * unit if isinstance(b0, Gamma) else scale) / zeta, units),
+    }
+
+
+def cuts_of(values: Numbers, kinds: Sequence[str], levels: Sequence[int], given: Any) -> tuple[tuple[float, ...], ...]:
+    """Cuts between the levels of each ordinal column: those `given`, column after column, or where the whole column is
+    standard normal."""
+    ordinal = [j for j, kind in enumerate(kinds) if kind == "ordinal"]
+    if not ordinal:
+        return ()
+    from scipy.special import ndtri
+
+    found = []
+    for j in ordinal:
+        counts = np.bincount(values[~np.isnan(values[:, j]), j].astype(np.int64), minlength=levels[j]) + 0.5
+        found.append(ndtri(np.cumsum(counts)[:-1] / counts.sum()))
+    ends = np.cumsum([len(cuts) for cuts in found])
+    if given is not None:
+        found = np.split(per_column("model.cuts", given, int(ends[-1]), "cuts of ordinal columns"), ends[:-1])
+    if any((np.diff(cuts) <= 0.0).any() for cuts in found):
+        raise ValueError("model.cuts: expected numbers that ascend within each ordinal column")
+    return tuple(tuple(cuts.tolist()) for cuts in found)
+
+
+def _flat(array: Any, dtype: Any) -> NDArray[Any]:
+    """Return the numbers of an array in a row; one 0 for an empty array, since no pointer leads into one."""
+    array = np.ascontiguousarray(array, dtype=dtype).reshape(-1)
+    return array if array.size else np.zeros(1, dtype=dtype)
+
+
+def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a mixture of tables, with numbers in place of defaults that depend on the data."""
+    params = place_columns(data, settle_resolution(data, params, by_cell=True))
+    options = read_options("model", model.OPTIONS, params)
+    kinds, levels = types_of(data.values, data.types)
+    marked = outcome_kinds(kinds, options)
+    columns = [column[~np.isnan(column)] for column in data.values.T]
+    found = dict(params)
+    if cuts := cuts_of(data.values, marked, levels, options["cuts"]):
+        found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
+    if options["rate"] is None:
+        counts = [columns[j] for j, kind in enumerate(marked) if kind == "count"]
+        means = [cells.mean() if cells.size else 0.0 for cells in counts]
+        found["rate"] = [options["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
+    # a real outcome is among them
+    numbers = [j for j, kind in enumerate(kinds) if kind == "real" and marked[j] != EFFECT]
+    if reals := [columns[j] if columns[j].size else np.zeros(1) for j in numbers]:
+        mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
+        found |= prior_options("diag", options["m0"], options["b0"], mean, variance, "real columns")
+        found["resolution"] = resolutions_of(options["resolution"], len(reals), reals, "real columns").tolist()
+    return found
+
+
+def _check_cells(values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str], levels: Sequence[int]) -> None:
+    for j in range(values.shape[1]):
+        # a copy of one column, at a time
+        cells = values[there[:, j], j]
+        if kinds[j] in ("real", JOINT, OUTCOME, EFFECT):
+            good = np.abs(cells) <= 1e30
+        else:
+            good = (cells >= 0) & (cells <= (MOST_COUNT if kinds[j] == "count" else levels[j] - 1))
+            good &= cells == np.floor(cells)
+        if not good.all():
+            raise ValueError(f"x: column {j + 1}: {cells[~good][0]:g} cannot be in a {kinds[j]} column")
+
+
+def _levels(
+    values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str], levels: Sequence[int], discrete: list[int]
+) -> dict[str, Any]:
+    """Discrete cells as rows of a block, and the tables that hold their pseudo-counts and what these add up to."""
+    first = np.cumsum([1, *(levels[j] for j in discrete)])
+    totals = sorted({levels[j] for j in discrete if kinds[j] == "categorical"})
+    table_of, total_of = [0], []
+    code = np.zeros((len(values), len(discrete)), dtype=np.int32)
+    for c, j in enumerate(discrete):
+        table_of += [0, 1] if kinds[j] == "binary" else levels[j] * [2]
+        total_of.append(0 if kinds[j] != "categorical" else 1 + totals.index(levels[j]))
+        code[:, c] = np.where(there[:, j], np.nan_to_num(values[:, j]) + first[c], 0)
+    return {
+        "code": _flat(code, np.int32),
+        "levels": int(first[len(discrete)]),
+        "first": _flat(first, np.int32),
+        "table_of": _flat(table_of, np.int32),
+        "total_of": _flat(total_of, np.int32),
+        "totals": tuple(totals),
+    }
+
+
+def _count(
+    values: Numbers, there: NDArray[np.bool_], counts: list[int], columns: Columns | None
+) -> tuple[NDArray[np.int32], Numbers, int, Numbers]:
+    """Counts, -1 where one is missing; the mean of each column; the largest sum and count; minus the sum of log x! of
+    each row."""
+    tally = np.empty((len(values), len(counts)), dtype=np.int32)
+    means, largest, constant = np.zeros(len(counts)), 0, np.zeros(len(values))
+    for p, j in enumerate(counts):
+        tally[:, p] = np.where(there[:, j], np.nan_to_num(values[:, j]), -1)
+        seen = tally[there[:, j], p].astype(np.int64)
+        constant[there[:, j]] -= log_factorials(seen)
+        if columns is not None and columns.observed[j]:
+            means[p] = columns.sums[j] / columns.observed[j]
+            largest = max(largest, int(columns.sums[j]) + int(columns.high[j]))
+        elif seen.size:
+            means[p] = seen.mean()
+            largest = max(largest, int(seen.sum()) + int(seen.max()))
+    return tally, means, largest, constant
+
+
+def with_moments(columns: Columns, packed: bytes) -> Columns:
+    """The columns with means and variances of reals, from the sums of all rows as shards send them."""
+    _, counts, reals, order = by_kind(columns.types, columns.observed < columns.rows)
+    words = np.frombuffer(packed[: 16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
+    mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
+    for at, d in enumerate(order):
+        # whole numbers until the division, so that it does not depend on what the shards are
+        j, n = reals[d], max(1, int(columns.observed[reals[d]]))
+        square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
+        v = words[2 * len(reals) + len(counts) + at]
+        unit = float(resolution(columns.widest(j), columns.rows))
+        mean[j], variance[j] = v / n * unit, (n * square - v * v) / n**2 * unit**2
+    return columns.with_moments(mean, variance)

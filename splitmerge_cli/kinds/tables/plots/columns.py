@@ -1,0 +1,342 @@
+"""Tables of many columns and the clusters found in them: pairs of the columns that differ most, projections."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from splitmerge_cli.analysis.plots.labels import shorten_names
+from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, scatter, style_of, write_numbers
+from splitmerge_cli.analysis.plots.runs import state_of, subject
+from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
+from splitmerge_cli.kinds.tables.column_statistics import BY_LEVEL, Statistics, statistics
+from splitmerge_cli.kinds.tables.plots.points import UNSURE
+from splitmerge_cli.kinds.tables.summary import named_columns
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.stored import dataset_of
+
+PAIRED = 4
+"""Columns that are drawn against each other."""
+MOST_POINTS = 5_000
+"""Items that are drawn; of more every n-th."""
+MOST_ROWS = 20_000
+"""Most items of which directions are computed: every n-th."""
+MOST_COLUMNS = 1_000
+"""Most columns of which directions are computed: the ones of largest variance."""
+MOST_KEYS = 18
+"""Clusters in a legend."""
+NAMED = 3
+"""Columns that are named of a direction."""
+NAME = 34
+"""Most letters of a column's name on an axis."""
+SHORT = 17
+"""Letters of such a name among several."""
+SHRINKAGE = 0.05
+"""Share of the identity in the covariance within clusters."""
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The drawn part of a run: some of its items, their clusters, and statistics of all items."""
+
+    dataset: Any
+    known: Statistics
+    rows: NDArray[np.int64]
+    """int64 ``[n]``: the items that are drawn."""
+    labels: NDArray[np.int64]
+    """int64 ``[N]``."""
+    unsure: NDArray[np.bool_]
+    """bool ``[N]``: items of a certainty below `UNSURE`."""
+    alone: NDArray[np.bool_]
+    """bool ``[N]``: items that are alone in their cluster."""
+    ranks: dict[int, int]
+    """Rank by size of every cluster."""
+    first: int = FIRST
+    """Number of the first cluster."""
+
+    @classmethod
+    def from_run(cls, run: Run) -> "Found":
+        """Read a finished run; its data are loaded again."""
+        dataset = dataset_of(run).original
+        labels = np.array(run.summary["point_estimate"]["labels"])
+        certainty = run.clusters()["certainty"].to_numpy(dtype=float)
+        ranks = {int(labels[items[0]]): rank for rank, items in enumerate(by_size(labels))}
+        alone = (np.bincount(labels) == 1)[labels]
+        rows = evenly(len(labels), MOST_POINTS)
+        return cls(
+            dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks, run.first_cluster
+        )
+
+    @property
+    def looks(self) -> dict[int, tuple[str, str]]:
+        """Colour and marker of every cluster."""
+        return {cluster: style_of(rank) for cluster, rank in self.ranks.items()}
+
+    def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Labels of some items, and whether each is unsure, alone."""
+        return self.labels[rows], self.unsure[rows], self.alone[rows]
+
+    @property
+    def drawn_note(self) -> str:
+        """The number of drawn items, if it is not all."""
+        return "" if len(self.rows) == len(self.labels) else f" {len(self.rows):,} of {len(self.labels):,} items."
+
+
+def evenly(n: int, most: int) -> NDArray[np.int64]:
+    """Choose at most `most` of the n numbers from 0, evenly spaced."""
+    return np.arange(0, n, -(-n // most))
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone."""
+    if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
+        return False
+    dataset = dataset_of(run)
+    # two columns of points have a picture of their own
+    return "points" not in dataset.kind.pictures or dataset.values.shape[1] > 2
+
+
+def can_pair(run: Run) -> bool:
+    """Whether two or more columns of such a table are numbers."""
+    return can_draw(run) and len(_numeric(Found.from_run(run).known)) > 1
+
+
+def _numeric(known: Statistics) -> list[int]:
+    """Columns of numbers that are not constant."""
+    first = np.searchsorted(known.column, np.arange(len(known.columns)))
+    return [j for j, type in enumerate(known.types) if type in ("real", "count") and known.deviation[first[j]] > 0]
+
+
+def choose_columns(drawn: Found) -> list[int]:
+    """Columns of numbers that are drawn against each other, `PAIRED` at most: first the columns that the summary names,
+    the largest cluster first, then the columns of largest mean divergence."""
+    numeric, order = _numeric(drawn.known), sorted(drawn.ranks, key=drawn.ranks.__getitem__)
+    ranked = [*named_columns(drawn.known, order), *np.argsort(-drawn.known.telling, kind="stable").tolist()]
+    return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]
+
+
+def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
+    """Cells of one column, float64 ``[n]``."""
+    if issparse(dataset.values):
+        return np.asarray(dataset.values[rows][:, [j]].toarray()[:, 0], dtype=np.float64)
+    return np.asarray(dataset.values[rows, j], dtype=np.float64)
+
+
+def pairs(run: Run) -> Figure:
+    """Draw the columns that the summary names against each other, and each by cluster."""
+    drawn_part = Found.from_run(run)
+    chosen = choose_columns(drawn_part)
+    n = len(chosen)
+    labels, unsure, alone = drawn_part.marks_at(drawn_part.rows)
+    every = shorten_names(drawn_part.known.titles, NAME)
+    names = [every[j] for j in chosen]
+    cells = [column(drawn_part.dataset, j, drawn_part.rows) for j in chosen]
+    # whole numbers move by up to a quarter, the same at every call: equal ones would cover each other
+    moved = np.random.default_rng(0).uniform(-0.25, 0.25, len(drawn_part.rows))
+    drawn = [x + moved if drawn_part.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
+    side = FULL / n
+    figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
+    for a in range(n):
+        for b in range(n):
+            ax = axes[a, b]
+            ax.grid(False)
+            if b > a:
+                ax.axis("off")
+            elif a == b:
+                _draw_histogram(ax, cells[a], labels, drawn_part.ranks)
+            else:
+                both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
+                points = np.column_stack([drawn[b], drawn[a]])[both]
+                scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
+            ax.xaxis.set_major_locator(MaxNLocator(4, integer=drawn_part.known.types[chosen[b]] == "count"))
+            ax.ticklabel_format(style="plain" if _plain(cells[b], cells[a]) else "sci")
+            ax.label_outer()
+            if a == n - 1:
+                ax.set_xlabel(plain_text(names[b]))
+            if b == 0 and a > 0:
+                ax.set_ylabel(plain_text(names[a]))
+    figure.suptitle(f"Columns in which the clusters differ most: {subject(run)}", x=0.01, ha="left")
+    _keys(axes[0, n - 1], drawn_part)
+    gaps = sum(int(np.isnan(x).sum()) for x in cells)
+    footnote(
+        figure,
+        'Columns of numbers: first those that the summary names ("differs most in"), the largest cluster\'s first. '
+        f"Diagonal: items by cluster, stacked, the largest at the bottom.{drawn_part.drawn_note}{_marks(drawn_part)}"
+        + state_of(run)
+        + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),
+    )
+    return figure
+
+
+def _plain(*cells: Points) -> bool:
+    """Whether the numbers of an axis are short without powers of ten."""
+    return all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in cells)
+
+
+def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
+    present = ~np.isnan(x)
+    edges = np.histogram_bin_edges(x[present], bins=24)
+    below = np.zeros(len(edges) - 1)
+    for cluster, rank in sorted(ranks.items(), key=lambda pair: pair[1]):
+        held, _ = np.histogram(x[present & (labels == cluster)], edges)
+        ax.stairs(below + held, edges, baseline=below, fill=True, color=style_of(rank)[0], edgecolor="white", lw=0.3)
+        below += held
+    ax.set(yticks=[], ylim=(0, None))
+    ax.spines["left"].set_visible(False)
+
+
+def _marks(drawn: Found) -> str:
+    """Meaning of crosses and open marks, where there are any."""
+    open_marks = f" Open marks: certainty below {UNSURE:g}." if drawn.unsure.any() else ""
+    return open_marks + (" Crosses: alone in a cluster." if drawn.alone.any() else "")
+
+
+def _keys(ax: Axes, drawn: Found) -> None:
+    """Clusters and their sizes, as ``clusters.csv`` numbers them, where the panel is free."""
+    sizes, ranks = np.bincount(drawn.labels), drawn.ranks
+    order = [k for k in sorted(ranks, key=ranks.__getitem__) if sizes[k] > 1]
+    handles = []
+    for cluster in order[:MOST_KEYS]:
+        colour, marker = style_of(ranks[cluster])
+        label = f"cluster {number_clusters(cluster, drawn.first)}: {sizes[cluster]:,}"
+        handles.append(entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
+    if (more := len(order) - MOST_KEYS) > 0:
+        handles.append(entry(linestyle="", label=f"{more} smaller ones"))
+    if alone := int((sizes == 1).sum()):
+        label = f"{alone} of one row"
+        handles.append(entry(color=ALONE, marker="x", linestyle="", markersize=4, label=label))
+    columns = 1 if len(handles) <= 9 else 2
+    ax.legend(handles=handles, loc="upper right", fontsize=6.5, ncols=columns, title="rows", handlelength=0.8)
+    ax.get_legend().get_title().set_fontsize(7)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Two directions in the space of standardised columns: items along them, ``[n, 2]``; the share of the variance (of
+    the means of the clusters) that lies along each; and correlations of the columns with the places, ``[2, F]``."""
+
+    places: Points
+    shares: Points
+    loadings: Points
+
+
+def standardise(drawn: Found) -> tuple[Points, list[str]]:
+    """Return the features of a table with mean 0 and variance 1, 0 where a cell is missing, ``[rows, F]``; and names.
+
+    Levels of a categorical column have a total variance of their number less 1, as in an analysis of mixed data.
+    """
+    known, dataset = drawn.known, drawn.dataset
+    rows = evenly(len(drawn.labels), MOST_ROWS)
+    widest = np.arange(len(known.column))
+    if len(widest) > MOST_COLUMNS:
+        widest = np.sort(np.argsort(-known.deviation, kind="stable")[:MOST_COLUMNS])
+    parts, names = [], []
+    place = {name: j for j, name in enumerate(dataset.column_names)}
+    for f in widest[known.deviation[widest] > 0]:
+        j, level = int(known.column[f]), known.level[f]
+        type = known.types[j]
+        # statistics may be of the widest columns alone
+        position = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
+        x = column(dataset, position, rows)
+        if type in BY_LEVEL:
+            x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
+        scale = np.sqrt(known.overall[f]) if type in BY_LEVEL else known.deviation[f]
+        parts.append(np.nan_to_num((x - known.overall[f]) / scale))
+        names.append(known.titles[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
+    return np.column_stack(parts), shorten_names(names, SHORT)
+
+
+def principal(x: Points) -> Directions:
+    """Directions of largest variance."""
+    x = x - x.mean(axis=0)
+    variances, vectors = np.linalg.eigh(x.T @ x / len(x))
+    order = np.argsort(-variances)[:2]
+    return _project(x, vectors[:, order], variances[order] / max(variances.sum(), 1e-300))
+
+
+def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
+    """Directions in which the means of clusters differ most, in units of the spread within (Fisher's).
+
+    Two clusters have one direction; the second is the direction of largest variance within them.
+    """
+    x = x - x.mean(axis=0)
+    clusters = [items for items in by_size(labels) if len(items) > 1]
+    means = np.stack([x[items].mean(axis=0) for items in clusters])
+    sizes = np.array([len(items) for items in clusters], dtype=float)
+    rest = np.concatenate([x[items] - mean for items, mean in zip(clusters, means, strict=True)])
+    within = rest.T @ rest / len(rest)
+    within = (1 - SHRINKAGE) * within + SHRINKAGE * np.eye(len(within)) * max(np.trace(within) / len(within), 1e-12)
+    values, vectors = np.linalg.eigh(within)
+    whiten = vectors / np.sqrt(values) @ vectors.T
+    centred = (means - sizes @ means / sizes.sum()) @ whiten * np.sqrt(sizes / sizes.sum())[:, None]
+    _, singular, directions = np.linalg.svd(centred, full_matrices=False)
+    variances = singular**2
+    shares = variances / max(variances.sum(), 1e-300)
+    if len(clusters) > 2 and len(singular) > 1 and shares[1] > 1e-9:
+        return _project(x, whiten @ directions[:2].T, shares[:2])
+    first = directions[:1]
+    remainder = rest @ whiten
+    remainder = remainder - remainder @ first.T @ first
+    second = np.linalg.svd(remainder, full_matrices=False)[2][:1]
+    return _project(x, whiten @ np.concatenate([first, second]).T, np.array([1.0, 0.0]))
+
+
+def _project(x: Points, vectors: Points, shares: Points) -> Directions:
+    # the sign of a direction is free: the largest entry is positive
+    largest = np.argmax(np.abs(vectors), axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    places = x @ vectors
+    scale = np.outer(places.std(axis=0), x.std(axis=0))
+    loadings = (places - places.mean(axis=0)).T @ x / len(x) / np.where(scale > 0, scale, np.inf)
+    return Directions(places, shares, loadings)
+
+
+def projection(run: Run) -> Figure:
+    """Draw all items along the directions of largest variance, and along those that discriminate the clusters."""
+    drawn = Found.from_run(run)
+    x, names = standardise(drawn)
+    rows = evenly(len(drawn.labels), MOST_ROWS)
+    labels, unsure, alone = drawn.marks_at(rows)
+    shown = evenly(len(rows), MOST_POINTS)
+    panels = [("Principal components", "component", principal(x), "of variance")]
+    if (np.bincount(labels) > 1).sum() > 1:
+        panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
+    figure, axes = plt.subplots(1, len(panels), figsize=(FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
+    figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
+    footnote(
+        figure,
+        "Standardised columns; each axis names the columns of largest correlation with it, + or −. Numbers: clusters, "
+        f"as in clusters.csv.{drawn.drawn_note}{_marks(drawn)}{state_of(run)} "
+        "With many columns, directions that separate clusters show them further apart than they are.",
+    )
+    for ax, (title, word, found_here, of_what) in zip(axes[0], panels, strict=True):
+        places = found_here.places[shown]
+        scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.looks, alone[shown])
+        ax.grid(False)
+        ax.set_title(title)
+        within = of_what == "of separation" and found_here.shares[1] == 0
+        for axis, axis_index in (("x", 0), ("y", 1)):
+            share = f"{word} {axis_index + 1}, {found_here.shares[axis_index]:.0%} {of_what}"
+            label = "variance within clusters" if within and axis_index == 1 else share
+            ax.set(**{f"{axis}label": f"{label}\n{_top_loadings(found_here.loadings[axis_index], names)}"})
+            getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
+    figure.canvas.draw()
+    for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
+        write_numbers(ax, found_here.places, labels, numbers_by_size(run, labels))
+    return figure
+
+
+def _top_loadings(loadings: Points, names: list[str]) -> str:
+    """The columns of largest correlation with a direction, with their signs."""
+    order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
+    terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
+    return plain_text("  ".join(terms))

@@ -1,0 +1,174 @@
+"""A table of the user's own without a model: what it holds, and which commands cluster it."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
+from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.tables.mixed import RejectedColumns
+from splitmerge_cli.overrides import shell_word, write
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.datasets import build_model, load_dataset
+from splitmerge_cli.runs.identity import file_digests, of_data
+
+MIXED = "mixed"
+"""The model, and the kind of data, of tables of any columns."""
+
+
+class UndecidedModel(ConfigError):
+    """A table without a model: the table, where its columns can be listed, and the commands that cluster it."""
+
+    def __init__(self, message: str, dataset: Dataset | None, commands: list[str]) -> None:
+        super().__init__(message)
+        self.dataset, self.commands = dataset, commands
+
+
+def require_model(spec: RunSpecification) -> None:
+    """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
+
+    Raises
+    ------
+    UndecidedModel
+        No model was chosen.
+    ConfigError
+        The configuration is wrong otherwise.
+    DataError
+        No model was chosen, and the table cannot be read as anything.
+    """
+    if not spec.undecided:
+        return
+    data = spec.data
+    data.check()
+    with limit_bytes(data.max_bytes):
+        digests = of_data(file_digests(spec))
+        description, works, mixed = _answer(data, digests)
+    other_words = [
+        one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}
+    ]
+    commands = [_command(other_words, extra, model) for model, extra in works]
+    if _are_edges(data, digests):
+        commands.insert(0, _network(other_words))
+    if works[0][0] == MIXED:
+        commands.insert(0, _short(data, other_words, works[0][1]))
+    raise UndecidedModel(f"{description}; expected a model: {', or '.join(commands)}", mixed, commands)
+
+
+def _command(typed: list[str], extra: dict[str, str], model: str) -> str:
+    words = [*typed, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
+    return " ".join(["smcmc run", *map(shell_word, words)])
+
+
+def _short(data: DataSource, typed: list[str], extra: dict[str, str]) -> str:
+    """The command that names the file alone: ``model=auto`` chooses."""
+    other_words = [one for one in typed if one != "data=csv" and not one.startswith("data.path=")]
+    words = [str(data.values["path"]), *other_words, *(f"{key}={value}" for key, value in extra.items())]
+    return " ".join(["smcmc run", *map(shell_word, words)])
+
+
+def _network(words: list[str]) -> str:
+    """The command that reads the table as a list of edges."""
+    other_words = [one for one in words if not one.startswith(("data=", "data.kind", "data.types"))]
+    return " ".join(["smcmc run", "data=edges", *map(shell_word, other_words)])
+
+
+def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
+    """Whether a table has two columns of words, of which most stand in both: the ends of edges."""
+    try:
+        table = _read_mixed(data, digests)
+    except DataError:
+        return False
+    if table.types is None or len(table.types) != 2 or {column.type for column in table.types} != {"categorical"}:
+        return False
+    first, second = (set(column.levels or ()) for column in table.types)
+    return 2 * len(first & second) >= min(len(first), len(second))
+
+
+def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]], Dataset | None]:
+    """Describe the table, the models that read it with the further keys that each needs, and the table itself where no
+    column had to be left out."""
+    extra: dict[str, str] = {}
+    mixed: Dataset | None = None
+    failure: DataError | None = None
+    problem = ""
+    try:
+        mixed = _read_mixed(data, digests)
+    except RejectedColumns as error:
+        failure, problem = error, f"; {error.problem}"
+        # where nothing else is left, the error says what reads the column
+        with suppress(DataError):
+            mixed = _read_mixed(data.with_options(drop=error.drop), digests) if error.drop else None
+        extra = {"data.drop": write(error.drop)} if mixed is not None else {}
+    except DataError as error:
+        failure = error
+    path = data.values["path"]
+    if mixed is None and not str(path).endswith(".npz"):
+        assert failure is not None
+        raise failure
+    works = [(MIXED, extra)] if mixed is not None else []
+    for model, cls in classes("model").items():
+        kind = get_kind(cls.kind)
+        if not kind.column_types:
+            continue
+        suited = list(_columns(mixed, kind))
+        for columns in (None, *suited):
+            chosen = {} if columns is None else {"data.columns": write(columns)}
+            tried = data if columns is None else data.with_options(columns=columns, drop=None)
+            read = _read(tried, kind, digests)
+            if read is None or not _takes(model, read):
+                continue
+            # numbers are words, too, but hardly meant so
+            if kind.one_column and mixed is not None and not suited:
+                continue
+            # ids and the like are no data, numbers though they may be
+            if columns is None and mixed is not None and suited and read.values[0].size > mixed.values.shape[1]:
+                continue
+            works.append((model, chosen))
+            break
+    if not works:
+        assert failure is not None
+        raise failure
+    path = "standard input" if path == "-" else path
+    if mixed is None:
+        return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works, None
+    read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
+        " (data.types="
+    )
+    others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works, None if problem else mixed
+
+
+def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
+    return load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
+
+
+def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
+    """The columns that models of a kind may read, where these are not all."""
+    if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
+        return
+    suited = [
+        name
+        for name, type, cells in zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
+        if type.type in kind.column_types and (kind.allows_missing or not np.isnan(cells).any())
+    ]
+    if suited and (not kind.one_column or len(suited) == 1):
+        yield suited
+
+
+def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
+    try:
+        missing = data.values.get("missing") if kind.allows_missing else None
+        return load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
+    except (ConfigError, DataError):
+        return None
+
+
+def _takes(model: str, dataset: Dataset) -> bool:
+    """Whether a model, its options at their defaults, takes a data set."""
+    try:
+        build_model(component("model", model), dataset)
+    except ConfigError:
+        return False
+    return True

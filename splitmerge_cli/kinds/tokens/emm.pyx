@@ -1,0 +1,212 @@
+"""The entity/mention model, dictionaries integrated out (Wang & Russell 2015, section 3.1). Empty entities are in the
+state.
+
+Target, labelled: pi(K, S) = P(K) K^-N prod_k g(C_k), with g(n) = B(alpha + n) / B(alpha) and P(K) a discretised
+log-normal on 1..kmax.
+"""
+from libc.math cimport log
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from splitmerge_cli.core.log_scale cimport log_rising
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
+from splitmerge_cli.core.model cimport Model
+
+from splitmerge_cli.core.options import Count, Positive, read_options
+from splitmerge_cli.core.shared import as_array, as_frozen, share
+from splitmerge_cli.kinds.tokens.simulated import simulate_tokens
+from splitmerge_cli.priors.entities import MOST as MOST_ENTITIES, Entities
+
+MOST = 10_000_000
+"""Largest vocabulary."""
+
+
+def _prepare(values):
+    """The tokens as int32, themselves where they are such and read-only, and the largest; a ValueError for others."""
+    if values.ndim != 1 or values.size == 0 or not np.issubdtype(values.dtype, np.integer):
+        raise ValueError("tokens: expected a non-empty row of integers")
+    if values.min() < 0:
+        raise ValueError("tokens: a token is negative")
+    return {"token": as_frozen(values, np.int32), "largest": int(values.max())}
+
+
+def _tables(Py_ssize_t N, Py_ssize_t L, double alpha):
+    """Factors that depend on a count from 0 to N + 1."""
+    cdef Py_ssize_t n
+    cdef double[::1] inverse = np.empty(N + 2), log_rise = np.empty(N + 2), log_rise_all = np.empty(N + 2)
+    for n in range(N + 2):
+        inverse[n] = 1.0 / (n + L * alpha)
+    log_rising(alpha, N + 1, &log_rise[0])
+    log_rising(L * alpha, N + 1, &log_rise_all[0])
+    return {"inverse": np.asarray(inverse), "log_rise": np.asarray(log_rise), "log_rise_all": np.asarray(log_rise_all)}
+
+
+cdef class EMM(Model):
+    """Entity/mention model.
+
+    Parameters
+    ----------
+    tokens : array_like of int, shape (N,)
+        Token of each mention, from 0.
+    **options
+        See ``OPTIONS``.
+
+    Raises
+    ------
+    ValueError
+        For a token outside the vocabulary or a parameter out of range.
+
+    Notes
+    -----
+    Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
+    12 bytes an item; shared by the models of the same data, 44 bytes an item.
+    Source: Wang & Russell 2015, section 3.1; equation 5 for the predictive.
+    """
+
+    kind = "tokens"
+    simulate = staticmethod(simulate_tokens)
+    CALIBRATION = {
+        "": {"options": {"n_tokens": 6, "alpha": 0.2, "mu": 1.0, "sigma": 0.7, "kmax": 12}, "D": 6, "thin": 32}
+    }
+    OPTIONS = (
+        Count("n_tokens", None, "size of the vocabulary; null: as in the data", optional=True, least=1, most=MOST),
+        Positive("alpha", 0.001, "symmetric Dirichlet concentration of the dictionaries"),
+        *Entities.OPTIONS,
+    )
+
+    cdef readonly Py_ssize_t L
+    cdef readonly double alpha
+    cdef const int32_t *token           # [N]
+    cdef double *count                  # [L, cap] mentions of a token in an entity; whole numbers
+    cdef const double *inverse          # [N + 2] 1 / (n + L alpha)
+    cdef double *scale                  # [cap] inverse[size[k]]
+    cdef const double *log_rise         # [N + 1] log of alpha (alpha + 1) ... (alpha + n - 1)
+    cdef const double *log_rise_all     # [N + 1] the same of L alpha
+
+    def __init__(self, tokens, **options):
+        given = read_options("model", self.OPTIONS, options)
+        values = as_array(tokens)
+        data = share(_prepare, values)
+        n_tokens = given.pop("n_tokens")
+        self.L = data.largest + 1 if n_tokens is None else n_tokens
+        if data.largest >= self.L:
+            raise ValueError(f"model.n_tokens: {self.L} tokens, but the data hold token {data.largest}")
+        self.alpha = given.pop("alpha")
+        cdef Py_ssize_t N = values.size
+        self.allows_empty = True
+        self._allocate(N, given["kmax"])
+        self._set_prior(Entities(N, **given))
+        by_count = share(_tables, N, self.L, self.alpha)
+        self._hold(data)
+        self._hold(by_count)
+        self.token, self.inverse = ints_of(data.token), doubles_of(by_count.inverse)
+        self.log_rise, self.log_rise_all = doubles_of(by_count.log_rise), doubles_of(by_count.log_rise_all)
+        self.set_labels(np.zeros(N, dtype=np.int32), 1)
+
+    @classmethod
+    def from_data(cls, data, n_tokens=None, **params):
+        """The model of a Dataset of tokens; the vocabulary is the data's unless `n_tokens` is given."""
+        if n_tokens is None:
+            n_tokens = data.n_tokens
+        return super().from_data(data, n_tokens=n_tokens, **params)
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        n_tokens = params.get("n_tokens")
+        return params | {"n_tokens": data.n_tokens if n_tokens is None else n_tokens}
+
+    @classmethod
+    def with_new(cls, data, whole, **params):
+        # the new items are one cluster more than a state may have
+        kmax = read_options("model", cls.OPTIONS, params)["kmax"]
+        return super().with_new(data, whole, **(params | {"kmax": min(kmax + 1, MOST_ENTITIES)}))
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        self.scale = <double *> self.memory.larger(self.scale, self.cap * sizeof(double), cap * sizeof(double))
+        self.count = <double *> self.memory.larger_rows(self.count, 8 * self.cap, 8 * cap, self.L, self.L)
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t token
+        for token in range(self.L):
+            self.count[token * self.cap + k] = 0.0
+        self.scale[k] = self.inverse[0]
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count[self.token[i] * self.cap + k] += 1.0
+        self.scale[k] = self.inverse[self.size[k]]
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count[self.token[i] * self.cap + k] -= 1.0
+        self.scale[k] = self.inverse[self.size[k]]
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        cdef Py_ssize_t token
+        for token in range(self.L):
+            self.count[token * self.cap + dst] = self.count[token * self.cap + src]
+        self.scale[dst] = self.scale[src]
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        cdef Py_ssize_t token
+        for token in range(self.L):
+            self.count[token * self.cap + dst] += sign * self.count[token * self.cap + src]
+        self.scale[dst] = self.inverse[self.size[dst] + sign * self.size[src]]
+
+    # -- probabilities
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Equation 5, log scale."""
+        return log((self.count[self.token[i] * self.cap + k] + self.alpha) * self.scale[k])
+
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        cdef double *row = self.count + self.token[i] * self.cap + first
+        cdef double *scale = self.scale + first
+        cdef Py_ssize_t s
+        for s in range(m):
+            w[s] = (row[s] + self.alpha) * scale[s]
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        # Sizes carry no weight in this model, so `sized` makes no difference.
+        cdef double *row = self.count + self.token[i] * self.cap
+        cdef double na = row[a] + self.alpha, nb = row[b] + self.alpha, sa = self.scale[a], sb = self.scale[b]
+        if own == a:
+            na -= 1.0
+            sa = self.inverse[self.size[a] - 1]
+        elif own == b:
+            nb -= 1.0
+            sb = self.inverse[self.size[b] - 1]
+        return nb * sb / (na * sa)
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        """Equation of section 3.2, the mention itself left out of the counts."""
+        cdef double *row = self.count + self.token[i] * self.cap
+        cdef double *w = self.w
+        cdef double *scale = self.scale
+        cdef double alpha = self.alpha
+        cdef Py_ssize_t k, own = self.z[i]
+        for k in range((self.K + 7) & ~7):
+            w[k] = (row[k] + alpha) * scale[k]
+        if own >= 0:
+            w[own] = (row[own] - 1.0 + alpha) * self.inverse[self.size[own] - 1]
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        """log g(C_k)."""
+        cdef Py_ssize_t token
+        cdef double total = -self.log_rise_all[self.size[k]]
+        for token in range(self.L):
+            total += self.log_rise[<Py_ssize_t> self.count[token * self.cap + k]]
+        return total
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t _token
+        cdef double *row = self.count
+        cdef double total = -self.log_rise_all[self.size[a] + self.size[b]]
+        for _token in range(self.L):
+            total += self.log_rise[<Py_ssize_t> (row[a] + row[b])]
+            row += self.cap
+        return total
+
+    def statistics(self):
+        """dict of ndarray: counts, shape (K, L), a copy."""
+        return {"counts": np.array([[self.count[t * self.cap + k] for t in range(self.L)] for k in range(self.K)])}

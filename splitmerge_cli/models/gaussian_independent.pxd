@@ -1,6 +1,0 @@
-# Mixtures of normal distributions with independent columns. See gaussian_independent.pyx.
-from splitmerge_cli.models.dense_gaussian cimport DenseGaussian
-
-
-cdef class DiagonalGaussian(DenseGaussian):
-    pass
