@@ -274,7 +274,7 @@ def settle_run(
         with choosing():
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
-        from splitmerge_cli.kinds.tables.undecided import require_model
+        from splitmerge_cli.runs.undecided import require_model
 
         require_model(spec)
     return choose_start(spec, note), chosen

@@ -9,10 +9,10 @@ from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
-from splitmerge_cli.kinds.tables.undecided import MIXED
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.undecided import MIXED
 
 
 @app.command()

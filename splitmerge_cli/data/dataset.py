@@ -98,6 +98,8 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    asked_for: ClassVar[tuple[str, ...]] = ()
+    """Keys of data by which a command asks for more than the simplest such data; chains then search for their start."""
     no_search: ClassVar[str] = ""
     """Reason why chains cannot start by a search for the best mode; empty: they can."""
     has_both_ends: ClassVar[bool] = True
@@ -263,6 +265,18 @@ class Kind:
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
         """Rows of ``column_summary.csv``, a data frame; None where clusters have no `statistics`."""
         return None
+
+    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
+        """Effects of an outcome in each cluster of `labels`, over draws: an entry of the summary.
+
+        Parameters
+        ----------
+        model : Component
+            The model of the run, which has an outcome.
+        states : sequence of State
+            Draws (`splitmerge_cli.runs.draws`).
+        """
+        raise NotImplementedError
 
     def conversion(self, dataset: Dataset) -> str:
         """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""

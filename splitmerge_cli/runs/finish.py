@@ -26,7 +26,6 @@ from splitmerge_cli.diagnostics.point_estimate import (
     thin_partitions,
 )
 from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
 from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
     Late,
@@ -205,7 +204,7 @@ def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> d
         for rows in late.values()
         for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
     ]
-    return find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
+    return plan.dataset.kind.effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
 
 
 def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:

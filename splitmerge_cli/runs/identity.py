@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +77,8 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
             _digests[state] = digest
         return digest
     except IsADirectoryError:
-        from splitmerge_cli.kinds.documents.readers import files as corpus_files
-
-        of_texts = key == "data.path" and data.function is corpus_files.corpus
-        return corpus_files.digest(path) if of_texts and path else None
+        digest_folder: Callable[[str], str] | None = getattr(data.function, "digest_folder", None)
+        return digest_folder(path) if digest_folder and key == "data.path" and path else None
     except (FileNotFoundError, NotADirectoryError):
         return None
 

@@ -27,7 +27,6 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.kinds.networks.data import KEYS
 from splitmerge_cli.runs import interrupts, stages
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
@@ -164,7 +163,9 @@ def _may_search(spec: RunSpecification) -> bool:
         return is_of_table(spec) or issubclass(spec.model.target, Coupled)
     if not issubclass(spec.model.target, Coupled):
         return is_of_table(spec) and spec.data.values.get("weights") is not None
-    return _is_corrected(spec) or any(spec.data.values.get(key) not in (None, False) for key in KEYS)
+    return _is_corrected(spec) or any(
+        spec.data.values.get(key) not in (None, False) for key in spec.model.kind.asked_for
+    )
 
 
 def _is_corrected(spec: RunSpecification) -> bool:

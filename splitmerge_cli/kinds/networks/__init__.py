@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
-from splitmerge_cli.kinds.networks.data import Relations
+from splitmerge_cli.kinds.networks.data import KEYS, Relations
 from splitmerge_cli.received import DataError
 
 TELLING = 3
@@ -26,6 +26,7 @@ class Graph(Kind):
     reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
     has_rows = False
     is_network = True
+    asked_for = KEYS
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
     drawings = "splitmerge_cli.kinds.networks.plots:PICTURES"

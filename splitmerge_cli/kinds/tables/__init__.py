@@ -45,6 +45,11 @@ class Columns(Kind):
 
         return telling_columns(dataset, labels, order, known)
 
+    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
+        from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
+
+        return find_effects(model, dataset, states, labels, seed)
+
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
         from splitmerge_cli.kinds.tables.summary import columns
 
