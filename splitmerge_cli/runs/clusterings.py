@@ -14,7 +14,6 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
     estimate_partition,
-    evenly_spaced,
     first_rows,
     interval_of_counts,
     minimise_expected_loss,
@@ -233,7 +232,7 @@ class Late:
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
-    """Recorded partitions of the second half of every chain, thinned to `most_partitions` of them, evenly spaced.
+    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them.
 
     Parameters
     ----------
@@ -286,12 +285,22 @@ def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDAr
     N : int
         Items.
     """
-    numbers = np.flatnonzero(recorded > iterations_made / 2)
-    return numbers[evenly_spaced(len(numbers), most_partitions(N))]
+    numbers, most = np.flatnonzero(recorded > iterations_made / 2), most_partitions(N)
+    if len(numbers) <= most:
+        return numbers
+    numbers = of_one_spacing(numbers, recorded)
+    # by a stride, so that the spacing stays one: more than half of `most` remain
+    stride = -(-len(numbers) // most)
+    return numbers[(len(numbers) - 1) % stride :: stride]
 
 
 def of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of a chain whose iterations are multiples of the widest spacing among them: each weighs the same."""
+    """The rows of a chain that are one widest spacing apart, so that each weighs the same.
+
+    Counted back from the last row, each stretch of iterations as long as the widest spacing has one row: its last.
+    """
     if len(numbers) < 2:
         return numbers
-    return numbers[iterations[numbers] % np.diff(iterations[numbers]).max() == 0]
+    at = iterations[numbers]
+    stretch = (at[-1] - at) // np.diff(at).max()
+    return numbers[np.append(stretch[1:] != stretch[:-1], True)]

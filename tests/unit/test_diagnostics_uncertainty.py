@@ -12,8 +12,9 @@ from splitmerge_cli.diagnostics import mixing, partition_search, point_estimate,
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, check_partitions, distances
-from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
+from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, most_partitions
 from splitmerge_cli.diagnostics.summary import diagnose
+from splitmerge_cli.runs.clusterings import late_rows, of_one_spacing
 from splitmerge_cli.runs.recorders.spacing import Spacing
 
 
@@ -366,6 +367,34 @@ def test_a_hyper_parameter_that_no_move_changes_is_not_sampled(chains, values):
 
 
 # ---- which partitions are recorded
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7, 10, 100])
+@pytest.mark.parametrize("N", [6, 60, 40_000])
+def test_late_draws_weigh_the_same_and_half_of_the_most_remain(every: int, N: int):
+    for length in (2, 399, 400, 1_023, 4_097, 60_000, 99_999, 300_000):
+        recorded = np.arange(every, length + 1, every)
+        late = np.flatnonzero(recorded > length / 2)
+        chosen = late_rows(recorded, length, N)
+        assert np.isin(chosen, late).all()
+        assert len(np.unique(np.diff(recorded[chosen]))) <= 1
+        assert 2 * len(chosen) >= min(len(late), most_partitions(N)) and len(chosen) <= most_partitions(N)
+        # what an estimate averages is not thinned again
+        np.testing.assert_array_equal(of_one_spacing(chosen, recorded), chosen)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "chosen"),
+    [
+        ([4, 8, 12, 16, 24, 32], [8, 16, 24, 32]),
+        ([7, 14, 21, 30, 40, 50], [7, 14, 30, 40, 50]),
+        ([5], [5]),
+        ([], []),
+    ],
+)
+def test_rows_of_one_spacing(recorded: list[int], chosen: list[int]):
+    rows = of_one_spacing(np.arange(len(recorded)), np.array(recorded, dtype=np.int64))
+    assert np.array(recorded)[rows].tolist() == chosen
 
 
 def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
