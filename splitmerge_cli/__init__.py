@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     __version__: str
 
 _PLACES = {
-    "DataNote": "api.cautions",
-    "NotConverged": "api.cautions",
+    "DataNote": "fits.cautions",
+    "NotConverged": "fits.cautions",
     "Posterior": "api.posterior",
     "SplitMergeBlocks": "api.estimators",
     "SplitMergeClustering": "api.estimators",
     "SplitMergeTopics": "api.estimators",
-    "UnseenWords": "api.cautions",
+    "UnseenWords": "fits.cautions",
     "certify": "api.certifying",
     "sample": "api.sampling",
 }
