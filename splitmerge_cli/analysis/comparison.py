@@ -19,6 +19,7 @@ from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.grouping import listed_clusters
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.names import LISTED_RUNS
@@ -52,7 +53,7 @@ def row_of(run: Run) -> dict[str, Any]:
     return {
         **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},
         "iterations": min(summary["iterations"]),
-        "n_clusters": summary["point_estimate"]["n_clusters"],
+        "n_clusters": listed_clusters(summary),
         "n_clusters_of": "estimate" if "expected_vi" in summary["point_estimate"] else "best state",
         "low": low,
         "high": high,

@@ -29,9 +29,9 @@ from splitmerge_cli.kinds.documents import topic_summary
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
-from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run
+from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
-from splitmerge_cli.runs.grouping import describe_groups
+from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
 from splitmerge_cli.runs.store import schema
 
@@ -72,7 +72,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
-        K = run.summary["point_estimate"]["n_clusters"]
+        K = listed_clusters(run.summary)
         judged = self._convergence
         if judged.converged is False:
             number, verdict = "the best state", f"not converged ({judged.description})"
@@ -174,9 +174,10 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
                 self.partitions,
                 small,
                 loss,
-                self.n_clusters_interval,
+                searched_interval(self.run),
                 self.dataset.items,
                 forbidden_pairs(self.dataset),
+                self.dataset.row_sizes,
             )
         return self._estimates[loss]
 

@@ -22,9 +22,11 @@ from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
 AVERAGED = 16
-"""Draws over which the density is averaged."""
-LEAST_DRAWS, MOST_DRAWS = 20, 100
-"""Draws whose clusters are joined: no more than these, and fewer of many clusters."""
+"""Draws over which the density is averaged, at least: of few clusters it is averaged over all draws."""
+MOST_COMPONENTS = 400
+"""Components of that density from which on it is averaged over `AVERAGED` draws alone."""
+LEAST_DRAWS = 20
+"""Draws whose clusters are joined, at least."""
 STEPS = 13
 """Points of a ridgeline, both ends included."""
 MOST_WORK = 3e9
@@ -106,7 +108,9 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     rows = (rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     numbered = [np.unique(labels[complete], return_inverse=True) for labels in sampled]
     fits = [_fit(rows, numbers.astype(np.int32)) for _, numbers in numbered]
-    averaged = [fits[m] for m in evenly_spaced(len(fits), AVERAGED)]
+    components = sum(len(fit.share) for fit in fits)
+    most = max(AVERAGED, len(fits) * MOST_COMPONENTS // max(components, 1))
+    averaged = [fits[m] for m in evenly_spaced(len(fits), most)]
     density = _Normals(
         np.concatenate([fit.share for fit in averaged]),
         np.concatenate([fit.mean for fit in averaged]),

@@ -24,6 +24,7 @@ Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 
 Johnson and Mueller 2022, section 2 (unequal costs).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,8 @@ class ExpectedLoss:
         Fewest and most clusters of the partitions whose loss is asked for; by default any number.
     times : ndarray of int, optional
         ``[M]``: how often each partition came up, if the rows are different ones.
+    accepts : callable, optional
+        Whether a partition ``[N]`` may be the estimate; one of the rows must be. By default any may.
 
     Attributes
     ----------
@@ -223,7 +226,9 @@ class ExpectedLoss:
         a: float = 1.0,
         clusters: tuple[int, int] | None = None,
         times: NDArray[np.int64] | None = None,
+        accepts: Callable[[NDArray[np.int64]], bool] | None = None,
     ) -> None:
+        self._accepts = accepts
         self.f, self.scale = terms(loss, rows.shape[1])
         self.own, self._a = (2 - a) * self.f, a
         if times is None:
@@ -250,7 +255,14 @@ class ExpectedLoss:
         shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
         expected = (2 - self._a) * self._of_each - 2 * shared
         expected[(self.widths < self.fewest_clusters) | (self.widths > self.most_clusters)] = np.inf
-        return self._blocks[expected.argmin()].astype(np.int64)
+        # the first that may be: most are
+        order = np.argsort(expected, kind="stable")
+        best = next((row for row in order if self.accepts(self._blocks[row])), order[0])
+        return self._blocks[best].astype(np.int64)
+
+    def accepts(self, labels: NDArray[Any]) -> bool:
+        """Whether a partition, given the labels of the blocks ``[A]``, may be the estimate whatever its loss."""
+        return self._accepts is None or self._accepts(labels[self.block])
 
     def find_linked(self) -> NDArray[np.bool_]:
         """Whether some sampled partition puts two blocks in one cluster: ``[A, A]``."""
@@ -261,7 +273,7 @@ class ExpectedLoss:
 
     def fits(self, labels: NDArray[np.int64]) -> bool:
         """Whether a partition, given the labels of the blocks ``[A]``, has as many clusters as it may have."""
-        return self.fewest_clusters <= len(np.unique(labels)) <= self.most_clusters
+        return self.fewest_clusters <= len(np.unique(labels)) <= self.most_clusters and self.accepts(labels)
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""

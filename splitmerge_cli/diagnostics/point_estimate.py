@@ -11,6 +11,7 @@ Source: Wade and Ghahramani 2018 (the estimate); Rastelli and Friel 2018; Dahl, 
 and unequal costs).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,11 @@ COST = 1.1
 """Cost of separating what is together, in the estimate of a run; joining what is apart costs 2 less this."""
 LEVEL = 0.95
 """Probability of the interval for K."""
+
+
+FEW_ITEMS = 3
+"""Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
+FEW_SHARE = 0.05
 
 
 class TooManyClusters(ValueError):
@@ -100,12 +106,44 @@ def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, in
     return int(low), int(high)
 
 
+def is_outlying(size: float, N: float) -> bool:
+    """Whether a cluster so small, among N items, is listed as outliers.
+
+    Examples
+    --------
+    >>> is_outlying(3, 150), is_outlying(3, 40), is_outlying(4, 150)
+    (True, False, False)
+    """
+    return bool(size <= FEW_ITEMS and size < FEW_SHARE * N)
+
+
+def count_larger(labels: ArrayLike, sizes: ArrayLike | None = None) -> int:
+    """Count the clusters of a partition that are not listed as outliers; all, if each is so small.
+
+    `sizes`, ``[N]``, is what each item adds to its cluster; by default 1.
+
+    Examples
+    --------
+    >>> count_larger([0] * 60 + [1] * 40 + [2])
+    2
+    """
+    of_clusters = np.bincount(np.asarray(labels), sizes)
+    larger = sum(not is_outlying(size, of_clusters.sum()) for size in of_clusters.tolist())
+    return larger or len(of_clusters)
+
+
+def counts_larger(partitions: ArrayLike, sizes: ArrayLike | None = None) -> NDArray[np.int64]:
+    """The number of clusters of each partition ``[M, N]`` that are not listed as outliers: int64 ``[M]``."""
+    return np.array([count_larger(row, sizes) for row in np.asarray(partitions)], dtype=np.int64)
+
+
 def minimise_expected_loss(
     partitions: ArrayLike,
     loss: str = "vi",
     a: float = 1.0,
     clusters: tuple[int, int] | None = None,
     apart: NDArray[np.int32] | None = None,
+    accepts: Callable[[NDArray[np.int64]], bool] | None = None,
 ) -> Estimate:
     """The partition of least expected loss, as far as a greedy search finds it.
 
@@ -128,6 +166,8 @@ def minimise_expected_loss(
         so many. By default any number.
     apart : array of int, shape (P, 2), optional
         Pairs of items that no sampled partition joins, and that the estimate may not join.
+    accepts : callable, optional
+        Whether a partition ``[N]`` may be the estimate; at least one of the partitions is.
 
     Raises
     ------
@@ -147,7 +187,7 @@ def minimise_expected_loss(
         K = rows.max(axis=1) + 1
         if not ((clusters[0] <= K) & (clusters[1] >= K)).any():
             raise ValueError(f"clusters={clusters}: expected some between {K.min()} and {K.max()}")
-    expected = ExpectedLoss(rows, loss, MAX_CELLS, a, clusters)
+    expected = ExpectedLoss(rows, loss, MAX_CELLS, a, clusters, accepts=accepts)
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
@@ -169,20 +209,39 @@ def estimate_partition(
     interval: tuple[int, int] | None = None,
     items: NDArray[np.int32] | None = None,
     apart: NDArray[np.int32] | None = None,
+    sizes: ArrayLike | None = None,
 ) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
     interval of K has, the largest first; raises as `minimise_expected_loss`.
+
+    Without outliers (`count_larger` with the `sizes` of items) its number of clusters is the one that most partitions
+    have; where no number is in most of them, one in the 95 % interval of these numbers.
 
     The interval comes from all draws of the run. Without it the partitions give it, and also if none of the partitions
     that are averaged has as many clusters. `items`, int ``[N]``, says which rows are one item, where some are: the loss
     counts items. `apart` are pairs of items, as of `minimise_expected_loss`.
     """
     if items is not None:
-        estimate = estimate_partition(first_rows(partitions, items), loss, interval, apart=apart)
+        of_items = None if sizes is None else first_rows(sizes, items)
+        estimate = estimate_partition(first_rows(partitions, items), loss, interval, apart=apart, sizes=of_items)
         return replace(estimate, labels=estimate.labels[items])
+    counts = counts_larger(partitions, sizes)
+    values, times = np.unique(counts, return_counts=True)
+    number = int(values[times.argmax()])
+    low, high = (number, number) if 2 * times.max() > len(counts) else interval_of_counts(counts)
+
+    def accepts(labels: NDArray[np.int64]) -> bool:
+        return low <= count_larger(labels, sizes) <= high
+
     rows = thin_partitions(partitions)
     K = rows.max(axis=1) + 1
-    if interval is None or not ((interval[0] <= K) & (interval[1] >= K)).any():
-        interval = interval_of_counts(K)
-    estimate = minimise_expected_loss(rows, loss, COST, interval, apart)
+    may_be = np.array([accepts(row) for row in rows])
+    if not may_be.any():  # of the few that are averaged none has such a number
+        may_be[:] = True
+        low, high = 1, len(rows[0])
+    first, last = interval_of_counts(K) if interval is None else interval
+    if (within := may_be & (first <= K) & (last >= K)).any():
+        may_be = within
+    clusters = int(K[may_be].min()), int(K[may_be].max())
+    estimate = minimise_expected_loss(rows, loss, COST, clusters, apart, accepts)
     return replace(estimate, labels=by_size(estimate.labels))

@@ -13,6 +13,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
+    counts_larger,
     estimate_partition,
     first_rows,
     interval_of_counts,
@@ -104,7 +105,8 @@ def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
 
 
 def interval_of_run(run: "Run") -> tuple[int, int]:
-    """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show.
+    """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show: without outliers, as
+    the first line of a result has the number.
 
     A finished run has it in its summary. It is computed from the trace of an unfinished run, and of a run made before
     summaries had it. See `interval_of_trace`.
@@ -113,6 +115,23 @@ def interval_of_run(run: "Run") -> tuple[int, int]:
     if stored is not None:
         return int(stored[0]), int(stored[1])
     return interval_of_trace(run.trace(["chain", "iteration", "n_clusters"]))
+
+
+def searched_interval(run: "Run") -> tuple[int, int]:
+    """The numbers of clusters, outliers included, that the estimate of a run may have."""
+    stored = run.summary["point_estimate"].get("interval") if run.is_done else None
+    return (int(stored[0]), int(stored[1])) if stored else interval_of_run(run)
+
+
+def listed_counts(
+    recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The numbers of clusters in the draws of a run as they are reported: without outliers where the run lists these,
+    of the recorded draws; else all clusters, `counts`."""
+    dataset = recorder.dataset
+    if not (sampled and recorder.is_listed) or recorder.not_estimated or dataset.kind.has_small_clusters:
+        return counts
+    return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()])
 
 
 def pooled_estimate(
@@ -137,7 +156,8 @@ def pooled_estimate(
         together = np.concatenate(list(sampled.values()))
         items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
         apart = forbidden_pairs(recorder.dataset)
-        estimate = estimate_of(together, small, interval=interval, items=items, apart=apart)
+        sizes = recorder.dataset.row_sizes
+        estimate = estimate_of(together, small, interval=interval, items=items, apart=apart, sizes=sizes)
         of_items = together if items is None else first_rows(together, items)
         least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items, apart=apart)
         if recorder.dataset.bundles is not None:
@@ -146,7 +166,9 @@ def pooled_estimate(
         each = {}
         if recorder.dataset.truth is not None:
             each = {
-                c: (estimate_of(rows, small, items=items, apart=apart) if len(sampled) > 1 else estimate).labels
+                c: (
+                    estimate_of(rows, small, items=items, apart=apart, sizes=sizes) if len(sampled) > 1 else estimate
+                ).labels
                 for c, rows in sampled.items()
             }
     except TooManyClusters as error:
@@ -166,13 +188,14 @@ def estimate_of(
     interval: tuple[int, int] | None = None,
     items: NDArray[np.int32] | None = None,
     apart: NDArray[np.int32] | None = None,
+    sizes: NDArray[np.float64] | None = None,
 ) -> "Estimate":
     """The estimate of a run, see `splitmerge_cli.diagnostics.point_estimate.estimate_partition`; of `small` clusters
     (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters. It joins none of
-    the pairs of items `apart`."""
+    the pairs of items `apart`; `sizes` is what each row adds to its cluster."""
     if small:
         return estimate_by_components(partitions, loss, items)
-    return estimate_partition(partitions, loss, interval, items, apart)
+    return estimate_partition(partitions, loss, interval, items, apart, sizes)
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:

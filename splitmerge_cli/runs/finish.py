@@ -32,11 +32,12 @@ from splitmerge_cli.runs.clusterings import (
     clusterings_of,
     late_counts,
     late_partitions,
+    listed_counts,
     pooled_estimate,
     select_draws,
 )
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws
+from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws, listed_clusters
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
@@ -103,9 +104,13 @@ def assemble(
         if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
+        components = listed_counts(plan.recorder, partitions, counts)
         listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
+        joined_by["components"] = list(interval_of_counts(components))
         interval = interval_of_counts(counts)
         pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
+        partitions = listed_partitions
+    listed = listed_counts(plan.recorder, partitions, counts)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         message = (
@@ -119,8 +124,8 @@ def assemble(
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
-    summary[schema.INTERVAL] = list(interval)
-    summary[schema.AS_THE_ESTIMATE] = float(np.mean(counts == summary["point_estimate"]["n_clusters"]))
+    summary[schema.INTERVAL] = list(interval_of_counts(listed))
+    summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by
     if groups is not None:
@@ -174,7 +179,7 @@ def _join(
     """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, their numbers of clusters,
     and an entry for the summary. Draws that cannot be joined stay as they are, with their numbers, `components`."""
     joined, why_not = join_draws(plan.dataset, draws, [gap])
-    joined_by = {"gap": gap, "components": list(interval_of_counts(components)), "why_not": why_not}
+    joined_by: dict[str, Any] = {"gap": gap, "why_not": why_not}
     if not joined:
         return {c: rows.labels for c, rows in draws.items()}, components, joined_by
     partitions = {c: rows.labels for c, rows in joined[0].items()}

@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import span
-from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
-from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
+from splitmerge_cli.diagnostics.density_gaps import join_clusters
+from splitmerge_cli.diagnostics.point_estimate import (
+    FEW_SHARE,
+    LEVEL,
+    count_larger,
+    counts_larger,
+    estimate_partition,
+    evenly_spaced,
+    interval_of_counts,
+)
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.store import schema
 
@@ -17,27 +25,17 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
 
-FEW_ITEMS = 3
-"""Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
-FEW_SHARE = 0.05
 OVERLAPPING = 0.6
 """Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
 group that is not normal."""
+DRAWS = (100, 400)
+"""Draws whose clusters are joined; and where these leave open whether nearly all have one number of groups."""
+BATCHES = 5
+"""Batches of draws, each with a density of its own, whose spread is the Monte Carlo error of that share."""
 GAP, WIDE_GAP = 0.25, 1.25
 """Nats by which the density falls between groups; and where no cluster stands clearly apart (docs/how-many.md)."""
 PIECES = 3
 """Groups, at least, that are pieces of one where none stands clearly apart. Two are two groups with a pass between."""
-
-
-def is_outlying(size: float, N: float) -> bool:
-    """Whether a cluster so small, among N items, is listed as outliers.
-
-    Examples
-    --------
-    >>> is_outlying(3, 150), is_outlying(3, 40), is_outlying(4, 150)
-    (True, False, False)
-    """
-    return bool(size <= FEW_ITEMS and size < FEW_SHARE * N)
 
 
 def row_sizes(summary: Mapping[str, Any]) -> list[float] | None:
@@ -71,16 +69,12 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
     return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])
 
 
-def count_larger(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None) -> int:
-    """Count the clusters of a partition that are not listed as outliers.
-
-    Examples
-    --------
-    >>> count_larger([0] * 60 + [1] * 40 + [2])
-    2
-    """
-    sizes = np.bincount(np.asarray(labels), sizes_of_rows)
-    return sum(not is_outlying(size, sizes.sum()) for size in sizes.tolist())
+def listed_clusters(summary: Mapping[str, Any]) -> int:
+    """The number of clusters of a run as it is reported: without outliers."""
+    chosen = summary["point_estimate"]
+    if "labels" not in chosen or {"topics", "entities"} & summary.keys():
+        return int(chosen["n_clusters"])
+    return count_larger(chosen["labels"], row_sizes(summary))
 
 
 def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) -> bool:
@@ -100,7 +94,7 @@ def why_not_joined(dataset: "Dataset") -> str | None:
 
 
 def join_draws(
-    dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float]
+    dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
     """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`).
 
@@ -110,11 +104,13 @@ def join_draws(
     late : mapping of int to Late
         By chain, the draws that an estimate averages.
     gaps : sequence of float
+    most : int
+        Draws in all, at most.
 
     Returns
     -------
     list of dict
-        For each gap the joined draws by chain, `MOST_DRAWS` in all at most.
+        For each gap the joined draws by chain.
     str or None
         Why there are none.
     """
@@ -125,7 +121,7 @@ def join_draws(
     chosen = [
         (chain, int(row))
         for chain, rows in late.items()
-        for row in evenly_spaced(len(rows.labels), max(1, MOST_DRAWS // len(late)))
+        for row in evenly_spaced(len(rows.labels), max(1, most // len(late)))
     ]
     # the first of them come from all chains, as many clusters leave only these
     chosen = [chosen[m] for m in np.argsort([row for _, row in chosen], kind="stable")]
@@ -160,23 +156,45 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
     -------
     dict, or None
         For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
-        its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, clusters of the estimate that are not
-        listed as outliers. None for one cluster, and where they cannot be joined.
+        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate that are not
+        listed as outliers, and `share`, the share of the draws with `n_groups`, with its Monte Carlo error. None for
+        one cluster, and where they cannot be joined.
     """
-    n_clusters = count_larger(labels)
-    joined = join_draws(dataset, late, (GAP, WIDE_GAP))[0] if n_clusters > 1 else []
-    if not joined:
-        return None
-    narrow, wide = (_estimate(of_gap) for of_gap in joined)
-    is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
-    gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
-    return {
-        "gap": gap,
-        "n_clusters": n_clusters,
-        "n_groups": count_larger(groups),
-        "interval": list(interval_of_counts([count_larger(row) for rows in draws.values() for row in rows.labels])),
-        "labels": groups.tolist(),
-    }
+    n_clusters, found = count_larger(labels), None
+    for most in DRAWS if n_clusters > 1 else ():
+        joined = join_draws(dataset, late, (GAP, WIDE_GAP), most)[0]
+        if not joined:
+            return found
+        narrow, wide = (_estimate(of_gap) for of_gap in joined)
+        is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
+        gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
+        counts, number = np.concatenate([counts_larger(rows.labels) for rows in draws.values()]), count_larger(groups)
+        share = float(np.mean(counts == number))
+        error = _error_of_share(dataset, late, gap, most, number)
+        found = {
+            "gap": gap,
+            "n_clusters": n_clusters,
+            "n_groups": number,
+            "interval": list(interval_of_counts(counts)),
+            "labels": groups.tolist(),
+            "share": [share, error],
+        }
+        if abs(share - LEVEL) > 2 * error or len(counts) < most:
+            break
+    return found
+
+
+def _error_of_share(dataset: "Dataset", late: Mapping[int, Late], gap: float, most: int, number: int) -> float:
+    """Monte Carlo standard error of the share of draws that have a number of groups: each batch of draws is joined by
+    a density of its own."""
+    shares = []
+    for batch in range(BATCHES):
+        part = {c: Late(rows.iterations[batch::BATCHES], rows.labels[batch::BATCHES]) for c, rows in late.items()}
+        part = {c: rows for c, rows in part.items() if len(rows.labels)}
+        joined = join_draws(dataset, part, (gap,), most // BATCHES)[0]
+        if joined:
+            shares += [np.mean(np.concatenate([counts_larger(rows.labels) for rows in joined[0].values()]) == number)]
+    return float(np.std(shares, ddof=1) / math.sqrt(len(shares))) if len(shares) > 1 else 1.0
 
 
 def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
@@ -190,13 +208,26 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
 
 
 def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
-    """Whether some clusters are parts of a group in nearly all draws, or the draws ``[M, N]`` overlap: groups are what
-    a run with ``gap=null`` lists."""
+    """Whether some clusters are parts of a group in nearly all draws, by more than the Monte Carlo error, or the draws
+    ``[M, N]`` overlap: groups are what a run with ``gap=null`` lists."""
     from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
 
-    low, high = groups["interval"]
-    agrees = low == high or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
+    share, error = groups["share"]
+    agrees = share - 2 * error > LEVEL or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)
+
+
+def describe_readings(summary: Mapping[str, Any]) -> str:
+    """The numbers of groups and of components of a run, where these differ; empty where they do not."""
+    joined, stored = summary.get(schema.JOINED_BY), summary.get(schema.GROUPS)
+    if joined is not None and joined["why_not"] is None:
+        groups, components = listed_clusters(summary), joined["components"]
+    elif stored is not None and not are_apart(stored):
+        groups, components = stored["n_groups"], summary[schema.INTERVAL]
+    else:
+        return ""
+    shown = f"{span(*components)} component{'s' * (components[1] != 1)}"
+    return f" ({groups} group{'s' * (groups != 1)} by density; {shown}, 95 %)"
 
 
 def describe_fall(groups: Mapping[str, Any]) -> str:

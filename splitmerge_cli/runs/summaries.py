@@ -21,9 +21,10 @@ from splitmerge_cli.diagnostics.cluster_table import (
     span,
 )
 from splitmerge_cli.diagnostics.convergence import convergence
+from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, is_outlying
 from splitmerge_cli.kinds.records import entities
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import FEW_ITEMS, describe_rows, is_outlying, row_sizes, total_size
+from splitmerge_cli.runs.grouping import describe_readings, describe_rows, listed_clusters, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
@@ -263,26 +264,22 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
-    number, share = summary["point_estimate"]["n_clusters"], summary.get(schema.AS_THE_ESTIMATE)
-    labels = summary["point_estimate"].get("labels") or []
-    small = 0
-    if unit == "clusters" and len(labels):
-        sizes = np.bincount(labels, row_sizes(summary))
-        small = sum(is_outlying(size, sizes.sum()) for size in sizes.tolist())
-        small *= small < len(sizes)  # where all clusters are small none is set apart
+    number, share = listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
+    apart = " without outliers" * (number < summary["point_estimate"]["n_clusters"])
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
-        line = f"number of {unit}: {low:,} in {amount} of the draws (second halves of {chains})"
+        line = f"number of {unit}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"
     else:
-        line = f"95 % interval of the number of {unit}: {low:,} to {high:,} (second halves of {chains})"
+        line = f"95 % interval of the number of {unit}{apart}: {low:,} to {high:,} (second halves of {chains})"
         if share is not None:
-            line += f"; {_name_share(share)} of the draws have {number:,}" + ", as the estimate" * (not small)
-    yield line + f"; the estimate has {number:,}, {small:,} of them outliers" * (small > 0)
+            line += f"; {_name_share(share)} of the draws have {number:,}, as the estimate"
+    yield line
     if outside := describe_outside(interval, summary, unit):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
     if "expected_vi" not in chosen or least is None:
         return
+    low, high = chosen.get("interval") or interval
     K = least["n_clusters"]
     if low <= K <= high:
         return
@@ -293,7 +290,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     )
     yield (
         f"the partition of least expected variation of information has {_count(K, unit)}: {why}"
-        + "; the estimate is the best within the interval" * (low <= number <= high)
+        + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
     )
 
 
@@ -302,13 +299,13 @@ def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit
 
     Parameters are as in `describe_interval`.
     """
-    chosen = summary["point_estimate"]
-    if interval[0] <= chosen["n_clusters"] <= interval[1]:
+    chosen, number = summary["point_estimate"], listed_clusters(summary)
+    if interval[0] <= number <= interval[1]:
         return None
     why = "it is the state of highest log joint density, which may differ from most draws"
     if "expected_vi" in chosen:
         why = f"it averages {chosen['partitions']:,} partitions, and too few of them have as many {unit} as most draws"
-    return f"the estimate has {_count(chosen['n_clusters'], unit)}, outside this interval: {why}"
+    return f"the estimate has {_count(number, unit)}, outside this interval: {why}"
 
 
 def _name_share(share: float) -> str:
@@ -406,7 +403,7 @@ def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
     summary = run.summary
-    counted = count(clusters, outliers, summary)
+    counted = count(clusters, outliers, summary) + describe_readings(summary)
     judged = judgement_of(run)
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
