@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.making import choose_progress, make
 from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.api.selection import (
     AUTO,
     MIXED,
@@ -34,7 +35,6 @@ from splitmerge_cli.data.tables.reduced import reduce_keys
 from splitmerge_cli.fits.candidates import of_given_totals
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
-from splitmerge_cli.kinds.recognition import DOCUMENTS, NETWORK, recognise
 
 
 @answer_misspelt

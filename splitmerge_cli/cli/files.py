@@ -30,7 +30,7 @@ def with_file(words: Sequence[str]) -> list[str]:
         if (path := _find_file(word)) is None:
             overrides.append(word)
             continue
-        from splitmerge_cli.kinds.recognition import NETWORK, TABLE, Recognised, recognise
+        from splitmerge_cli.api.recognition import NETWORK, TABLE, Recognised, recognise
 
         recognised = recognise(path)
         of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)

@@ -33,7 +33,6 @@ _MODULES = {
     "data.published.kdd": "kinds.tables.kdd",
     "data.published.noparama": "kinds.lines.published",
     "data.published.pubmed": "kinds.documents.pubmed",
-    "data.tables.files": "kinds.tables.files",
     "models.bernoulli": "kinds.tables.models.bernoulli",
     "models.emm": "kinds.tokens.emm",
     "models.gamma_poisson": "kinds.tables.models.gamma_poisson",

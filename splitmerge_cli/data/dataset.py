@@ -6,7 +6,7 @@ them is named as ``module:name``, and imported when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -182,6 +182,13 @@ class Kind:
     def fits(self, x: Any) -> Any:
         """Which numbers can be cells."""
         return np.ones(np.shape(x), dtype=bool)
+
+    def join(self, first: Any, other: Any) -> Any:
+        """A table of the rows of two files (``data.other``), where the kind `takes_sources`."""
+        raise NotImplementedError
+
+    def note_table(self, table: Any, columns: Sequence[int]) -> None:
+        """Note that a table of any columns, of which `columns` are read, may hold data of this kind."""
 
     # -- new items
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:

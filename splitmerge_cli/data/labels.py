@@ -1,5 +1,7 @@
-"""Labels of items: numbered, or drawn at random."""
+"""Labels of items: numbered, or drawn at random; names of generated tokens."""
 
+from itertools import count, islice, product
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -42,3 +44,9 @@ def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.in
 def equal_sizes(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int32]:
     """int32 ``[N]``: clusters 0 .. K - 1 of N / K items each (the first N mod K one more), in random order."""
     return rng.permutation(np.arange(N, dtype=np.int32) % np.int32(K))
+
+
+def token_names(n: int) -> list[str]:
+    """Names of `n` tokens: A, B, ..., Z, AA, AB, ..."""
+    names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
+    return list(islice(names, n))

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
-from splitmerge_cli.kinds.records.entities import keys_of_review
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.names import REVIEW
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -77,8 +75,8 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
-    if step is None and judged.converged and (changed := keys_of_review(run, spec.values["data"])) is not None:
-        step = f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", changed
+    if step is None and judged.converged:
+        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"])
     if step is None:
         if judged.converged and _can_be_merged(run.summary, spec):
             yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import advice, misfit, recorders, stopping, summaries
+from splitmerge_cli.runs import advice, misfit, stopping, summaries
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.judgement import differ, judgement_of
 from splitmerge_cli.runs.store.read import Run
@@ -29,13 +30,14 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
 
     The last lines say whether its chains have converged and what to do next.
     """
-    recorders.say(run)
+    answers = answers_of(kind_of(run))
+    answers.say(run)
     # the lines of clusters end with the interval's
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
-    of_entities = "entities" in run.summary
-    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary or of_entities else brief:
+    own = answers.lines(run)
+    for line in own or (summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief):
         print(fold(line), file=sys.stderr, flush=True)
-    if (scores := summaries.score_line(run)) and not of_entities:
+    if (scores := summaries.score_line(run)) and own is None:
         print(fold(scores), file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)

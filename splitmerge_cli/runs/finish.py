@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import both_ends, stopping, summaries
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import (
     Late,
     clusterings_of,
@@ -84,10 +84,8 @@ def assemble(
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    kind = plan.dataset.kind
-    answers = resolve_name(kind.answers) if kind.answers else None
-    if answers is not None:
-        rows = [*rows, *answers.judge(of_chains)]
+    answers = answers_of(plan.dataset.kind)
+    rows = [*rows, *answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
     possible_K = plan.largest_K, 1 if plan.dataset.bundles is None else plan.dataset.bundles.smallest_K
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
@@ -162,8 +160,7 @@ def assemble(
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     certainty = None if membership is None else membership["certainty"]
-    if answers is not None:
-        summary["entities"] = answers.write(plan, store, summary["point_estimate"]["labels"], late, certainty)
+    summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))

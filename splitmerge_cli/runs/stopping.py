@@ -10,7 +10,6 @@ Where no length is named the most that a chain makes is a number of iterations, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import search
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.limits import ANSWER, count_ordinal
@@ -113,8 +113,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     late = _late_partitions(plan, chains, made)
     series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
-    if answers := plan.dataset.kind.answers:
-        rows += resolve_name(answers).judge({c: found.labels for c, found in late.items()})
+    rows += answers_of(plan.dataset.kind).judge({c: found.labels for c, found in late.items()})
     until, judged = plan.spec.until, convergence(rows)
     if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
         return replace(look_of(judged, until, upto), reached=False)

@@ -22,8 +22,8 @@ from splitmerge_cli.diagnostics.cluster_table import (
 )
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, is_outlying
-from splitmerge_cli.kinds.records import entities
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import describe_readings, describe_rows, listed_clusters, row_sizes, total_size
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
@@ -126,16 +126,11 @@ def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, column
 
 
 def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> Iterator[str]:
-    if run.has_topics:
-        path = shell_word(str(run.path))
-        raise ConfigError(
-            f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
-            f"smcmc plot {path} draws them)"
-        )
-    if "entities" in run.summary:
-        if columns:
-            raise ConfigError(f"--columns: {run.path}: entities; {entities.ENTITIES} has the merged record of each")
-        yield from entities.Entities.lines(run)
+    answers = answers_of(kind_of(run))
+    if why := answers.why_no_clusters(run):
+        raise ConfigError(why)
+    if (own := answers.lines(run, columns)) is not None:
+        yield from own
         return
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, total_size(run.summary))

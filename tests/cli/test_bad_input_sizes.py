@@ -257,7 +257,7 @@ from io import BytesIO
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 import splitmerge_cli.kinds.documents.readers.files, splitmerge_cli.kinds.networks.readers.edges
-import splitmerge_cli.kinds.tables.files, splitmerge_cli.kinds.tables.models.gaussian
+import splitmerge_cli.data.tables.files, splitmerge_cli.kinds.tables.models.gaussian
 import networkx, splitmerge_cli.kinds.documents.hdp, splitmerge_cli.kinds.networks.irm
 
 MOST = 2_000_000_000

@@ -11,8 +11,8 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli import terminal
+from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.fits import candidates
-from splitmerge_cli.kinds.recognition import recognise
 from splitmerge_cli.runs.store.read import Run
 
 FEW = ("iterations=20", "chains=2", "progress=none")

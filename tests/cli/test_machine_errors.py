@@ -20,8 +20,8 @@ from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli import received, runs
 from splitmerge_cli.config import compose
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError, Refused
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.read import Run

@@ -161,7 +161,7 @@ def test_no_circles() -> None:
 
 # what a part names as text (``splitmerge_cli.PART...`` or ``...:name``) and imports when it is asked for: who passes
 # the name of a kind in place of it; what a kind asks of others
-LATE = {"data": {"data", "kinds", "runs"}, "kinds": {"data", "runs"}}
+LATE = {"data": {"data", "kinds", "runs"}, "kinds": {"data", "kinds", "runs"}}
 
 
 def test_late_names_are_listed() -> None:
@@ -185,25 +185,6 @@ def test_imports_inside_functions() -> None:
                 inside = [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
                 found |= {(file, one.lineno) for one in inside}
     assert len(found) <= MOST_INSIDE
-
-
-# what the kinds of data may import of each other
-KINDS_OF_DATA = {
-    "tables": set(),
-    "graphs": {"tables"},
-    "corpora": {"tables"},
-    "generated": {"corpora", "graphs"},
-    "published": {"corpora", "generated", "graphs", "tables"},
-}
-
-
-def test_kinds_of_data_import_downwards() -> None:
-    for kind, allowed in KINDS_OF_DATA.items():
-        for file in (ROOT / "data" / kind).glob("*.py"):
-            for module in imports(file):
-                part = [*module.split("."), "", ""][2]
-                if module.startswith("splitmerge_cli.data.") and part in KINDS_OF_DATA:
-                    assert part in {kind, *allowed}, f"{file.name} imports {module}"
 
 
 def test_papers_do_not_import_each_other() -> None:
@@ -235,17 +216,32 @@ def test_models_and_samplers_import_no_sibling() -> None:
     named = {
         locate(choice(group, name)["_target_"]).__module__ for group in ("model", "sampler") for name in choices(group)
     }
-    for folder in ("models", "samplers"):
-        for file in (ROOT / folder).glob("*.p[yx]*"):
-            may = {f"splitmerge_cli.{folder}.{name}" for name in (file.stem, *OTHERS.get(file.stem, ()))}
-            assert not (imports(file) & named) - may, f"{file.name} imports {imports(file) & named}"
+    files = [*(ROOT / "kinds").rglob("*.p[yx]x"), *(ROOT / "samplers").glob("*.p[yx]*")]
+    assert len({module_of(file) for file in files} & named) == len(named)
+    for file in files:
+        own = module_of(file)
+        may = {own, *(f"{own.rpartition('.')[0]}.{name}" for name in OTHERS.get(file.stem, ()))}
+        assert not (imports(file) & named) - may, f"{file.name} imports {imports(file) & named}"
+
+
+def test_slices_do_not_import_each_other() -> None:
+    slices = {folder.name for folder in (ROOT / "kinds").iterdir() if (folder / "__init__.py").exists()}
+    assert slices == {"documents", "lines", "networks", "records", "tables", "tokens"}
+    for file in (ROOT / "kinds").rglob("*.p[yx]*"):
+        own = file.relative_to(ROOT / "kinds").parts[0]
+        others = {module.split(".")[2] for module in imports(file) if module.startswith("splitmerge_cli.kinds.")}
+        assert not (others & slices) - {own, *SHARED_SLICES.get(own, ())}, f"{file} imports {others}"
+
+
+SHARED_SLICES: dict[str, tuple[str, ...]] = {}
+"""What a slice may know of others: a network's columns of nodes are a table."""
 
 
 def test_the_rule_sees_imports(tmp_path: Path) -> None:
     python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
     python.write_text("def f():\n    from splitmerge_cli import runs\n    import splitmerge_cli.kinds.tokens.emm\n")
     cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
-    assert {part_of(m) for m in imports(python)} == {"runs", "analysis"}
+    assert {part_of(m) for m in imports(python)} == {"runs", "kinds"}
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
 
 

@@ -14,7 +14,7 @@ import smcmc
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.kinds.tables.simulated import simulate_rates

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from splitmerge_cli.kinds.tables import files
+from splitmerge_cli.data.tables import files
 from splitmerge_cli.kinds.tables.generated import jain_neal
 from splitmerge_cli.kinds.tokens import generated as emm
 from splitmerge_cli.received import DataError

@@ -11,8 +11,8 @@ from splitmerge_cli.config import ConfigError, specify, specify_stored
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.bundled import round_weights
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.scaled import fit_power
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import run_id
 

@@ -11,10 +11,10 @@ import scipy.sparse
 
 import splitmerge_cli as sm
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.letters import near_pair
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 
 N = 12

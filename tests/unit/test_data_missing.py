@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.table import WRITTEN
 from splitmerge_cli.data.tables.text import WIDE
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 
 NAN = np.nan

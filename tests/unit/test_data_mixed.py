@@ -9,8 +9,8 @@ import pytest
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 
 

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.tables import files
 from splitmerge_cli.received import DataError
 
 POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})

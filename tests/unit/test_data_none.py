@@ -9,7 +9,7 @@ import pytest
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.data.tables.files import csv
 
 ANSWERS = ["None", "Some", "Many", " None", "Some", "None"] * 5
 X = np.random.default_rng(0).normal(size=30).round(3).tolist()

@@ -11,8 +11,7 @@ from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_np
 
 from splitmerge_cli.data import values as checks
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables import matrices
-from splitmerge_cli.kinds.tables import files
+from splitmerge_cli.data.tables import files, matrices
 from splitmerge_cli.received import DataError
 
 

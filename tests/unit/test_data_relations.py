@@ -12,6 +12,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
+from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
@@ -21,7 +22,6 @@ from splitmerge_cli.kinds.networks.readers import bundled
 from splitmerge_cli.kinds.networks.readers.adjacency import keep
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.kinds.networks.readers.listed import Use
-from splitmerge_cli.kinds.recognition import recognise
 from splitmerge_cli.received import DataError
 
 Read = Callable[..., Dataset]

@@ -15,11 +15,11 @@ from splitmerge_cli.api import selection
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
 from splitmerge_cli.fits.candidates import Fits
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.choice.power import calibrate
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 from unit.test_data_digits import TABLES, table_of
 

@@ -17,12 +17,12 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.scales import Scale
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables.choice import scales
 from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
 from splitmerge_cli.kinds.tables.column_statistics import statistics
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.kinds.tables.models.real_columns import find_resolution, settle_resolution
 from splitmerge_cli.received import DataError
 

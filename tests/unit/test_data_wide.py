@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
-from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.received import DataError
 

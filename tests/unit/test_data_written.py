@@ -15,7 +15,7 @@ import pytest
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes, sha256
-from splitmerge_cli.kinds.tables.files import csv
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.received import DataError
 
 

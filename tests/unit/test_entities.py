@@ -12,9 +12,9 @@ import pytest
 import smcmc
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.tables.files import csv as read_csv
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs
 from splitmerge_cli.kinds.records import entities
-from splitmerge_cli.kinds.tables.files import csv as read_csv
 from splitmerge_cli.received import DataError
 
 NAMES = ("ann", "anne", "bob")

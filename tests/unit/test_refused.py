@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from refusals import check_refusal
 
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.tables.files import csv
 from splitmerge_cli.received import DataError
 
 NOT_SPARSE = "not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from splitmerge_cli.analysis.pages import html
-from splitmerge_cli.analysis.pages.html import Markup, element, paragraph, table
+from splitmerge_cli.analysis.pages.html import Markup, element, paragraph, short_number, table
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import checks
@@ -16,13 +16,6 @@ from splitmerge_cli.runs.stored import dataset_of, specification_of
 
 MOST_CHECKS = 16
 """Quantities that are listed, those first in which the data are least like the model's."""
-
-
-def short_number(value: float | None) -> str:
-    """A number of three digits, or all digits before the point; a dash for none."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def sections_of_fit(run: Run) -> Iterator[Markup]:

@@ -5,6 +5,7 @@ it is.
 """
 
 import base64
+import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
@@ -179,3 +180,10 @@ def page(title: str, body: Iterable[object]) -> str:
         + join(body, "\n")
         + "\n</main>\n</body>\n</html>\n"
     )
+
+
+def short_number(value: float | None) -> str:
+    """A number of three digits, or all digits before the point; a dash for none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.pages import html
-from splitmerge_cli.analysis.pages.fit import sections_of_fit, short_number
+from splitmerge_cli.analysis.pages.fit import sections_of_fit
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.analysis.pages.sensitivity import answers, commands
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
@@ -19,11 +19,10 @@ from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.diagnostics.cluster_table import network_columns, number, share_text
-from splitmerge_cli.kinds.documents import topic_report
-from splitmerge_cli.kinds.records.entities import Entities
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, search, summaries
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
@@ -39,8 +38,6 @@ MOST_CLUSTERS = 40
 OUTWARD = "outward: share of the pairs with other nodes"
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
-PROTOTYPES = 3
-"""Documents of a topic that are named."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
@@ -143,7 +140,8 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 # -- one run
 def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
     """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
-    if run.has_topics or "entities" in run.summary:
+    answers = answers_of(kind_of(run))
+    if answers.why_no_clusters(run) or answers.lines(run) is not None:
         return [], None, ""
     if "labels" not in run.summary["point_estimate"]:
         return [], None, "Clusters of so many items are not listed."
@@ -156,7 +154,7 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
 def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
     summary = run.summary
     clusters = clusters or summary["point_estimate"]["n_clusters"]
-    first = topic_report.headline(summary) if run.has_topics else summaries.headline(run, clusters, outliers)
+    first = answers_of(kind_of(run)).headline(run) or summaries.headline(run, clusters, outliers)
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
@@ -195,14 +193,15 @@ def _sentence(line: str) -> str:
 
 
 def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, trouble: str) -> Iterator[Markup]:
-    if run.has_topics:
-        yield _topics(run)
+    answers = answers_of(kind_of(run))
+    if (section := answers.section(run)) is not None:
+        yield section
         return
     if trouble:
         yield paragraph(trouble)
         return
-    if "entities" in run.summary:
-        for line in Entities.lines(run):
+    if (lines := answers.lines(run)) is not None:
+        for line in lines:
             if not line.startswith(" ") and not line.endswith(":"):
                 yield paragraph(_sentence(line))
         return
@@ -264,30 +263,6 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
 def _begin_of(column: Mapping[str, str]) -> str:
     """How a description begins that the interval of a column in ``column_summary.csv`` belongs to."""
     return f"{column['column']}={column['level']}: " if column["level"] else f"{column['column']} = "
-
-
-def _topics(run: Run) -> Markup:
-    shown = _documents_of_topics(run)
-    rows = [
-        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
-        + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
-        for topic in run.summary["topics"]
-    ]
-    chain = run.summary["topics_of"]["chain"]
-    caption = (
-        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: from -1 to 1."
-    )
-    caption += " Documents: the ones with the largest share of the topic." if shown else ""
-    return table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
-
-
-def _documents_of_topics(run: Run) -> dict[int, list[str]]:
-    """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
-    if not run.has_documents:
-        return {}
-    frame = run.documents().dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
-    label = frame["name"] if "name" in frame else frame["row"].astype(str)
-    return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
 
 
 def _share(value: Any) -> str:

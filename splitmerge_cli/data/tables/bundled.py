@@ -55,7 +55,7 @@ class Column(NamedTuple):
 @dataclass(frozen=True)
 class BundleOptions:
     """Keys of bundles that are no columns: `must_link` and `cannot_link` are files, or pairs of rows; see
-    `splitmerge_cli.kinds.tables.files.csv`."""
+    `splitmerge_cli.data.tables.files.csv`."""
 
     must_link: Any = None
     cannot_link: Any = None

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels
+from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names, say_records
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out, note_pairs
+from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -153,7 +153,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         note_classes(table, read, values)
-        note_pairs(table, columns_read)
+        for kind in kinds().values():
+            kind.note_table(table, columns_read)
     types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,

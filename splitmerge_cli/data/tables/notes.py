@@ -15,8 +15,6 @@ from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
-from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
-from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
@@ -28,8 +26,6 @@ MOST_CLASSES = 50
 """Most values of a column that may hold the classes of the rows."""
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
-MANY_PAIRS, REPEATED = 20, 1.2
-"""A list of edges has so many rows at least, and so many for each name."""
 
 
 def check_names(table: Table) -> None:
@@ -232,40 +228,3 @@ def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -
             f"{table.path}: {table.column(j)} holds another token in each row, as identifiers do: model=emm compares "
             "whole tokens"
         )
-
-
-def note_pairs(table: Table, columns: Sequence[int]) -> None:
-    """Note that a table of two columns of words, or with a third one between or behind them, may be a list of edges:
-    every row is another pair."""
-    words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
-    if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
-        return
-    codes = {j: pc.utf8_trim_whitespace(table.cells(j)).combine_chunks().dictionary_encode() for j in words}
-    i, j = words[0], words[-1]
-    first, second = (set(codes[k].dictionary.to_pylist()) for k in (i, j))
-    pairs = np.stack([codes[k].indices.to_numpy(zero_copy_only=False) for k in words], axis=1)
-    few, many = sorted((len(first), len(second)))
-    if few < 3 or table.rows < REPEATED * many or len(np.unique(pairs, axis=0)) < table.rows:
-        return
-    shared = 2 * len(first & second) >= few
-    options: dict[str, Any] = {"source": column_key(table, i), "target": column_key(table, j)}
-    if (i, j) == (0, 1):
-        options = {}
-    if len(words) == 3:
-        options["layer"] = column_key(table, words[1])
-    for k in set(columns) - set(words):
-        described = describe_values(table.cells(k))
-        options |= {"weights": column_key(table, k)} | ({"values": described[0]} if described else {})
-    if table.names is None:
-        options["header"] = False
-    options["directed" if shared else "bipartite"] = True
-    options = {"path": str(table.path)} | options
-    words_of_command = ["data=edges", *(f"data.{key}={write(value)}" for key, value in options.items())]
-    table.notes.append(
-        f"{table.path}: every row is another pair of words: if they are edges of a network, "
-        + " ".join(["smcmc run", *words_of_command])
-    )
-
-
-def _are_numbers(table: Table, j: int) -> pa.ChunkedArray:
-    return pc.match_substring_regex(table.cells(j), r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$")

@@ -36,7 +36,7 @@ def read_written(
     path: Path, wanted: Wanted, header: str | bool, suffix: str, separator: str, decimal: str, encoding: str
 ) -> Text:
     """A parsed text file whose name ends in `suffix`; parameters and errors as of
-    `splitmerge_cli.kinds.tables.files.csv`."""
+    `splitmerge_cli.data.tables.files.csv`."""
     data = read_text(path, encoding)
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
@@ -105,7 +105,7 @@ def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
 
 
 def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
-    """Parse the names and cells of a table; errors as of `splitmerge_cli.kinds.tables.files.csv`."""
+    """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
     if _has_header(table, wanted) if header == "auto" else header:
         table.take_header()
         table.tell_names_apart()

@@ -27,6 +27,7 @@ class Documents(Kind):
     has_both_ends = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
     quantities = "splitmerge_cli.runs.quantities:Documents"
+    answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"
     pictures = (*Kind.pictures, "topics")
     drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import token_names
 from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, dataset
 from splitmerge_cli.kinds.documents.readers.split import require_split, split
-from splitmerge_cli.kinds.tokens.generated import token_names
 
 LENGTHS = ("poisson", "fixed")
 LARGEST_TABLE = 1 << 30

@@ -13,7 +13,6 @@ from splitmerge_cli.kinds.documents import topic_tables as tables
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 from splitmerge_cli.kinds.documents.topic_documents import documents
-from splitmerge_cli.kinds.documents.topic_report import agreement_line, headline, overview, perplexity_line
 from splitmerge_cli.kinds.documents.topic_tables import ChainTopics, Documents
 from splitmerge_cli.kinds.documents.topics import Topics
 from splitmerge_cli.runs.clusterings import second_half_partitions
@@ -21,14 +20,12 @@ from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.names import DOCUMENTS
-from splitmerge_cli.terminal import console
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.kinds.documents.topic_tables import ChainTopics
     from splitmerge_cli.kinds.documents.topics import Topics
-    from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LISTED = 100_000
@@ -193,13 +190,3 @@ class TopicRecorder(Recorder):
             **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
             "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),
         }
-
-    @classmethod
-    def say(cls, run: "Run") -> None:
-        """Print the top words of the topics, and how well held-out documents were predicted."""
-        shown = console(160, stderr=True)
-        shown.print(headline(run.summary), highlight=False)
-        shown.print(overview(run.summary))
-        for line in (agreement_line(run.summary), perplexity_line(run.summary)):
-            if line is not None:
-                shown.print(line, highlight=False)

@@ -10,13 +10,21 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.pages.html import short_number
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.kinds.documents import topics
 from splitmerge_cli.kinds.documents.topic_tables import from_words
 from splitmerge_cli.kinds.documents.topics import shorten_word
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs.answers import Answers
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.terminal import console
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
+PROTOTYPES = 3
+"""Documents that a page names of a topic."""
 LETTERS = 40
 """Letters of a word that are shown."""
 
@@ -129,3 +137,57 @@ def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
     if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
         return "–"
     return f"{nmi(a['topic'], b['topic']):.3f}"
+
+
+def table_of_topics(run: Run) -> html.Markup:
+    shown = _documents_of_topics(run)
+    rows = [
+        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
+        + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
+        for topic in run.summary["topics"]
+    ]
+    chain = run.summary["topics_of"]["chain"]
+    caption = (
+        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: from -1 to 1."
+    )
+    caption += " Documents: the ones with the largest share of the topic." if shown else ""
+    return html.table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
+
+
+def _documents_of_topics(run: Run) -> dict[int, list[str]]:
+    """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
+    if not run.has_documents:
+        return {}
+    frame = run.documents().dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+    label = frame["name"] if "name" in frame else frame["row"].astype(str)
+    return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
+
+
+class TopicAnswers(Answers):
+    """The answers of documents, whose clusters are topics."""
+
+    @staticmethod
+    def say(run: Run) -> None:
+        """Print the top words of the topics, and how well held-out documents were predicted."""
+        shown = console(160, stderr=True)
+        shown.print(headline(run.summary), highlight=False)
+        shown.print(overview(run.summary))
+        for line in (agreement_line(run.summary), perplexity_line(run.summary)):
+            if line is not None:
+                shown.print(line, highlight=False)
+
+    @staticmethod
+    def why_no_clusters(run: Run) -> str:
+        path = shell_word(str(run.path))
+        return (
+            f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
+            f"smcmc plot {path} draws them)"
+        )
+
+    @staticmethod
+    def headline(run: Run) -> str:
+        return headline(run.summary)
+
+    @staticmethod
+    def section(run: Run) -> html.Markup:
+        return table_of_topics(run)

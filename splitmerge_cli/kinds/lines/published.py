@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.values import require
-from splitmerge_cli.kinds.tables.files import csv
 
 SETS = 100
 FILE = "points.csv.gz"

@@ -1,6 +1,6 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,11 @@ class Graph(Kind):
         """Graphs of networkx, and of igraph by its interface."""
         of_networkx = hasattr(data, "nodes") and hasattr(data, "edges")
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
+
+    def note_table(self, table: Any, columns: Sequence[int]) -> None:
+        from splitmerge_cli.kinds.networks.readers.hints import note_pairs
+
+        note_pairs(table, columns)
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)

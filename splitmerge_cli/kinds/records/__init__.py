@@ -63,6 +63,11 @@ class Records(Kind):
         if sources is not None and (sources.shape != (len(x),) or sources.dtype != np.int32 or sources.min() < 0):
             raise DataError(f"{name}: sources; expected int32 [{len(x)}], at least 0")
 
+    def join(self, first: Any, other: Any) -> Any:
+        from splitmerge_cli.kinds.records.reader import Joined
+
+        return Joined(first, other)
+
     def take(self, dataset: Dataset, rows: NDArray[np.int64] | slice) -> dict[str, Any]:
         """Values that do not occur in these rows are no levels."""
         return keep_levels(dataset.values[rows], dataset.types or ())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.config import Component
+from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import mixing
@@ -25,6 +25,7 @@ from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
 from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.judgement import judgement_of
@@ -54,31 +55,20 @@ BINS = 10
 """Bins of probabilities in which pairs are compared with the truth."""
 
 
-class Entities:
+class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
     @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
-        """Write the tables of a run that ends.
+        """Write `ENTITIES`, `PAIRS` and `REVIEW`; the entry ``entities`` of the summary describes them."""
+        return {"entities": Entities._write(plan, store, labels, late, certainty)}
 
-        Parameters
-        ----------
-        plan : Plan
-        store : RunStore
-        labels : array_like of int
-            ``[N]``, from 0: the entities that the run lists.
-        late : mapping of int to Late
-            By chain the draws of its second half.
-        certainty : array_like of float, optional
-            ``[N]``, of each record.
-
-        Returns
-        -------
-        dict
-            The entry ``entities`` of the summary.
-        """
+    @staticmethod
+    def _write(
+        plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
+    ) -> dict[str, Any]:
         dataset, labels = plan.dataset, np.asarray(labels, dtype=np.int32)
         parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
         mean = np.concatenate(parameters).mean(axis=0) if parameters else None
@@ -113,8 +103,20 @@ class Entities:
         return [*measure("pairs", series)[1], ("mean/pairs", None, float(series.mean()), None)]
 
     @staticmethod
-    def lines(run: Run) -> Iterator[str]:
+    def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        if (keys := keys_of_review(run, data)) is None:
+            return None
+        return f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", keys
+
+    @staticmethod
+    def lines(run: Run, columns: bool = False) -> Iterator[str]:
         """Describe the entities of a finished run, its pairs and its files."""
+        if columns:
+            raise ConfigError(f"--columns: {run.path}: entities; {ENTITIES} has the merged record of each")
+        return Entities._lines(run)
+
+    @staticmethod
+    def _lines(run: Run) -> Iterator[str]:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
         yield f"{_count(chosen['n_clusters'], 'entity')} of {summary['N']:,} records{_describe_number(run)}"

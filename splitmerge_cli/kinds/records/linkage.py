@@ -9,6 +9,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
 from splitmerge_cli.fits.frames import Table
 from splitmerge_cli.fits.stored_draws import StoredDraws
+from splitmerge_cli.kinds.records import Records
 from splitmerge_cli.kinds.records.entities import LEAST, MOST_REVIEWED, list_entities, list_pairs, list_review
 from splitmerge_cli.runs.store.schema import PARAMETERS
 
@@ -125,7 +126,7 @@ class EntityAnswers(StoredDraws):
         )
 
     def _require_records(self) -> None:
-        if not self._model.kind.answers:
+        if not isinstance(self._model.kind, Records):
             raise ConfigError(f"model={self._model.name} has no entities; expected records, of model=records")
 
     def _membership(self) -> Table:

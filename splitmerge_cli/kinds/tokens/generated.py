@@ -3,23 +3,14 @@
 Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = 0.001).
 """
 
-from itertools import count, islice, product
-from string import ascii_uppercase
-
 import numpy as np
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.labels import equal_sizes, token_names
 from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 
 DICTIONARIES = ("distinct", "dirichlet")
 MAX_TOKENS = 1_000_000
-
-
-def token_names(n: int) -> list[str]:
-    """Names of `n` tokens: A, B, ..., Z, AA, AB, ..."""
-    names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
-    return list(islice(names, n))
 
 
 def generate(

@@ -7,19 +7,9 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.runs.recorders.base import Recorder
-    from splitmerge_cli.runs.store.read import Run
 
 
 def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
     recorder: Recorder = resolve_name(dataset.kind.recorder)(spec, dataset)
     return recorder
-
-
-def say(run: "Run") -> None:
-    """Print the closing lines of a finished run's recorder on stderr."""
-    # a recorder of clusters says nothing: what it needs is not imported
-    if run.has_topics:
-        from splitmerge_cli.kinds.documents.recorder import TopicRecorder
-
-        TopicRecorder.say(run)

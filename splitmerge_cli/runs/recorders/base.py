@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 NEVER = 2**62
@@ -127,10 +126,6 @@ class Recorder:
             Rows of the diagnosis.
         """
         return {}, []
-
-    @classmethod
-    def say(cls, run: "Run") -> None:
-        """Print the closing lines of a run on stderr."""
 
 
 def best(outcomes: Sequence[Mapping[str, Any]], key: str) -> int:

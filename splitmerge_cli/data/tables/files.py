@@ -24,7 +24,6 @@ from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.data.values import require
-from splitmerge_cli.kinds.records.reader import Joined
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.received import DataError
 
@@ -195,7 +194,7 @@ def csv(
 
     if other is not None:
         require_file(other, f"a table ({FORMATS})")
-    table = read(path) if other is None else Joined(read(path), read(other))
+    table = read(path) if other is None else of_kind.join(read(path), read(other))
     if not table.rows or not table.width:
         raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
