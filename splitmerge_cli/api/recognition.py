@@ -17,6 +17,7 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.kinds.documents.readers.files import HEAD, TABLES, format_of_lines
 from splitmerge_cli.kinds.documents.readers.formats import names_tokens, open_table, text_column
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
+from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS
 from splitmerge_cli.kinds.networks.readers.tie_matrices import is_named_matrix
 from splitmerge_cli.received import DataError
@@ -94,6 +95,8 @@ def _of_lines(file: Path) -> Recognised | None:
     form = format_of_lines(file, UTF_8)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
+    if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
+        return Recognised(NETWORK, "two columns of nodes and one of times")
     # rows of numbers are no texts
     return Recognised(TABLE) if rows and all(all(map(is_numeric, row)) for row in rows) else None
 

@@ -1,6 +1,7 @@
 """The user's own networks: lists of edges and graphs in files, with one clear message for each bad file."""
 
 import gzip
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from splitmerge_cli.api.recognition import recognise
+from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks.readers.adjacency import keep
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
@@ -227,3 +231,75 @@ def test_large_lists_agree_with_a_plain_reading(read: Callable[..., Dataset], se
     assert graph.names == [str(n) for n in range(3000)] and graph.values.nnz == 2 * len(expected)
     row, column = graph.values.nonzero()
     assert expected == {(a, b) for a, b in zip(row.tolist(), column.tolist(), strict=True) if a < b}
+
+
+MATRIX = np.array([[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("written", ["a.csv", "b.csv", "c.tsv", "d.txt", "e.xlsx"])
+def test_adjacency_matrices_as_programs_write_them(tmp_path: Path, written: str, empty: bool) -> None:
+    names = list("pqrs")
+    frame = pd.DataFrame(MATRIX, index=names, columns=names)
+    frame = frame.replace(0, "") if empty else frame
+    path = tmp_path / written
+    if path.suffix == ".xlsx":
+        frame.to_excel(path)
+    else:
+        frame.to_csv(path, sep={"a": ",", "b": ";", "c": "\t", "d": ";"}[path.stem])
+    assert recognise(path).data == "edges"
+    network = edges(path)
+    assert network.names == names and network.meta["edges"] == 3
+    np.testing.assert_array_equal(network.values.toarray(), MATRIX)
+    assert any("empty cells are read as 0" in note for note in network.notes) == empty
+    if empty and path.suffix == ".csv":  # whoever names the form of the values has unknown pairs
+        (layer,) = edges(path, values="binary").relations.layers
+        assert len(layer.unknown) == 3
+
+
+@pytest.mark.parametrize(
+    ("times", "is_read"),
+    [
+        ([1415731200 + 7 * k for k in range(24)], False),
+        ([1415731200000 + 7 * k for k in range(24)], False),
+        ([f"2014-11-{k + 1:02d}" for k in range(24)], False),
+        ([f"2014-11-{k + 1:02d}T10:20:00" for k in range(24)], False),
+        ([k % 4 + 1 for k in range(24)], True),
+        ([1000 + 13 * k for k in range(24)], True),
+    ],
+)
+def test_times_are_no_weights(tmp_path: Path, times: list[Any], is_read: bool) -> None:
+    path = tmp_path / "mails.txt"
+    pairs = [(i, j) for i in range(1, 9) for j in range(i + 1, 9)][:24]
+    path.write_text("".join(f"{i} {j} {t}\n" for (i, j), t in zip(pairs, times, strict=True)))
+    assert (recognise(path).data == "edges") is not is_read
+    network = edges(path)
+    notes = " ".join(network.notes)
+    assert ("column 3 holds times" in notes) is (not is_read and isinstance(times[0], int))
+    assert ("weights (" in notes) is is_read
+    assert ("values=count" in notes) is (is_read and len(set(times)) < 5)
+
+
+@pytest.mark.parametrize(
+    ("head", "offered"),
+    [
+        *[(head, True) for head in ("source,target", "from,to", "Sender,Recipient", "caller_id,callee_id")],
+        ("node1,node2", False),
+    ],
+)
+def test_directions_are_offered(read: Callable[..., Dataset], head: str, offered: bool) -> None:
+    web = read(f"{head}\na,b\na,c\nb,c\nc,d\n")  # no pair in both directions
+    assert any("data.directed=true" in note for note in web.notes) == offered
+    both = read(f"{head}\na,b\nb,a\na,c\nc,a\n")  # each edge twice
+    assert not any("directions, if" in note for note in both.notes)
+
+
+def test_a_table_with_columns_of_ends_gets_the_command_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    rows = [f"2024-01-{k % 28 + 1:02d},u{k % 5},u{(k * k + 1) % 7},{k % 9}" for k in range(40)]
+    path.write_text("\n".join(["date,Caller,Callee,minutes", *rows]))
+    (note,) = [note for note in csv(path, kind="mixed").notes if "data=edges" in note]
+    words = shlex.split(note.partition("smcmc run ")[2])
+    assert specify(words).data.options["source"] == "Caller"
+    network = edges(path, "Caller", "Callee", directed=True)
+    assert network.relations is not None and network.relations.layers[0].directed

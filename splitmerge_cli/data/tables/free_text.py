@@ -22,7 +22,8 @@ def is_numeric(cell: str | None) -> bool:
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
     """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
 
-    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
+    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one,
+    else what that row holds.
     With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in
     both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
     comment below the first row, or has another format.
@@ -48,7 +49,10 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
             "(data.comments=false takes such lines for rows)"
         )
     if separator == "auto":
-        separator = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path)) or _separator(data)
+        usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
+        separator = _separator(data)
+        if usual and (separator == "space" or SEPARATORS[usual] in _first_row(data)):
+            separator = usual
     if separator == "space":
         data = tabs(path, data, before)
     table = Text(path, data, SEPARATORS[separator], before, MOST_COLUMNS)
@@ -68,11 +72,16 @@ def _check_banner(path: Path, comment: bytes, two_kinds: bool) -> None:
 
 def _separator(data: bytes) -> str:
     """Name of the separator in the first row."""
-    end = data.find(b"\n")
-    line = re.sub(r'"[^"]*"', "", data[: None if end < 0 else end].decode("utf-8"))
+    line = _first_row(data)
     if "\t" in line and not all(map(is_numeric, line.split())):
         return "tab"
     return "comma" if "," in line else "semicolon" if ";" in line else "space"
+
+
+def _first_row(data: bytes) -> str:
+    """The first row without what stands in quotes."""
+    end = data.find(b"\n")
+    return re.sub(r'"[^"]*"', "", data[: None if end < 0 else end].decode("utf-8"))
 
 
 def tabs(path: Path, data: bytes, before: int = 0) -> bytes:

@@ -18,7 +18,14 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
-from splitmerge_cli.kinds.networks.readers.edge_values import EXPECTED, LAYER_WORDS, TIME, VALUE_WORDS, read_values
+from splitmerge_cli.kinds.networks.readers.edge_values import (
+    EXPECTED,
+    LAYER_WORDS,
+    TIME,
+    VALUE_WORDS,
+    are_times,
+    read_values,
+)
 from splitmerge_cli.kinds.networks.readers.listed import Use
 from splitmerge_cli.received import DataError
 
@@ -27,6 +34,8 @@ HEADER_WORDS = {
     *ENDS,
     *("src", "dst", "from", "to", "node1", "node2", "node_1", "node_2", "from_node", "to_node", "from_id", "to_id"),
     *("fromnodeid", "tonodeid", "id1", "id2", "id_1", "id_2", "sender", "receiver", "ego", "alter", "tail", "head"),
+    *("recipient", "caller", "callee", "caller_id", "callee_id", "sender_id", "receiver_id", "recipient_id"),
+    *("source_id", "target_id", "follower", "followed", "citing", "cited"),
 }
 """Names of columns that hold the ends of edges."""
 MISSING = ("", "nan", "NaN")
@@ -95,6 +104,9 @@ class Columns:
         elif table.names is None:
             third = 2 in others and len(table.columns[2])
             chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
+            if chosen and not asked and are_times(table.columns[2]):
+                chosen = []
+                table.notes.append(f"{table.path}: column 3 holds times: it is not read (data.weights=3 reads it)")
         else:
             chosen = [j for j in others if table.names[j].lower() == "weight"]
             if asked and not chosen:
@@ -112,7 +124,7 @@ def value_columns(table: Table, others: Sequence[int]) -> list[int]:
         return named
     left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
     cells = table.columns[left[0]] if len(left) == 1 else []
-    return left if len(cells) and is_numeric(str(cells[0].as_py())) else []
+    return left if len(cells) and is_numeric(str(cells[0].as_py())) and not are_times(cells) else []
 
 
 def _layer_columns(table: Table, others: Sequence[int]) -> list[int]:
@@ -131,6 +143,7 @@ MOST_LAYERS = 20
 DIRECTED = {
     *(("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed"), ("origin", "dest")),
     *(("source", "destination"), ("origin", "destination"), ("giver", "receiver"), ("winner", "loser")),
+    *(("sender", "recipient"), ("caller", "callee"), ("caller_id", "callee_id"), ("sender_id", "receiver_id")),
 }
 """Names of columns by which an edge has a direction; networkx calls them source and target, whatever the graph."""
 
@@ -148,6 +161,8 @@ class Rows:
         Table that the rows come from, and the positions of the ends in it.
     directed : bool or None
         Whether the file says that edges have a direction; None: it does not say.
+    may_be_directed : bool
+        Whether its columns are named source and target.
     levels, layer, layers, other_values, other_layers
         As of `Listed`.
     kinds : int or None
@@ -170,6 +185,7 @@ class Rows:
     other_layers: str = ""
     kinds: int | None = None
     side_names: tuple[str, str] = ENDS
+    may_be_directed: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -222,6 +238,8 @@ class Rows:
             value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
         )
         third = 2 if table.names is None and w is None and others[:1] == [2] else None
+        if third is not None and are_times(table.cells(third)):
+            others, third = others[1:], None
         other = values_left[0] if len(values_left) == 1 else third
         layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
         if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
@@ -248,6 +266,7 @@ class Rows:
             table.names[layers_left[0]] if layers_left and table.names else "",
             kinds,
             named_ends or ENDS,
+            named_ends is not None and tuple(map(str.lower, named_ends)) in (ENDS, ("source_id", "target_id")),
         )
         rows._check()
         return rows

@@ -18,6 +18,11 @@ UNKNOWN = ("", "NA", "N/A", "na", "n/a", "<NA>", "NaN", "nan", "null", "NULL", "
 MOST_LEVELS = 100
 TIME = re.compile("time|date|year|month|day|^t$|^ts$|^id$|_id$")
 """Names of columns whose numbers are no values of edges."""
+TIME_UNITS = np.array([1.0, 1e3, 1e6, 1e9])
+"""Parts of a second in which times are written."""
+DATE_TIME = r"^\s*\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?\s*$"
+MANY_ROWS, MOST_DIFFERENT = 20, 0.9
+"""Rows from which on numbers are no counts if more than this share of them differ."""
 VALUE_WORDS = {
     *("weight", "weights", "value", "values", "count", "counts", "sign", "rating", "score", "strength", "freq"),
     *("frequency", "n", "w"),
@@ -72,6 +77,24 @@ def read_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any], form: str
     return EdgeValues(numbers, (), None if good.all() else int(np.argmin(good)))
 
 
+def are_times(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
+    """Whether values of edges are times: whole numbers all of which are seconds, milliseconds, microseconds or
+    nanoseconds of the years 1973 to 2100, or dates with four digits of the year.
+
+    Examples
+    --------
+    >>> are_times(["1415731200", "1415731260"]), are_times(["2014-11-11", "2014-11-12"]), are_times(["3", "12"])
+    (True, True, False)
+    """
+    real = read_values(cells, REAL)
+    if real.bad is None:
+        known = real.numbers[~np.isnan(real.numbers)]
+        units = (known >= 1e8 * TIME_UNITS[:, None]) & (known <= 4.1e9 * TIME_UNITS[:, None])
+        return len(known) > 0 and bool((known == np.floor(known)).all() and units.all(axis=1).any())
+    column = _column(cells)
+    return is_text(column) and bool(pc.all(pc.match_substring_regex(column, DATE_TIME)).as_py())
+
+
 def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tuple[str, str] | None:
     """The form that values of edges have, and what they are in words; None where they do not differ."""
     real = read_values(cells, REAL)
@@ -80,8 +103,12 @@ def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tu
         if len(distinct) < 2:
             return None
         whole = (distinct == np.floor(distinct)).all()
-        few = len(distinct) <= MOST_LEVELS
-        form = (COUNT if distinct[0] >= 0 else LEVELS if few else REAL) if whole else REAL
+        few, rows = len(distinct) <= MOST_LEVELS, len(real.numbers)
+        if are_times(cells):
+            return None
+        # numbers that differ in nearly every row count nothing
+        counts = distinct[0] >= 0 and (rows < MANY_ROWS or len(distinct) <= MOST_DIFFERENT * rows)
+        form = (COUNT if counts else LEVELS if few and distinct[0] < 0 else REAL) if whole else REAL
         return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g})"
     levels = read_values(cells, LEVELS)
     return None if levels.bad is not None else (LEVELS, f"levels ({_shorten(levels.levels)})")

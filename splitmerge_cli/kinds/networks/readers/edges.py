@@ -66,7 +66,7 @@ def edges(
     Parameters
     ----------
     path : str or Path
-        A text file (optionally .gz) or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv
+        A text file (optionally .gz), .xlsx or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv
         (Graphviz); a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin
         with # or % are comments.
     source, target : str or int, optional
@@ -124,8 +124,9 @@ def edges(
     types : mapping, optional
         Types of some of these columns, as for a mixed table: binary, categorical, ordinal, count or real.
     matrix : {"auto", True, False}
-        Whether a text is a matrix of ties, in which 0 is no edge and an empty cell an unknown pair. ``auto``: it is if
-        its first row and first column hold the same names, or it has as many rows as columns, 5 at least, of numbers.
+        Whether a text or sheet is a matrix of ties, in which 0 is no edge. An empty cell is 0, too; with `values` it is
+        an unknown pair. ``auto``: it is if its first row and first column hold the same names, or it has as many rows
+        as columns, 5 at least, of numbers.
 
     Returns
     -------

@@ -7,17 +7,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitmerge_cli.data.tables.table import Table, column_key, is_text
+from splitmerge_cli.data.tables.table import Table, column_key, is_text, quote
+from splitmerge_cli.kinds.networks.readers.edge_rows import DIRECTED
 from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
-from splitmerge_cli.overrides import write
+from splitmerge_cli.overrides import PATH, write
 
 MANY_PAIRS, REPEATED = 20, 1.2
 """A list of edges has so many rows at least, and so many for each name."""
 
 
 def note_pairs(table: Table, columns: Sequence[int]) -> None:
-    """Note that a table of two columns of words, or with a third one between or behind them, may be a list of edges:
-    every row is another pair."""
+    """Note that a table may be a list of edges: two columns have the names of ends, such as sender and recipient; or it
+    has two columns of words, perhaps with a third one between or behind them, and every row is another pair."""
+    names = [name.strip().lower() for name in table.names or ()]
+    named = next((pair for pair in sorted(DIRECTED) if all(names.count(end) == 1 for end in pair)), None)
+    if named is not None:
+        ends = [names.index(end) for end in named]
+        source, target = (write(column_key(table, j)) for j in ends)
+        path = write(str(table.path), PATH)
+        table.notes.append(
+            f"{table.path}: {table.column(ends[0])} and {table.column(ends[1])}: if they are the ends of edges, smcmc run "
+            f"data=edges data.path={path} data.source={source} data.target={target} data.directed=true"
+        )
+        return
     words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return

@@ -86,6 +86,8 @@ class Listed:
         Names of these kinds.
     directed : bool or None
         Whether the source says that edges have directions; None: it does not say.
+    may_be_directed : bool
+        Whether it names the ends of an edge source and target.
     truth, columns
         As of the `Dataset` and of `Relations`.
     is_matrix : bool
@@ -119,6 +121,7 @@ class Listed:
     node_columns: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_matrix: bool = False
+    may_be_directed: bool = False
 
     def title(self, node: int) -> str:
         """A node as messages name it."""
@@ -168,6 +171,9 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
             options["bipartite"] = True
         elif listed.directed or (listed.directed is None and may_be_twice and not is_twice):
             parts.append("directions")
+            options["directed"] = True
+        elif listed.directed is None and listed.may_be_directed and not is_twice:
+            parts.append("directions, if the edges have some")
             options["directed"] = True
         elif not is_twice:
             further += counts["reversed"]

@@ -16,6 +16,7 @@ from splitmerge_cli.data.tables.columns import index, labels_in, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.free_text import read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -35,9 +36,14 @@ NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names"
 def read_table(
     path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False
 ) -> Table | None:
-    """The table of a text file or .parquet."""
-    if suffix_of(path) == ".parquet":
+    """The table of a text file, .xlsx or .parquet."""
+    suffix = suffix_of(path)
+    if suffix == ".parquet":
         return read_parquet(path, MOST_COLUMNS)
+    if suffix == ".xlsx":
+        sheet = read_sheet(path, ask="one sheet with cells: an .xlsx file of a network has no other")
+        sheet.parse([{}])
+        return sheet
     return read_list(path, separator, comments, empty, two_kinds)
 
 
@@ -219,6 +225,7 @@ def listed_rows(rows: Rows, nodes: Nodes, place: str, name: str) -> Listed:
         rows.other_layers,
         nodes.other_columns,
         [*(rows.table[0].notes if rows.table else []), *nodes.notes],
+        may_be_directed=rows.may_be_directed,
     )
 
 

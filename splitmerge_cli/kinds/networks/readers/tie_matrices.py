@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 
@@ -153,7 +155,7 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
         if table.rows - skip != table.width - index or table.rows - skip < SQUARE:
             return None
     columns = range(1 if row_names else index, table.width)
-    values = np.empty((table.rows - skip, len(columns)))
+    values, blanks = np.empty((table.rows - skip, len(columns))), 0
     Limit.current().check(table.path, 8 * values.size, " as numbers")
     for d, j in enumerate(columns):
         cells = table.columns[j].slice(skip)
@@ -165,6 +167,11 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
                     f"'{cells[bad].as_py()}'; expected {EXPECTED['real']}, or an empty cell for an unknown pair"
                 )
             return None
+        if use.values is None and np.isnan(numbers).any():
+            # as people write matrices of ties by hand; whoever names their form has unknown pairs
+            empty = pc.equal(pc.utf8_trim_whitespace(pc.cast(cells, pa.large_string())), "").to_numpy()
+            numbers[empty] = 0.0
+            blanks += int(empty.sum())
         values[:, d] = numbers
     if not (wanted is True or both_named or _looks_like_ties(values)):
         return None
@@ -183,6 +190,11 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
         column_names,
         lambda i, j: f"{table.path}: row {table.row(i + skip)}, column {columns[j] + 1}",
     )
+    if blanks:
+        listed.notes.append(
+            f"{table.path}: {blanks:,} empty cells are read as 0, no edge (data.values=binary reads them as unknown "
+            "pairs)"
+        )
     if wanted == "auto":
         listed.notes.append(f"{table.path}: read as a matrix of ties (data.matrix=false reads a list of edges)")
     return listed
