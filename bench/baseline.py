@@ -17,6 +17,7 @@ from scipy.special import gammaln
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson, find_rates
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
@@ -215,11 +216,15 @@ class OfGaussian(Baseline):
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         x = np.asarray(data.values, dtype=float)
         if isinstance(model, SelectedColumns):
-            x = x[:, model.parameters[:, 0] == 1.0]
+            x = np.ascontiguousarray(x[:, model.parameters[:, 0] == 1.0])
+            usual = {option.name: option.default for option in Gaussian.OPTIONS}
+            full, weights, kappa0, a0 = False, np.ones(len(x)), float(usual["kappa0"]), float(usual["a0"])
+        else:
+            full, weights = model.covariance == "full", model.row_weights
+            kappa0, a0 = float(model.kappa0), float(model.a0)
         N, D = x.shape
-        full, weights = model.covariance == "full", model.row_weights
-        kappa = model.kappa0 + np.arange(N + 2)
-        a = model.a0 + 0.5 * np.arange(N + 2)
+        kappa = kappa0 + np.arange(N + 2)
+        a = a0 + 0.5 * np.arange(N + 2)
         log_c = D * (gammaln(a + 0.5) - gammaln(a) + 0.5 * (np.log(kappa / (kappa + 1)) - np.log(2 * np.pi)))
         of_points = {"x": x, "m0": x.mean(axis=0), "b0": 0.1 * x.var(axis=0), "log_c": log_c, "weight": None}
         of_points |= jointly_normal(x, model) if full else {"gap": None, "column": None}
@@ -229,7 +234,7 @@ class OfGaussian(Baseline):
             of_points |= {"log_c": of_points["log_c"] - shrunk, "weight": weights}
         return {
             **{"N": N, "D": D, "K": model.K, "cap": 256, "full": int(full)},
-            **{"concentration": float(model.prior.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
+            **{"concentration": float(model.prior.concentration), "kappa0": kappa0, "a0": a0},
             **of_points,
             "z": model.labels,
         }

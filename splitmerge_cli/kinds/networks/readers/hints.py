@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitmerge_cli.data.tables.table import Table, column_key, is_text, quote
+from splitmerge_cli.data.tables.table import Table, column_key, is_text
 from splitmerge_cli.kinds.networks.readers.edge_rows import DIRECTED
 from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
 from splitmerge_cli.overrides import PATH, write
