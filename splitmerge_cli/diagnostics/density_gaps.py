@@ -108,18 +108,20 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     rows = (rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     numbered = [np.unique(labels[complete], return_inverse=True) for labels in sampled]
     fits = [_fit(rows, numbers.astype(np.int32)) for _, numbers in numbered]
+    # over all draws, unless fewer could be joined then
+    averaged = [fits[m] for m in evenly_spaced(len(fits), AVERAGED)]
+    features = 1 + rows.shape[1] + rows.shape[1] * (rows.shape[1] + 1) // 2
+    points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
     components = sum(len(fit.share) for fit in fits)
-    most = max(AVERAGED, len(fits) * MOST_COMPONENTS // max(components, 1))
-    averaged = [fits[m] for m in evenly_spaced(len(fits), most)]
+    if components <= MOST_COMPONENTS and _work(points, components, features, rows.shape[1])[-1] <= MOST_WORK:
+        averaged = fits
     density = _Normals(
         np.concatenate([fit.share for fit in averaged]),
         np.concatenate([fit.mean for fit in averaged]),
         np.concatenate([fit.covariance for fit in averaged]),
     )
     D = rows.shape[1]
-    features = 1 + D + D * (D + 1) // 2
-    points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
-    work = np.cumsum(points) * (len(density.share) * (8.0 + features) + 4.0 * D**3)
+    work = _work(points, len(density.share), features, D)
     n_draws = int(np.searchsorted(work, MOST_WORK, side="right"))
     if n_draws < min(LEAST_DRAWS, len(fits)):
         most_components = max(len(fit.share) for fit in fits)
@@ -134,6 +136,11 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
             group[used] = used[_join(peaks, passes, pairs, gap)]
             labels[m] = by_appearance(group[sampled[m]].astype(np.int32))
     return joined
+
+
+def _work(points: NDArray[np.int64], components: int, features: int, D: int) -> Numbers:
+    """Operations, about, that the first draws take whose ridgelines have so many points."""
+    return np.asarray(np.cumsum(points) * (components * (8.0 + features) + 4.0 * D**3))
 
 
 def _join(peaks: Numbers, passes: Numbers, pairs: NDArray[np.intp], gap: float) -> NDArray[np.intp]:

@@ -240,8 +240,17 @@ def estimate_partition(
         may_be[:] = True
         low, high = 1, len(rows[0])
     first, last = interval_of_counts(K) if interval is None else interval
-    if (within := may_be & (first <= K) & (last >= K)).any():
-        may_be = within
-    clusters = int(K[may_be].min()), int(K[may_be].max())
-    estimate = minimise_expected_loss(rows, loss, COST, clusters, apart, accepts)
+    within = (first <= K) & (last >= K)
+    bounds = (first, last) if within.any() else interval_of_counts(K)
+    estimate = minimise_expected_loss(rows, loss, COST, bounds, apart)
+    if not accepts(estimate.labels):
+        may_be = may_be & within if (may_be & within).any() else may_be
+        clusters = int(K[may_be].min()), int(K[may_be].max())
+        estimate = minimise_expected_loss(rows, loss, COST, clusters, apart, accepts)
+        # the search seldom keeps such a number; among the partitions that have it, it does
+        other = minimise_expected_loss(rows[may_be], loss, COST, None, apart).labels
+        expected = ExpectedLoss(rows, loss, MAX_CELLS, COST)
+        value = expected(other[np.unique(expected.block, return_index=True)[1]].astype(np.int64))
+        if accepts(other) and value < estimate.expected_loss:
+            estimate = replace(estimate, labels=other, expected_loss=value)
     return replace(estimate, labels=by_size(estimate.labels))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.store.read import Run
 
 Outcomes = Sequence[Mapping[str, Any]]
+FEWEST = 100
+"""Recorded draws below which the interval of the number of clusters is taken from the trace, which has all draws."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,14 @@ def searched_interval(run: "Run") -> tuple[int, int]:
 
 def listed_counts(
     recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], counts: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The numbers of clusters in the draws of a run as they are reported: without outliers where the run lists these,
-    of the recorded draws; else all clusters, `counts`."""
+) -> tuple[NDArray[np.int64], bool]:
+    """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
+    if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
-    if not (sampled and recorder.is_listed) or recorder.not_estimated or dataset.kind.has_small_clusters:
-        return counts
-    return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()])
+    is_apart = recorder.is_listed and not recorder.not_estimated and not dataset.kind.has_small_clusters
+    if not is_apart or sum(map(len, sampled.values())) < FEWEST:
+        return counts, False
+    return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True
 
 
 def pooled_estimate(

@@ -102,13 +102,13 @@ def assemble(
         if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
-        components = listed_counts(plan.recorder, partitions, counts)
+        components, _ = listed_counts(plan.recorder, partitions, counts)
         listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
         joined_by["components"] = list(interval_of_counts(components))
         interval = interval_of_counts(counts)
         pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
         partitions = listed_partitions
-    listed = listed_counts(plan.recorder, partitions, counts)
+    listed, is_apart = listed_counts(plan.recorder, partitions, counts)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         message = (
@@ -123,6 +123,7 @@ def assemble(
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval_of_counts(listed))
+    summary[schema.OUTLIERS_APART] = is_apart
     summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by

@@ -70,9 +70,9 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
 
 
 def listed_clusters(summary: Mapping[str, Any]) -> int:
-    """The number of clusters of a run as it is reported: without outliers."""
+    """The number of clusters of a run as its interval has it: without outliers, if these are apart there."""
     chosen = summary["point_estimate"]
-    if "labels" not in chosen or {"topics", "entities"} & summary.keys():
+    if "labels" not in chosen or not summary.get(schema.OUTLIERS_APART):
         return int(chosen["n_clusters"])
     return count_larger(chosen["labels"], row_sizes(summary))
 

@@ -21,7 +21,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
     span,
 )
 from splitmerge_cli.diagnostics.convergence import convergence
-from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, is_outlying
+from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import describe_readings, describe_rows, listed_clusters, row_sizes, total_size
@@ -260,7 +260,10 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
     number, share = listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
-    apart = " without outliers" * (number < summary["point_estimate"]["n_clusters"])
+    labels = summary["point_estimate"].get("labels")
+    apart = ""
+    if labels and count_larger(labels, row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
+        apart = " without outliers" if summary.get(schema.OUTLIERS_APART) else " and outliers"
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
         line = f"number of {unit}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"

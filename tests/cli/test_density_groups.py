@@ -10,6 +10,7 @@ import smcmc as smcmc_library
 from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
+from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.grouping import (
     GAP,
@@ -71,16 +72,21 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     found = smcmc_library.Posterior(joined)
     assert found.partitions.max() < found.run.partitions()["K"].max() and len(found.partitions) <= 100
     assert found.at(1).max() == 0 and found.membership()["certainty"].between(0, 1).all()
-    assert found.n_clusters_interval == tuple(np.quantile(found.partitions.max(axis=1) + 1, [0.025, 0.975]).astype(int))
+    assert found.n_clusters_interval == interval_of_counts(counts_larger(found.partitions))
     of_new = found.predict(table.iloc[[0, -1]])
     assert of_new.tolist() == found.labels[[0, -1]].tolist()
     assert np.array_equal(found.groups, found.labels)
     # null: where the draws agree
     automatic = smcmc("run", "data=csv", f"data.path={file}", *OPTIONS, *SHORT, "iterations=1500", "gap=null")
-    summary, (low, high) = Run(run_path(automatic)).summary, run.summary["density_groups"]["interval"]
-    assert ("gap=0 lists the components" in automatic.stderr) == (low == high)
-    assert summary.get("joined") == (joined.summary["joined"] if low == high else None)
-    assert summary.get("density_groups") == (None if low == high else run.summary["density_groups"])
+    summary = Run(run_path(automatic)).summary
+    share, error = run.summary["density_groups"]["share"]
+    sure = share - 2 * error > 0.95
+    assert ("gap=0 lists the components" in automatic.stderr) == sure
+    assert summary.get("joined") == (joined.summary["joined"] if sure else None)
+    assert summary.get("density_groups") == (None if sure else run.summary["density_groups"])
+    # both numbers stand in the first line, whichever clusters are listed
+    for result in (automatic, again):
+        assert " by density; " in result.stderr and " components, 95 %)" in " ".join(result.stderr.split())
 
 
 def test_nothing_is_said_where_each_cluster_is_a_group(smcmc) -> None:
@@ -112,11 +118,13 @@ def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
 
 
 def test_groups_are_listed_where_the_draws_agree_or_clusters_overlap() -> None:
-    groups = {"n_clusters": 2, "n_groups": 1, "interval": [1, 2]}
+    groups = {"n_clusters": 2, "n_groups": 1, "interval": [1, 2], "share": [0.7, 0.02]}
     labels = np.repeat([0, 1], 50).astype(np.int32)
     certain, uncertain = np.tile(labels, (10, 1)), np.random.default_rng(1).integers(2, size=(10, 100), dtype=np.int32)
     assert not are_sure(groups, labels, certain) and are_sure(groups, labels, uncertain)
-    assert are_sure(groups | {"interval": [1, 1]}, labels, certain)
+    assert are_sure(groups | {"share": [0.99, 0.01]}, labels, certain)
+    # within its Monte Carlo error
+    assert not are_sure(groups | {"share": [0.99, 0.03]}, labels, certain)
     assert not are_sure(groups | {"n_groups": 2, "interval": [2, 2]}, labels, uncertain)
 
 

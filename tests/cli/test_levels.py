@@ -111,10 +111,12 @@ def test_levels_of_a_run(smcmc, path) -> None:
     assert best == f"held-out density is highest at {highest} cluster{'s' * (highest != '1')}"
     assert [int(row[0]) for row in rows] == list(range(levels.n_clusters, 0, -1))
     np.testing.assert_allclose([float(row[1]) for row in rows], levels.expected_loss, atol=1e-3)
-    low, high = run.summary["point_estimate"]["interval"]
+    low, high = run.summary["n_clusters_95"]
     assert f"the posterior has {low} to {high} clusters (95 %)" in " ".join(shown.stdout.split())
     two = smcmc("summary", str(path), "clusters=2")
-    assert two.exit_code == 0 and two.stdout.startswith("2 clusters of 90 items, coarser than the posterior, which has")
+    assert two.exit_code == 0 and two.stdout.startswith(
+        "2 clusters of 90 items, merged from the clusters of the run; the posterior has"
+    )
     assert f"{levels.expected_loss[-2]:.3f}" in two.stdout and "differs most in" in two.stdout
 
 

@@ -14,6 +14,8 @@ from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
+    count_larger,
+    counts_larger,
     estimate_partition,
     interval_of_counts,
     minimise_expected_loss,
@@ -42,7 +44,11 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     estimate, least = summary["point_estimate"], summary["least_expected_vi"]
     labels = np.array(estimate["labels"])
     interval = interval_of_counts(second_half(run.trace())["n_clusters"])
-    assert summary["n_clusters_95"] == estimate["interval"] == list(interval)
+    assert estimate["interval"] == list(interval)
+    # without outliers, as the first line has the number
+    listed = counts_larger(pooled)
+    assert summary["n_clusters_95"] == list(interval_of_counts(listed)) and summary["outliers_apart"]
+    assert summary["as_the_estimate"] == np.mean(listed == count_larger(estimate["labels"]))
     assert estimate["labels"] == estimate_partition(pooled, interval=interval).labels.tolist()
     assert estimate["expected_vi"] == pytest.approx(distances(labels, thin_partitions(pooled)).mean())
     assert least["labels"] == by_size(minimise_expected_loss(pooled).labels).tolist()

@@ -50,7 +50,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "papers/supplement.py": ({"write_table", "write_text"}, "the sealed index has the digests"),
     "papers/archive.py": ({"ZipFile", "open", "replace_file"}, "a zip with the digests of all that it holds"),
-    "api/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
+    "fits/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
     "api/making.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certifying.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
     "analysis/certificate.py": (

@@ -92,7 +92,8 @@ def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
     assert minimise_expected_loss(draws).n_clusters < low
     found = estimate_partition(draws)
     assert low <= found.n_clusters <= high
-    assert found.expected_loss <= minimise_expected_loss(draws, a=COST, clusters=(low, low)).expected_loss + 1e-12
+    # most draws have eight clusters of more than three items, and so has the estimate
+    assert np.bincount(found.labels).min() > 3 and found.n_clusters == 8
     # an estimate that lies within is the least of all
     clear = np.where(rng.random((100, 200)) < 0.02, rng.integers(6, size=(100, 200)), true)
     least = minimise_expected_loss(clear, a=COST).labels
@@ -108,8 +109,16 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     summary = {"chains": 4, "point_estimate": estimate, "least_expected_vi": {"n_clusters": K}}
     first, *lines = describe_interval((3, 5), summary)
     assert first == "95 % interval of the number of clusters: 3 to 5 (second halves of 4 chains)"
+    # one number: of clusters and outliers, or of clusters
     sizes = summary | {"point_estimate": estimate | {"labels": [0] * 60 + [1] * 60 + [2, 2, 3]}}
-    assert next(describe_interval((3, 5), sizes)) == f"{first}; the estimate has 4, 2 of them outliers"
+    sizes["as_the_estimate"] = 0.5
+    named = first.replace("clusters:", "clusters and outliers:")
+    assert next(describe_interval((3, 5), sizes)) == f"{named}; 50% of the draws have 4, as the estimate"
+    apart, named = sizes | {"outliers_apart": True}, first.replace("clusters:", "clusters without outliers:")
+    assert (
+        next(describe_interval((2, 5), apart))
+        == f"{named.replace('3 to', '2 to')}; 50% of the draws have 2, as the estimate"
+    )
     line = next(describe_interval((3, 5), summary | {"as_the_estimate": 0.62}))
     assert line == f"{first}; 62% of the draws have 4, as the estimate"
     line = next(describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))

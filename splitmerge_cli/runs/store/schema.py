@@ -83,6 +83,8 @@ CLUSTERS = ("row", "cluster", "name", UNIT, *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+OUTLIERS_APART = "outliers_apart"
+"""Entry of the summary: whether `INTERVAL` and `AS_THE_ESTIMATE` leave out clusters that are listed as outliers."""
 AS_THE_ESTIMATE = "as_the_estimate"
 """Key of ``summary.json``: share of draws that have as many clusters as the point estimate."""
 FIRST_CLUSTER = "first_cluster"
