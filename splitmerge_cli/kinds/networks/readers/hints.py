@@ -26,8 +26,8 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
         source, target = (write(column_key(table, j)) for j in ends)
         path = write(str(table.path), PATH)
         table.notes.append(
-            f"{table.path}:
-            {table.column(ends[0])} and {table.column(ends[1])}: if they are the ends of edges, smcmc run " f"data=edges data.path={path} data.source={source} data.target={target} data.directed=true"
+            f"{table.path}: {table.column(ends[0])} and {table.column(ends[1])}: if they are the ends of edges, smcmc "
+            f"run data=edges data.path={path} data.source={source} data.target={target} data.directed=true"
         )
         return
     words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
