@@ -8,6 +8,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
+from splitmerge_cli.kinds.tables.models.row_weights cimport RowWeights
 
 from splitmerge_cli.verify.pieces import scan
 
@@ -190,3 +191,17 @@ def stream_words(Stream stream not None, key, uint64_t number, uint64_t purpose,
     k[0], k[1] = key
     stream.begin(k, number, purpose)
     return [philox_next(&stream.state) for _ in range(n)]
+
+
+# ------------------------------------------------------------------------------------------- weights of rows
+def draw_row_weights(RowWeights weights not None, Rng rng not None, distances, Py_ssize_t times):
+    """The degrees of freedom after each of so many draws given squared distances of the rows: float64 ``[times]``."""
+    cdef Py_ssize_t i, t
+    cdef double[::1] found = np.empty(times)
+    for i in range(weights.n):
+        weights.distance[i] = distances[i]
+    for t in range(times):
+        weights.draw(rng)
+        found[t] = weights.nu
+    return np.asarray(found)
+

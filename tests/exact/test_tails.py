@@ -10,8 +10,9 @@ import itertools
 
 import numpy as np
 import pytest
+from compiled.pieces import draw_row_weights
 from scipy import stats
-from scipy.special import logsumexp, roots_genlaguerre
+from scipy.special import gammainc, gammaln, logsumexp, roots_genlaguerre
 from scipy.stats import t as student
 from small_cases import check_resumption
 
@@ -21,7 +22,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.kinds.tables.models.row_weights import DEGREES
+from splitmerge_cli.kinds.tables.models.row_weights import DEGREES, RowWeights
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -430,3 +431,20 @@ def test_a_table_with_words_has_the_pieces_of_its_columns(case):
     np.testing.assert_array_equal(models[0].row_weights, WEIGHTS)
     for kind in (DrawnParameters, Shards):
         assert models[0].capability(kind) is None
+
+
+def test_weights_out_of_range_are_rejected_with_their_degrees_of_freedom() -> None:
+    """A row so far away that most of its weights would be less than 2^-22: degrees of freedom given that all weights
+    are in range."""
+    distances, times = np.array([4e7, 2.0, 0.5]), 400_000
+    shape = 0.5 * (DEGREES[:, None] + 1)
+    rate = 0.5 * (DEGREES[:, None] + distances)
+    log_p = gammaln(shape) - gammaln(0.5 * DEGREES)[:, None] + 0.5 * (DEGREES * np.log(0.5 * DEGREES))[:, None]
+    log_p = log_p - shape * np.log(rate)
+    within = gammainc(shape, 64 * rate) - gammainc(shape, 2.0**-23 * rate)
+    expected = np.exp((log_p + np.log(within)).sum(axis=1))
+    everywhere = np.exp(log_p.sum(axis=1))
+    assert total_variation(expected / expected.sum(), everywhere / everywhere.sum()) > 0.015
+    drawn = draw_row_weights(RowWeights(3, 3, 1), Rng(5), distances, times)
+    frequency = np.array([(drawn == nu).mean() for nu in DEGREES])
+    assert total_variation(frequency, expected / expected.sum()) < 0.006

@@ -21,10 +21,12 @@ cdef class RowWeights:
     cdef Py_ssize_t D                   # columns
     cdef double *cells                  # [N, padded] columns that a row has; NULL: all have D
     cdef double *having                 # [D + 1] data rows that have so many columns
+    cdef double *drawn                  # [N] weights that are proposed, in units
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil
     cdef int set_cells(self, cells) except -1
     cdef double log_odds(self, double nu) noexcept nogil
     cdef void draw(self, Rng rng) noexcept nogil
+    cdef bint propose(self, Rng rng, double nu) noexcept nogil
     cdef bint equals(self, RowWeights other) noexcept nogil
     cdef double log_density(self) noexcept nogil

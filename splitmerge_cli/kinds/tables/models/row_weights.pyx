@@ -82,7 +82,7 @@ cdef class RowWeights:
         cdef Py_ssize_t i
         self.n, self.nu, self.D = n, START, D
         self.parts, self.logs = <int64_t *> doubles(N), <int64_t *> doubles(N)
-        self.weight, self.distance = doubles(N), doubles(N + 7)
+        self.weight, self.distance, self.drawn = doubles(N), doubles(N + 7), doubles(N)
         for i in range(N):
             self.put(i, 1 << FRACTION)
 
@@ -93,6 +93,7 @@ cdef class RowWeights:
         free(self.distance)
         free(self.cells)
         free(self.having)
+        free(self.drawn)
 
     cdef int set_cells(self, cells) except -1:
         """Take how many columns each row has: ndarray, shape (N,)."""
@@ -121,9 +122,14 @@ cdef class RowWeights:
         self.logs[i] = <int64_t> rint(ldexp(log(self.weight[i]), LOG_FRACTION))
 
     cdef void draw(self, Rng rng) noexcept nogil:
-        """Draw nu, then the weights, given the squared distances of all rows."""
+        """Draw nu, then the weights, given the squared distances of all rows.
+
+        Weights are 2^-22 to 64. Nu is drawn with weights of any size integrated out, so nu and all weights together are
+        a proposal, rejected if a weight is out of range: within it the proposal's density is the target's but for a
+        constant, and the ratio is 1. After a rejection each weight is proposed given nu as it is, by the same argument.
+        """
         cdef double[32] odds
-        cdef double top = 0.0, value, cells
+        cdef double top = 0.0, nu
         cdef Py_ssize_t i, t
         for t in range(CHOICES):
             odds[t] = self.log_odds(GRID[t])
@@ -131,13 +137,25 @@ cdef class RowWeights:
                 top = odds[t]
         for t in range(CHOICES):
             odds[t] = exp(odds[t] - top)
-        self.nu = GRID[rng.draw_categorical(odds, CHOICES)]
+        nu = GRID[rng.draw_categorical(odds, CHOICES)]
+        if self.propose(rng, nu):
+            self.nu = nu
+        else:
+            self.propose(rng, self.nu)
+        for i in range(self.n):
+            if 1.0 <= self.drawn[i] <= LARGEST:
+                self.put(i, <int64_t> self.drawn[i])
+
+    cdef bint propose(self, Rng rng, double nu) noexcept nogil:
+        """Draw weights given nu; whether all are in range."""
+        cdef double cells
+        cdef bint are_within = True
+        cdef Py_ssize_t i
         for i in range(self.n):
             cells = self.D if self.cells == NULL else self.cells[i]
-            value = rng.draw_gamma(0.5 * (self.nu + cells)) / (0.5 * (self.nu + self.distance[i]))
-            value = rint(ldexp(value, FRACTION))
-            if 1.0 <= value <= LARGEST:
-                self.put(i, <int64_t> value)
+            self.drawn[i] = rint(ldexp(rng.draw_gamma(0.5 * (nu + cells)) / (0.5 * (nu + self.distance[i])), FRACTION))
+            are_within &= 1.0 <= self.drawn[i] <= LARGEST
+        return are_within
 
     cdef bint equals(self, RowWeights other) noexcept nogil:
         """Whether nu and the weights are the same."""
