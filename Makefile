@@ -21,12 +21,15 @@ COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(VENV)/installed-core ## install, cluster the irises and draw them, reproduce two figures of Wang and Russell 2015 at quick scale
+demo: $(VENV)/installed-core ## install, reproduce two figures of Wang and Russell 2015 at quick scale, cluster the irises and draw them
 	mkdir -p results
+	$(BIN)/smcmc reproduce sdds-fig1 sdds-fig3 --scale quick
 	$(BIN)/python -c "from sklearn.datasets import load_iris as i; i(as_frame=True).frame.to_csv('results/iris.csv', index=False)"
 	$(BIN)/smcmc run results/iris.csv data.truth=target | tee results/demo.txt
 	$(BIN)/smcmc plot "$$(tail -n 1 results/demo.txt)" --only pairs
-	$(BIN)/smcmc reproduce sdds-fig1 sdds-fig3 --scale quick
+	@echo
+	@echo "You have three clusters of irises (the picture above) and two figures of Wang and Russell 2015 (results/figures)."
+	@echo "next: . $(BIN)/activate && smcmc run FILE    (a table, a network or a folder of texts)"
 
 test: $(VENV)/installed ## all tests but the slow ones; what each group of them costs is printed at the end
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"

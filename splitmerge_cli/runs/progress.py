@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.terminal import console, fold
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
 LINE_EVERY = 10.0
-"""Seconds between two lines about the same chain."""
+"""Seconds between two lines."""
 FAR = 1e9
 """Seconds to the end of a chain from which on none are shown."""
 
@@ -130,27 +131,34 @@ class Bars(Reporter):
 
 
 class Lines(Reporter):
-    """A line per chain every `LINE_EVERY` seconds and at its end."""
+    """A line about all chains every `LINE_EVERY` seconds, none once they have ended."""
 
     def __init__(self) -> None:
-        self._last: dict[int, float] = {}
+        self._last = time.perf_counter()
+        self._chains: dict[int, ChainProgress] = {}
+        self._number = 1
         self._lock = threading.Lock()
+
+    def start(self, chains: int) -> None:
+        """Begin a run of so many chains."""
+        self._last, self._number = time.perf_counter(), chains
 
     def update(self, chain: int, progress: ChainProgress) -> None:
         """Print a line if the previous one is old enough."""
         now = time.perf_counter()
         with self._lock:
-            if progress.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
+            self._chains[chain] = progress
+            done = sum(one.fraction for one in self._chains.values()) / self._number
+            if done >= 1 or now - self._last < LINE_EVERY:
                 return
-            self._last[chain] = now
-            time_left = (
-                f"  {timedelta(seconds=round(progress.left))} left"
-                if progress.fraction < 1 and progress.left < FAR
-                else ""
-            )
+            self._last = now
+            chains, left = self._chains.values(), max(one.left for one in self._chains.values())
+            clusters, heights = [one.K for one in chains], [one.log_joint for one in chains]
+            time_left = f"  {timedelta(seconds=round(left))} left" if left < FAR else ""
             print(
-                f"chain {chain}: {progress.fraction:4.0%}  {progress.iteration:,} iterations  {progress.rate:,.0f} "
-                f"it/s  K={progress.K}  log joint {_format_density(progress.log_joint)}{time_left}",
+                f"{done:4.0%}  {sum(one.iteration for one in chains):,} iterations  "
+                f"{sum(one.rate for one in chains):,.0f} it/s  K={span(min(clusters), max(clusters))}  log joint "
+                f"{' to '.join(dict.fromkeys(map(_format_density, (min(heights), max(heights)))))}{time_left}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -16,16 +16,30 @@ from splitmerge_cli.runs.sweeps.sweep import _Poll
 
 @pytest.mark.parametrize(
     ("fraction", "left", "end"),
-    [(0.5, 90.4, "-5.0  0:01:30 left"), (0.5, FAR, "-5.0"), (1.0, 0.0, "-5.0")],
+    [(0.5, 90.4, "-6.0 to -5.0  0:01:30 left"), (0.5, FAR, "-6.0 to -5.0"), (1.0, 0.0, "")],
 )
-def test_a_line_says_how_long_the_chain_will_take(
+def test_one_line_says_how_long_all_chains_will_take(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fraction: float, left: float, end: str
 ) -> None:
     monkeypatch.setattr("splitmerge_cli.runs.progress.LINE_EVERY", 0.0)
-    Lines().update(2, ChainProgress(100, fraction, 10.0, 7, -5.0, left))
+    lines = Lines()
+    lines.start(2)
+    lines.update(0, ChainProgress(60, 1.0, 5.0, 6, -6.0, 0.0))
+    capsys.readouterr()
+    lines.update(1, ChainProgress(100, fraction, 10.0, 7, -5.0, left))
     line = capsys.readouterr().err
-    assert line.startswith(f"chain 2: {fraction:4.0%}  100 iterations  10 it/s  K=7")
-    assert line.endswith(f"{end}\n")
+    assert bool(line) == (fraction < 1)  # nothing once all have ended
+    assert not line or line.startswith(f"{(1 + fraction) / 2:4.0%}  160 iterations  15 it/s  K=6 to 7")
+    assert line.endswith(f"{end}\n") or not line
+
+
+def test_without_a_terminal_a_line_in_ten_seconds_at_most(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines()
+    lines.start(4)
+    for iteration in range(50):
+        for chain in range(4):
+            lines.update(chain, ChainProgress(iteration, iteration / 50, 10.0, 7, -5.0, 1.0))
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(("left", "end"), [(math.inf, "so far"), (3661.0, "so far  1:01:01 left")])
