@@ -32,7 +32,7 @@ from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
 from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
-from splitmerge_cli.runs.misfit import find_unlike, name_unlike
+from splitmerge_cli.runs.misfit import find_unlike, put_first
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -81,11 +81,9 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             number = f"95 %: {span(low, high)}{'' if low <= K <= high else '; the estimate lies outside'}"
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
         n_chains, iterations = config["chains"], min(run.summary["iterations"])
-        unlike = find_unlike(run.summary)
         return [
             (unit, f"{K:,} {unit if K != 1 else unit[:-1]} ({number})"),
-            ("verdict", verdict),
-            *([("fit", name_unlike(unlike))] if unlike else []),
+            ("verdict", put_first(run.summary, judged, verdict)),
             *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
             ("sampler", how),
             ("chains", f"{n_chains} chain{'s' * (n_chains != 1)} of {iterations:,} iterations"),

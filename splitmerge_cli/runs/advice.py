@@ -35,8 +35,6 @@ KEPT = "none"
 """Value of ``data.stop_words`` that keeps all words."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
-MANY_COPIES = 0.1
-"""Share of repeated rows from which the advice is to read each row once."""
 CHAINS = 4
 """Number of chains that is advised, so that R-hat compares more than one pair."""
 FEW_DRAWS = 100
@@ -102,17 +100,9 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
     return several and schema.GROUPS not in summary
 
 
-def has_many_copies(summary: Mapping[str, Any]) -> bool:
-    """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
-    repeated = summary.get("repeated_rows")
-    if repeated is None or repeated["read"] == ONCE:
-        return False
-    return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
-
-
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
-    if has_many_copies(run.summary):
+    if misfit.has_many_copies(run.summary):
         why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
         if run.summary["repeated_rows"]["read"] == WEIGHTS:
             why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}

@@ -58,10 +58,12 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     Yields
     ------
     str
-        The verdict; then, if something is to be done, the reason and a line ``next: smcmc run ...``.
+        The verdict, which names first what the model does not describe; then, if something is to be done, the reason and a line ``next: smcmc run ...``.
     """
     judged = judgement_of(run)
-    yield from _describe_judgement(run, judged)
+    first, *others = _describe_judgement(run, judged)
+    yield misfit.put_first(run.summary, judged, first)
+    yield from others
     yield from misfit.describe_misfit(run.summary)
     if groups := describe_groups(run.summary):
         yield groups
@@ -119,13 +121,6 @@ def warnings(run: Run) -> Iterator[str]:
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):
         yield _describe_portfolio(portfolio, min(run.summary["iterations"]))
-    if advice.has_many_copies(run.summary):
-        repeated = run.summary["repeated_rows"]
-        copies, rows = repeated["rows"] - repeated["different"], repeated["rows"]
-        yield (
-            f"the model does not describe these data: {copies:,} of {rows:,} rows repeat another row, which no density "
-            "does; clusters may hold nothing but copies of one row"
-        )
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.auto import AUTO
+from splitmerge_cli.data.tables.repeats import ONCE
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
@@ -19,6 +20,7 @@ from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.clusterings import Late
     from splitmerge_cli.runs.plan import Plan
 
@@ -28,6 +30,8 @@ WORK = 10_000_000
 """Cells that are read for all replications together: larger tables have fewer."""
 FEWEST = 20
 """Replications, at least; data that are too large for these are left to ``smcmc report``."""
+MANY_COPIES = 0.1
+"""Share of repeated rows from which the advice is to read each row once."""
 MOST_KEPT = 10
 """Quantities that the summary keeps."""
 MOST_NAMED = 3
@@ -96,10 +100,9 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
 
 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Report overlapping clusters, the quantities that the model does not describe, and what that means for the
-    clusters.
+    """Report overlapping clusters, and what quantities that the model does not describe mean for the clusters.
 
-    Yields nothing if nothing stands out or nothing was checked. The worst quantity comes first.
+    Yields nothing if nothing stands out or nothing was checked. See `name_misfit`.
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
     several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"), row_sizes(summary))
@@ -115,7 +118,6 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             items = "nodes" if "graph" in summary else "rows"
             yield f"the {items} do not separate into groups: draws divide them at places that differ ({share})"
     if unlike:
-        yield name_unlike(unlike)
         kinds = {one["quantity"] for one in unlike}
         if kinds & {ONE, SEVERAL}:
             yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
@@ -160,6 +162,33 @@ def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
     )
     more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
     return f"the model does not describe these data ({named}{more})"
+
+
+def has_many_copies(summary: Mapping[str, Any]) -> bool:
+    """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
+    repeated = summary.get("repeated_rows")
+    if repeated is None or repeated["read"] == ONCE:
+        return False
+    return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
+
+
+def name_misfit(summary: Mapping[str, Any]) -> str | None:
+    """Name what the model does not describe: rows that repeat others, else quantities; None if nothing stands out."""
+    if has_many_copies(summary):
+        repeated = summary["repeated_rows"]
+        return (
+            f"the model does not describe these data: {repeated['rows'] - repeated['different']:,} of "
+            f"{repeated['rows']:,} rows repeat another row, which no density does, and clusters may hold nothing but "
+            "copies of one row"
+        )
+    unlike = find_unlike(summary)
+    return name_unlike(unlike) if unlike else None
+
+
+def put_first(summary: Mapping[str, Any], judged: "Convergence", verdict: str) -> str:
+    """Put what the model does not describe before a verdict on chains, except where they have not converged."""
+    parts = [verdict, named] if (named := name_misfit(summary)) else [verdict]
+    return "; ".join(parts if judged.converged is False else reversed(parts))
 
 
 def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import specify, specify_stored
+from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -30,6 +31,10 @@ def test_the_command_that_is_printed_finds_the_groups(smcmc, path: Path) -> None
     assert "400 of 500 rows repeat another row, more than by chance: no density describes copies" in said
     assert "the model does not describe these data: 400 of 500 rows repeat another row" in said
     assert "each different row once:\n" in said
+    judged = smcmc("diagnose", result.stdout.splitlines()[-1]).stdout
+    for text in (said, judged, repr(Posterior.load(Path(result.stdout.splitlines()[-1])))):
+        words = " ".join(text.split())
+        assert 0 <= words.rindex("the model does not describe these data: 400 of 500 ") < words.index("no sign of non-")
     command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))
     assert "data.repeated=once" in command
     result = smcmc(*shlex.split(command.removeprefix("next: smcmc ")))

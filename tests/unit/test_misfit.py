@@ -8,6 +8,7 @@ import pytest
 
 from splitmerge_cli.config import component, specify
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.runs import advice, checks, misfit
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
@@ -53,6 +54,19 @@ def test_other_data_than_the_models_are_named(seed) -> None:
     assert not check(both, labels, covariance="full")
 
 
+COPIES = {"repeated_rows": {"rows": 400, "different": 80, "read": None}}
+
+
+@pytest.mark.parametrize("summary", [COPIES, {"fit": {"unlike": [FOUND]}}, COPIES | {"fit": {"unlike": [FOUND]}}])
+@pytest.mark.parametrize("converged", [True, None, False])
+def test_the_verdict_names_a_misfit_before_chains_that_agree(summary, converged) -> None:
+    line = misfit.put_first(summary, Convergence(converged), "VERDICT")
+    parts = [misfit.name_misfit(summary), "VERDICT"]
+    assert line == "; ".join(reversed(parts) if converged is False else parts)
+    assert ("320 of 400 rows repeat another row" in line) == ("repeated_rows" in summary)
+    assert misfit.put_first({}, Convergence(converged), "VERDICT") == "VERDICT"
+
+
 def test_part_of_a_large_table_is_drawn() -> None:
     x = np.random.default_rng(0).normal(size=(1000, 2))
     quantities = checks.find_quantities(component("model", "gaussian"))(from_object(x, "points"), 500)
@@ -68,13 +82,13 @@ def test_lines() -> None:
     assert not describe(3) and not list(misfit.describe_misfit({"point_estimate": {"n_clusters": 3}}))
     named = "the model does not describe these data (x: skewness within clusters 2.1, the model makes -0.2 to 0.2)"
     parts = "one group may be several clusters: as many as the model needs for its shape"
-    assert describe(1, unlike=[FOUND]) == [named]
-    assert describe(3, unlike=[FOUND]) == [named, parts]
+    assert not describe(1, unlike=[FOUND]) and describe(3, unlike=[FOUND]) == [parts]
+    assert misfit.name_misfit({"fit": {"unlike": [FOUND]}}) == named
     overlap = "the clusters overlap: an item is with another of its cluster in 45% of the draws, on average"
     assert describe(3, certainty=0.45) == [overlap, parts]
-    assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, named, parts]
+    assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, parts]
     assert not describe(1, certainty=0.45) and not describe(3, certainty=0.45, unchecked="of networks")
-    assert describe(3, unlike=[FOUND] * 5)[0].endswith("; and 2 more)")
+    assert misfit.name_misfit({"fit": {"unlike": [FOUND] * 5}}).endswith("; and 2 more)")
     # one cluster and outliers
     one = {"point_estimate": {"n_clusters": 3, "labels": [0] * 98 + [1, 2]}, "fit": FIT | {"certainty": 0.4}}
     (line,) = misfit.describe_misfit(one)

@@ -158,7 +158,7 @@ def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
-    for line in (*lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
+    for line in (misfit.name_misfit(summary), *lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
         if line:
             yield paragraph(_sentence(line))
 
