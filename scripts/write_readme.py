@@ -13,10 +13,10 @@ import textwrap
 from pathlib import Path
 
 import pandas as pd
+from editions import overview
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.runs.support import example, support
 

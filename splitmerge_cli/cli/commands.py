@@ -9,7 +9,6 @@ class Command(NamedTuple):
     group: str
     module: str
     help: str
-    hidden: bool = False
 
 
 CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
@@ -37,12 +36,8 @@ COMMANDS = {
     "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
     "data": Command(LISTS, "datasets", "Data sets: list, info NAME, fetch NAME."),
     "model": Command(LISTS, "components", "Models: list, info NAME."),
-    "models": Command(LISTS, "components", "Models: list, info NAME.", hidden=True),
     "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
-    "samplers": Command(LISTS, "components", "Samplers: list, info NAME.", hidden=True),
     "reproduce": Command(PAPERS, "figures", "Make the runs of figures, draw the figures, check their claims."),
-    "keep": Command(PAPERS, "kept", "Keep pictures, numbers and claims of figures, small enough for a repository."),
-    "archive": Command(PAPERS, "kept", "Pack figures with their runs and claims (RO-Crate), or verify an archive."),
     "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
     "posteriors": Command(DEVELOPERS, "posteriors", "Posteriors over partitions, to test any program against."),
     "bench": Command(DEVELOPERS, "verifying", "Measure kernels and whole iterations against a plain C baseline."),

@@ -14,9 +14,8 @@ from splitmerge_cli.runs.support import example, support
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
-for _app, _name in ((model_app, "model"), (sampler_app, "sampler")):
-    app.add_typer(_app, name=_name)
-    app.add_typer(_app, name=f"{_name}s", hidden=True)
+app.add_typer(model_app, name="model")
+app.add_typer(sampler_app, name="sampler")
 
 Named = Annotated[str, typer.Argument(metavar="NAME", help="A name from smcmc list.")]
 

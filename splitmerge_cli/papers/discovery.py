@@ -183,16 +183,6 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     return function
 
 
-def picture_of(figure: PaperFigure) -> Callable[[Any], Any] | None:
-    """The function that draws a figure from what it plots alone; None where its paper has none."""
-    draw = function_of(figure, figure.draw)
-    # by the name of the function that draws it from its runs
-    picture: Callable[[Any], Any] | None = getattr(sys.modules[draw.__module__], f"picture_{draw.__name__}", None)
-    if picture is None and figure.compute is not None:
-        return lambda numbers: draw(numbers).figure
-    return picture
-
-
 def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
     """Ids that `names` ask for: ids, papers (``sdds``) or ``comparisons``, or ``all``.
 

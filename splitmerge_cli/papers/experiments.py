@@ -22,11 +22,14 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli.config import ConfigError, plain
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery
-from splitmerge_cli.papers.editions import shift_seeds
 from splitmerge_cli.runs.sweeps.sweep import expand
 
 FOLDER = "experiment"
 """Where a paper's folder holds the files of its experiments."""
+SHIFT = 1_000_000
+"""Added to every seed from one edition to the next; the seeds of the files are all smaller, so none repeats."""
+SEEDS = ("seed", "data.seed")
+"""Keys of a job that hold seeds."""
 
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
@@ -61,7 +64,7 @@ def jobs(
     """Overrides of every run that a figure needs; none for an exact figure.
 
     `stand_in`: with generated data in place of the published ones, for an experiment that has such. `config_dir`: a
-    folder of the user's own. `edition`: whose seeds, see `splitmerge_cli.papers.editions`.
+    folder of the user's own. `edition`: whose seeds, see `shift_seeds`.
     """
     plan = _plan(name, config_dir)
     sources = [*((source, plan.get("only")) for source in plan["of"]), (name, None)]
@@ -114,6 +117,33 @@ def _jobs_of(
     # before data are replaced: the seeds of what stands in are fixed
     grid_jobs = [shift_seeds(job, edition, plan["seed"]) for job in grid_jobs]
     return [_replace_data(job, plan["stand_in"]) for job in grid_jobs] if stand_in else grid_jobs
+
+
+def shift_seeds(job: Sequence[str], edition: int, default: int) -> list[str]:
+    """The overrides of a job with the seeds of an edition: each is larger by (edition - 1) `SHIFT`.
+
+    Edition 1 has the seeds that the experiments' files name. Published data, generated data that stand in for them, a
+    data set whose seed no job names, and the projections of LSHSM stay.
+
+    Parameters
+    ----------
+    job : sequence of str
+        ``KEY=VALUE``. A seed that is an interpolation follows the seed of the chains.
+    edition : int
+        1 at least.
+    default : int
+        The seed of the chains of a job that names none.
+    """
+    if edition == 1:
+        return list(job)
+    shift = (edition - 1) * SHIFT
+    named = [override.partition("=") for override in job]
+    shifted = [
+        f"{key}={int(value) + shift}" if key in SEEDS and value.isdecimal() else f"{key}{equals}{value}"
+        for key, equals, value in named
+    ]
+    has_seed = any(key == "seed" for key, _, _ in named)
+    return shifted if has_seed else [*shifted, f"seed={default + shift}"]
 
 
 def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -188,3 +218,13 @@ def out_override(out: Path) -> str:
     """The override that names the folder of the results."""
     # quoted: a path may hold what Hydra's grammar reads otherwise
     return "out='{}'".format(str(out).replace("'", "\\'"))
+
+
+def figures_folder(edition: int) -> str:
+    """The folder of the results that holds an edition's drawn figures."""
+    return "figures" if edition == 1 else f"figures-edition-{edition}"
+
+
+def edition_option(edition: int) -> str:
+    """Return a command's option for an edition; empty for the first."""
+    return "" if edition == 1 else f" --edition {edition}"

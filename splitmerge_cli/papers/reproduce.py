@@ -16,8 +16,15 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
-from splitmerge_cli.papers.editions import edition_option, figures_folder
-from splitmerge_cli.papers.experiments import jobs, list_figures, needs_stand_in, out_override, timed_jobs
+from splitmerge_cli.papers.experiments import (
+    edition_option,
+    figures_folder,
+    jobs,
+    list_figures,
+    needs_stand_in,
+    out_override,
+    timed_jobs,
+)
 from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, summarise, units_frame
 from splitmerge_cli.received import DataError
@@ -68,7 +75,7 @@ def reproduce(
     config_dir : str or Path, optional
         A folder of the user's own: its groups, and its paper if it holds one.
     edition : int
-        Whose seeds; see `splitmerge_cli.papers.editions`.
+        Whose seeds; see `splitmerge_cli.papers.experiments.shift_seeds`.
     overrides : sequence of str
         In place of what the runs have; see `splitmerge_cli.papers.overrides`.
     everything : bool

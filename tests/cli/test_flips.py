@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from broken_runs import BreakingShards, break_off
+from editions import archive, kept
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
@@ -18,7 +19,6 @@ from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.races import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.papers import archive, kept
 from splitmerge_cli.runs.shards.messages import ShardLost
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.shard import Shard

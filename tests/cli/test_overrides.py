@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import editions, experiments, overrides, reproduce
+from splitmerge_cli.papers import experiments, overrides, reproduce
 
 
 @pytest.mark.slow
@@ -65,26 +65,17 @@ def test_what_is_wrong_is_one_message_that_names_the_key(
     assert not list(Path().rglob("*.csv")) and result.stdout == ""
 
 
-def test_a_check_takes_no_other_settings(smcmc: Callable[..., Any]) -> None:
-    result = smcmc("reproduce", "sdds-table1", "--check", "--with", "model.alpha=0.1")
-    assert result.exit_code == 2 and "--with model.alpha=0.1: --check repeats the kept settings" in result.stderr
-
-
-def test_results_lie_apart_and_are_neither_kept_nor_reported(smcmc: Callable[..., Any]) -> None:
+def test_results_lie_apart_and_do_not_touch_the_others(smcmc: Callable[..., Any]) -> None:
     """The table of an exact figure, too: it has the name of the figure, not an identity."""
     assert smcmc("reproduce", "sdds-table1").exit_code == 0
     ordinary = {path: path.read_bytes() for path in Path("results").rglob("*") if path.is_file()}
     result = smcmc("reproduce", "sdds-table1", "--with", "model.alpha=0.1")
     assert result.exit_code == 0, result.output
     folder = Path("results") / "figures-with-model.alpha=0.1"
-    assert folder.name == editions.figures_folder(1) + overrides.folder_suffix(["model.alpha=0.1"])
+    assert folder.name == experiments.figures_folder(1) + overrides.folder_suffix(["model.alpha=0.1"])
     assert "With model.alpha=0.1 in place" in (folder / "sdds-table1-caption.txt").read_text()
     assert all(path.read_bytes() == content for path, content in ordinary.items())
     new = {path for path in Path("results").rglob("*") if path.is_file()} - set(ordinary)
     assert new and all(folder in path.parents for path in new)
     tables = [pd.read_csv(place / "sdds-table1-claims.csv") for place in (folder, Path("results/figures"))]
     assert list(tables[0]["rule"]) == list(tables[1]["rule"]) and list(tables[0]["ours"]) != list(tables[1]["ours"])
-    assert editions.drawn_editions(Path("results")) == []
-    assert smcmc("keep", "sdds-table1", "--to", "kept").exit_code == 0
-    kept = pd.read_csv("kept/sdds-table1-claims.csv")
-    assert list(kept["ours"]) == list(tables[1]["ours"])

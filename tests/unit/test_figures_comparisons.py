@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import write_auto
+from editions import overview
 from figure_runs import make_runs
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, auto, choice, choices, compose
-from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
+from splitmerge_cli.papers import discovery, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
