@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
         choices,
-        complete,
         describe,
         figure_styles,
         plain,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
         usable_choices,
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
-    from splitmerge_cli.config.layers import choice
+    from splitmerge_cli.config.layers import choice, complete
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
     from splitmerge_cli.config.stored import specify_stored
@@ -40,10 +39,9 @@ _MODULES = {
     "components": ("Component", "DataSource", "class_of", "classes", "component", "gibbs_update", "read_component"),
     "composition": ("compose", "compose_raw", "rewrite", "specify"),
     "errors": ("ConfigError", "show"),
-    "layers": ("choice",),
+    "layers": ("choice", "complete"),
     "groups": (
         "choices",
-        "complete",
         "describe",
         "figure_styles",
         "plain",

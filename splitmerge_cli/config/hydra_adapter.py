@@ -18,10 +18,12 @@ from itertools import islice
 from typing import Any
 
 import hydra
+from yaml import YAMLError
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice
+from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice, unknown_key
 from splitmerge_cli.overrides import FUNCTIONS, is_call, quote, split_values, write
+from splitmerge_cli.received import reject_machine_error
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -105,8 +107,6 @@ class ParsedOverride:
 
     Attributes
     ----------
-    text : str or None
-        As it was typed.
     key : str
     package : str or None
         Of ``KEY@PACKAGE``.
@@ -116,7 +116,6 @@ class ParsedOverride:
         Whether it is ``~KEY``; whether it has several values.
     """
 
-    text: str | None
     key: str
     package: str | None
     value: Any
@@ -182,30 +181,26 @@ def quote_priors(override: str) -> str:
     return _QUOTED_OR_CALL.sub(quote, override)
 
 
-def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
-    """Parse overrides; a `ConfigError` if one cannot be read."""
+def parse_override(text: str) -> ParsedOverride:
+    """Parse an override; a `ConfigError` if it cannot be read."""
     try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        (parsed,) = OverridesParser.create().parse_overrides([text])
     except OverrideParseException as error:
         raise ConfigError(unreadable(str(error.override))) from error
     except HydraException as error:
         raise ConfigError(explain(error)) from error
-    return [
-        ParsedOverride(
-            o.input_line,
-            o.key_or_group,
-            o.package,
-            None if o.is_delete() or o.is_sweep_override() else o.value(),
-            o.is_delete(),
-            o.is_sweep_override(),
-        )
-        for o in parsed
-    ]
+    deleted, sweep = parsed.is_delete(), parsed.is_sweep_override()
+    value = None if deleted or sweep else parsed.value()
+    return ParsedOverride(parsed.key_or_group, parsed.package, value, deleted, sweep)
 
 
-def parse_override(text: str) -> ParsedOverride:
-    """Parse one override; a `ConfigError` if it cannot be read."""
-    return parse_overrides([text])[0]
+def check_own_keys(overrides: Sequence[str], search_path: Sequence[str]) -> None:
+    """Raise a `ConfigError` unless Hydra takes these overrides of its own keys."""
+    try:
+        compose(overrides, search_path)
+    except Exception as error:  # Hydra raises all kinds
+        reject_machine_error(error, " ".join(overrides))
+        raise ConfigError(explain(error)) from error
 
 
 MOST_JOBS = 100_000
@@ -302,8 +297,12 @@ def unreadable(override: str) -> str:
     return f"{override}: cannot be read as a value{expected}"
 
 
-def explain(error: Exception) -> str:
-    """One line for what Hydra could not compose, where there is nothing to add that it does not say."""
+def explain(error: Exception, choices: Sequence[str] = ()) -> str:
+    """One line for what Hydra could not compose of these choices."""
+    if isinstance(error, YAMLError | UnicodeDecodeError):
+        return f"{' '.join(choices) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
+    if match := re.search(r"Could not override '([^']+)'", str(error)):
+        return unknown_key(match[1], ())
     text = str(error).split("Config search path")[0]
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")

@@ -19,13 +19,13 @@ from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
 from splitmerge_cli.config.groups import (
     check_importable,
     choices,
-    explain,
     is_choice,
     main_values,
     plain,
     plugin_names,
     unshared_options,
 )
+from splitmerge_cli.config.schema import known_keys
 from splitmerge_cli.config.targets import named_targets
 from splitmerge_cli.received import reject_machine_error
 
@@ -214,7 +214,7 @@ def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> L
         values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         reject_machine_error(error, " ".join(words))
-        raise ConfigError(explain(error, words, search_path)) from error
+        raise ConfigError(hydra_adapter.explain(error, words)) from error
     return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
 
 
@@ -225,3 +225,14 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         old = merged.get(key)
         merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
+
+
+def complete(incomplete: str) -> list[str]:
+    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
+    key, equals, _ = incomplete.partition("=")
+    if equals:
+        group = key in ORDER
+        offered = [f"{key}={name}" for name in choices(key)] if group else []
+    else:
+        offered = [f"{name}=" for name in known_keys(compose_choices({}).values)]
+    return [candidate for candidate in offered if candidate.startswith(incomplete)]

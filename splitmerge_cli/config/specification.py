@@ -273,7 +273,7 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
     if in_list:
         if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
-            raise ConfigError(f"{word}: expected no sampler, because schedule=[...] names its own")
+            raise ConfigError(f"{word}: {auto.IN_LIST}")
         samplers = read_list(values, own_places)
     else:
         samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
