@@ -52,15 +52,7 @@ def _with_schedule(words: Iterable[str]) -> list[str]:
 
 
 class _Reading(NamedTuple):
-    """The choices by which values are read: their keys say what they take.
-
-    Attributes
-    ----------
-    chosen : mapping of str to str
-        The choice in each group; none if the choices are wrong, which whoever composes the whole says.
-    search_path : sequence of str
-        Hydra's additional search path.
-    """
+    """The choices, by group, by which values are read: their keys say what they take."""
 
     chosen: Mapping[str, Any]
     search_path: Sequence[str]
@@ -76,13 +68,8 @@ def _key_of(text: str) -> str:
 
 
 def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
-    """The key and the value of an override whose key takes text; None of any other.
-
-    Raises
-    ------
-    ConfigError
-        It is no value that the key takes.
-    """
+    """The key and the value of an override whose key takes text, None of any other; a `ConfigError` of a value that the
+    key does not take."""
     match = _ASSIGNED.fullmatch(text)
     if match is None or match[1] in CHOOSING:
         return None

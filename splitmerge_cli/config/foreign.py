@@ -12,17 +12,8 @@ _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is it
 
 @dataclass(frozen=True)
 class Meaning:
-    """Meaning of a word that another program uses.
-
-    Attributes
-    ----------
-    words : tuple of str
-        As other programs write them, in small letters, without underscores.
-    keys : tuple of str
-        Keys that do it; of those in a group the first that the configuration has.
-    why : str
-        What there is to add.
-    """
+    """Meaning of `words` of other programs, in small letters, without underscores: `keys` that do it, of which the
+    first that the configuration has counts, and `why`, what there is to add."""
 
     words: tuple[str, ...]
     keys: tuple[str, ...]
@@ -76,19 +67,8 @@ MEANINGS = (
 
 
 def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str], value: str = "5") -> tuple[str, str] | None:
-    """Find the key that does what another program calls so, and what to add about it; or None.
-
-    Parameters
-    ----------
-    key : str
-        As it is typed.
-    known : sequence of str
-        Keys of the configuration, including the keys of its choices.
-    everywhere : iterable of str
-        Keys that every configuration has.
-    value : str
-        As it is typed with the key, for a command that takes it.
-    """
+    """Find the key, `known` or had `everywhere`, that does what another program calls `key`, and what to add about it,
+    with the typed `value`; or None."""
     word = key.lstrip("+~").rpartition(".")[2].lower().replace("_", "").replace("-", "")
     offered = {*known, *everywhere}
     for meaning in MEANINGS:

@@ -103,18 +103,8 @@ def group_options(group: str, search_path: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class ParsedOverride:
-    """An override that Hydra's grammar knows.
-
-    Attributes
-    ----------
-    key : str
-    package : str or None
-        Of ``KEY@PACKAGE``.
-    value : object
-        None of a sweep or a deletion.
-    deleted, sweep : bool
-        Whether it is ``~KEY``; whether it has several values.
-    """
+    """An override that Hydra's grammar knows: `package` of ``KEY@PACKAGE``; whether it is ``~KEY`` (`deleted`) or has
+    several values (`sweep`), which have no `value`."""
 
     key: str
     package: str | None
@@ -223,14 +213,10 @@ def _values_in(override: Any) -> int:
 
 
 def grid(args: Sequence[str]) -> list[list[str]]:
-    """Combine the values of all keys in every way, in a session.
+    """Combine the values of all keys in every way, in a session; a `ConfigError` of what cannot be read, of a key
+    without a value and of more than `MOST_JOBS` jobs.
 
     Values stand between commas, each as a run reads it, or in a function of Hydra's: ``range(3)``.
-
-    Raises
-    ------
-    ConfigError
-        Overrides that cannot be read, or have no value; more than `MOST_JOBS` jobs.
     """
     several = [_values_of(arg) for arg in args]
     counts = [values if isinstance(values, int) else len(values) for values in several]
@@ -337,19 +323,9 @@ def job_config() -> Any:
 
 @dataclass(frozen=True)
 class Launching:
-    """A launcher that was chosen: `make` turns the function that makes a job into it.
-
-    Attributes
-    ----------
-    target : str
-        Its class.
-    basic : bool
-        Whether it is Hydra's own, which makes one job after another.
-    make : callable
-        Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
-    options : dict
-        Options of the launcher.
-    """
+    """A launcher that was chosen: its class `target`, whether it is Hydra's own, which makes one job after another
+    (`basic`), its `options`, and `make`, which turns the function of a job into Hydra's launcher, in the session in
+    which it was chosen."""
 
     target: str
     basic: bool
@@ -358,13 +334,8 @@ class Launching:
 
 
 def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching:
-    """The launcher that Hydra's own overrides choose, in a session.
-
-    Raises
-    ------
-    ConfigError
-        There is none, or it has no such options.
-    """
+    """The launcher that Hydra's own overrides choose, in a session; a `ConfigError` if there is none, or it has no such
+    options."""
     from hydra._internal.callbacks import Callbacks
     from hydra._internal.core_plugins.basic_launcher import BasicLauncher
     from hydra.core.plugins import Plugins

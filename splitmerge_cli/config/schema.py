@@ -273,18 +273,8 @@ def known_keys(values: Mapping[str, Any]) -> list[str]:
 
 
 def read_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the keys of a resolved configuration that are no group.
-
-    Returns
-    -------
-    dict
-        As the fields of `Schema` have them.
-
-    Raises
-    ------
-    ConfigError
-        An unknown or missing key, a value that is not as expected, or a group that is none.
-    """
+    """Read the keys of a resolved configuration that are no group, as the fields of `Schema` have them; a `ConfigError`
+    of an unknown or missing key, of a value that is not as expected, and of a group that is none."""
     known = known_keys(values)
     for group in GROUPS:
         if not isinstance(values.get(group), Mapping):

@@ -47,17 +47,8 @@ _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 
 @dataclass(frozen=True)
 class Schedule:
-    """Moves that one iteration makes.
-
-    Attributes
-    ----------
-    name : str
-        ``move_only``, ``single_site``, ``full_scan``; ``mix`` of a weighted list.
-    moves : int
-        Moves of the sampler before each scan.
-    weights : tuple of float or None
-        Weights of the samplers, one of which is drawn; None: there is one.
-    """
+    """Moves that one iteration makes: ``move_only``, ``single_site`` or ``full_scan``, with so many `moves` of the
+    sampler before each scan; or ``mix``, with the `weights` of the samplers, one of which is drawn."""
 
     name: str
     moves: int = 1
@@ -242,19 +233,8 @@ def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None)
 
 
 def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpecification:
-    """Check and resolve a configuration.
-
-    Parameters
-    ----------
-    composed : Composed
-    like : RunSpecification, optional
-        Another run: what is the same there is not read again.
-
-    Raises
-    ------
-    ConfigError
-        As of `RunSpecification.with_`.
-    """
+    """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
+    `RunSpecification.with_`."""
     chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
     import_beside(search_path)
     # papers bring experiments alone

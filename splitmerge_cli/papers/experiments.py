@@ -120,19 +120,12 @@ def _jobs_of(
 
 
 def shift_seeds(job: Sequence[str], edition: int, default: int) -> list[str]:
-    """The overrides of a job with the seeds of an edition: each is larger by (edition - 1) `SHIFT`.
+    """The overrides of a job with the seeds of an edition: each is larger by (edition - 1) `SHIFT`, the `default` seed
+    of a job that names none, too.
 
     Edition 1 has the seeds that the experiments' files name. Published data, generated data that stand in for them, a
-    data set whose seed no job names, and the projections of LSHSM stay.
-
-    Parameters
-    ----------
-    job : sequence of str
-        ``KEY=VALUE``. A seed that is an interpolation follows the seed of the chains.
-    edition : int
-        1 at least.
-    default : int
-        The seed of the chains of a job that names none.
+    data set whose seed no job names, and the projections of LSHSM stay; an interpolation follows the seed of the
+    chains.
     """
     if edition == 1:
         return list(job)

@@ -35,22 +35,8 @@ def check_overrides(overrides: Sequence[str]) -> list[str]:
 def override_jobs(
     jobs: Sequence[Sequence[str]], overrides: Sequence[str], config_dir: str | Path | None = None
 ) -> list[list[str]]:
-    """Put overrides in the place of what jobs have, where their keys apply.
-
-    Parameters
-    ----------
-    jobs : sequence of sequence of str
-        Overrides of every run.
-    overrides : sequence of str
-        See `check_overrides`.
-    config_dir : str or Path, optional
-        A folder of the user's own.
-
-    Raises
-    ------
-    ConfigError
-        A key that none of the jobs has, or a value that it cannot have.
-    """
+    """Put overrides, as `check_overrides` returns them, in the place of what jobs have, where their keys apply; a
+    `ConfigError` of a key that none of the jobs has, or a value that it cannot have."""
     changed = [list(job) for job in jobs]
     for override in overrides if jobs else ():
         key = override.partition("=")[0]

@@ -30,14 +30,8 @@ CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTA
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
     """Write ``OUT/report.html``: every figure that was drawn, its claims and verdicts, errata and open settings.
 
-    Pictures are within; a folder of the user's own, `config_dir`, adds its paper.
-
-    Raises
-    ------
-    ConfigError
-        The folder of the user's own declares no paper as it should.
-    DamagedRun
-        A file of a figure is not what was written.
+    Pictures are within; a folder of the user's own, `config_dir`, adds its paper (a `ConfigError` if it declares none
+    as it should). A `DamagedRun` if a file of a figure is not what was written.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)

@@ -217,13 +217,8 @@ def _draw(
 def draw_figure(
     entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
 ) -> Drawing:
-    """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact.
-
-    Raises
-    ------
-    ConfigError, DataError, DamagedRun
-        See `plot`.
-    """
+    """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact; errors as
+    of `plot`."""
     draw = function_of(entry, entry.draw)
     if entry.compute:
         remedy = f"{command([entry.id], scale, out, config_dir)} computes it again"
@@ -328,13 +323,8 @@ class Finished:
 
 
 def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) -> None:
-    """Print what can be drawn of runs, and of the other targets that they are figures.
-
-    Raises
-    ------
-    ConfigError, DataError
-        An unknown figure; the data of a run cannot be loaded again.
-    """
+    """Print what can be drawn of runs, and of the other targets that they are figures; a `ConfigError` of an unknown
+    figure, a `DataError` if the data of a run cannot be loaded again."""
     for target in targets:
         if (Path(target) / STATUS).is_file():
             print(target)
