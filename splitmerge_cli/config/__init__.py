@@ -35,27 +35,19 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.stored import specify_stored
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
-_MODULES = {
-    "components": ("Component", "DataSource", "class_of", "classes", "component", "gibbs_update", "read_component"),
-    "composition": ("compose", "compose_raw", "rewrite", "specify"),
-    "errors": ("ConfigError", "show"),
-    "layers": ("choice", "complete"),
-    "groups": (
-        "choices",
-        "describe",
-        "figure_styles",
-        "plain",
-        "shared_options",
-        "unshared_options",
-        "usable_choices",
-    ),
-    "hydra_adapter": ("hydra_session", "quote_priors", "unreadable"),
-    "schema": ("GROUPS", "Schema"),
-    "specification": ("RunSpecification", "specify_keys"),
-    "stored": ("specify_stored",),
-    "targets": ("import_beside", "load", "locate", "places"),
+_NAMES = {
+    "components": "Component DataSource class_of classes component gibbs_update read_component",
+    "composition": "compose compose_raw rewrite specify",
+    "errors": "ConfigError show",
+    "groups": "choices describe figure_styles plain shared_options unshared_options usable_choices",
+    "hydra_adapter": "hydra_session quote_priors unreadable",
+    "layers": "choice complete",
+    "schema": "GROUPS Schema",
+    "specification": "RunSpecification specify_keys",
+    "stored": "specify_stored",
+    "targets": "import_beside load locate places",
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

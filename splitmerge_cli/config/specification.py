@@ -321,18 +321,8 @@ def differences(
 ) -> dict[str, Any]:
     """Return the keys that make a run with their values: its choices, then what differs from their defaults.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-    changed : mapping, optional
-        Keys with other values, as of `splitmerge_cli.config.commands.command_of`.
-    data : mapping, optional
-        Keys that name other data, instead of the keys of `spec`.
-
-    Raises
-    ------
-    ConfigError
-        Nothing makes this run: a choice is no longer at hand.
+    Keys that are `changed` have other values, as of `splitmerge_cli.config.commands.command_of`; `data` are keys that
+    name other data. A `ConfigError` if nothing makes this run: a choice is no longer at hand.
     """
     changed, values = dict(changed or {}), dict(spec.values)
 

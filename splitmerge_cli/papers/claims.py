@@ -93,7 +93,7 @@ def published_claims(figure: str) -> list[Claim]:
 def added_claims(figure: str) -> list[Claim]:
     """The claims of a figure that were added after an edition, ``added.csv`` of its paper's folder.
 
-    A figure's own code does not judge them: a supplement does (`splitmerge_cli.papers.supplement`).
+    A figure's own code does not judge them: a supplement of the repository does (`scripts/editions`).
     """
     paper = paper_of(figure)
     rows = added_rows(paper) if paper is not None else pd.DataFrame()

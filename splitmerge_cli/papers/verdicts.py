@@ -206,19 +206,11 @@ def by_majority(
 ) -> Verdict:
     """Judge what the paper shows by one run, or says of most: reproduced when most units show it.
 
-    Parameters
-    ----------
-    samples : array_like
-        Measured values, ``[n]``; their centre and interval by `summary` are shown.
-    agrees : array_like of bool
-        Which samples show what the paper shows, as `rule` says. A unit shows it if more than half of its samples do.
-        Most units do if the Jeffreys interval of their share lies above one half, most do not if it lies below.
-    short : tuple of str
-        A verdict that a run of this length cannot give (the claim is then undecided), and why.
-    unit : str
-        What the units are.
-    units : array_like, optional
-        What each sample belongs to; by default each is a unit.
+    `agrees` says which of the measured `samples`, ``[n]``, show what the paper shows, as `rule` says; the centre and
+    interval of these by `summary` are shown. Samples belong to `units`, what these are is `unit`; by default each is
+    one. A unit shows it if more than half of its samples do. Most units do if the Jeffreys interval of their share lies
+    above one half, most do not if it lies below. `short`: a verdict that a run of this length cannot give (the claim is
+    then undecided), and why.
     """
     names, shares = split_units(agrees, units)
     yes = shares > 0.5
