@@ -170,8 +170,8 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
 
 def _read_choice(text: str) -> tuple[str, Any]:
     """The group and the name of its choice: a text that is no value of Hydra's grammar stands for itself."""
-    group, _, name = text.partition("=")
-    if _PLAIN.fullmatch(name) or not hydra_adapter.is_readable(hydra_adapter.quote_priors(text)):
+    group, equals, name = text.partition("=")
+    if _PLAIN.fullmatch(name) or (equals and not hydra_adapter.is_readable(hydra_adapter.quote_priors(text))):
         return group, name
     return _read(text, _Reading({}, ()))
 

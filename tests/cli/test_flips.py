@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keep_figures
 import numpy as np
 import pandas as pd
 import pytest
@@ -196,9 +197,14 @@ def run_command(*args: str) -> None:
     assert result.exit_code == 0, result.output
 
 
+def run_script(*args: str) -> None:
+    result = CliRunner().invoke(keep_figures.app, list(args))
+    assert result.exit_code == 0, result.output
+
+
 def of_a_kept_folder() -> Reader:
     run_command("reproduce", "sdds-fig1")
-    run_command("keep", "sdds-fig1", "--to", "here")
+    run_script("keep", "sdds-fig1", "--to", "here")
     folder = Path("here")
 
     def read() -> Any:
@@ -212,7 +218,7 @@ def of_a_kept_folder() -> Reader:
 
 def of_an_archive() -> Reader:
     run_command("reproduce", "sdds-fig1")
-    run_command("archive", "sdds-fig1", "--out", "here/a.zip")
+    run_script("archive", "sdds-fig1", "--out", "here/a.zip")
 
     def read() -> Any:
         try:
