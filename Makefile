@@ -62,7 +62,7 @@ figures-paper: $(VENV)/installed ## every figure at the papers' scale (hours)
 
 reproduction: $(VENV)/installed ## make what is missing at the papers' scale (hours), and keep it in docs/reproduction
 	$(BIN)/smcmc reproduce all --scale paper
-	$(BIN)/smcmc keep all --scale paper --to docs/reproduction
+	$(BIN)/python scripts/keep_figures.py keep all --scale paper --to docs/reproduction
 
 figures-kept: $(VENV)/installed ## every picture of every kept edition, from its numbers, in docs/_build/figures: no run is made
 	$(BIN)/python scripts/draw_kept.py

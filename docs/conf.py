@@ -10,7 +10,7 @@ from importlib.metadata import metadata
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parents[1] / "scripts")]
 
 project = "smcmc"
 author = "the smcmc maintainers"

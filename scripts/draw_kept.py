@@ -10,8 +10,8 @@ single chains and some words, is left out of the pictures. A number that is not 
 import argparse
 from pathlib import Path
 
-from splitmerge_cli.papers.editions import kept_editions, kept_folder
-from splitmerge_cli.papers.kept import INDEX, SUPPLEMENTS, draw_kept, read_index
+from editions.kept import INDEX, SUPPLEMENTS, draw_kept, kept_editions, kept_folder, read_index
+
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 
 ROOT = Path(__file__).resolve().parents[1]

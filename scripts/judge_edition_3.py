@@ -24,6 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import yaml
+from editions.supplement import keep_supplement
 from measure_sensitivity import judge_sdds, replace_names
 from scipy import stats
 
@@ -54,7 +55,6 @@ from splitmerge_cli.papers.sdds import climbs as sdds_climbs
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.smag.confusion import States
-from splitmerge_cli.papers.supplement import keep_supplement
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
     UNDECIDED,

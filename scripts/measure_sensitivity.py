@@ -32,11 +32,10 @@ from splitmerge_cli.diagnostics import mixing, restarts
 from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figures
-from splitmerge_cli.papers.experiments import jobs, needs_stand_in
+from splitmerge_cli.papers.experiments import check_overrides, jobs, needs_stand_in, override_jobs
 from splitmerge_cli.papers.lshsm import curves
 from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import Climbs
-from splitmerge_cli.papers.overrides import check_overrides, override_jobs
 from splitmerge_cli.papers.reproduce import draw_figure
 from splitmerge_cli.papers.sdds import acceptance, running_means
 from splitmerge_cli.papers.sdds.runs import share_accepted

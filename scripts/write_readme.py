@@ -13,11 +13,10 @@ import textwrap
 from pathlib import Path
 
 import pandas as pd
+from editions import overview
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.kinds.tables.support import example, support
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of
 
 ROOT = Path(__file__).resolve().parents[1]

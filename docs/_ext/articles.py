@@ -32,17 +32,17 @@ import numpy as np
 import pandas as pd
 import sensitivity
 import yaml
+from editions import overview
+from editions.kept import claims_of as claims_of_figure
 from findings import ClaimReference
 from pydantic import ValidationError
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.errors import one_line
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.kept import claims_of as claims_of_figure
 from splitmerge_cli.papers.verdict_tables import counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 import parts
+from editions import overview
+from editions.kept import SUPPLEMENTS
+from editions.overview import Edition
 from parts import cell
 
-from splitmerge_cli.papers import overview
-from splitmerge_cli.papers.editions import SHIFT
-from splitmerge_cli.papers.kept import SUPPLEMENTS
-from splitmerge_cli.papers.overview import Edition
+from splitmerge_cli.papers.experiments import SHIFT
 
 TITLE = "Editions"
 MOVED = "moved-verdicts.csv"

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 import parts
+from editions.kept import COMMAND, read_index
+from editions.overview import LatestFigure
 from parts import cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
-from splitmerge_cli.papers.kept import read_index
-from splitmerge_cli.papers.overview import LatestFigure
 
 DIGITS = 12
 """Digits of a commit."""
@@ -57,7 +57,7 @@ def _missing_figure(figure: PaperFigure) -> str:
     return (
         f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
         "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
-        + parts.code(f"smcmc reproduce {figure.id} --scale paper\nsmcmc keep {figure.id} --scale paper")
+        + parts.code(f"smcmc reproduce {figure.id} --scale paper\n{COMMAND} keep {figure.id} --scale paper")
         + (_claims_section(claims) if claims else "")
     )
 

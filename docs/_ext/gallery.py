@@ -3,13 +3,13 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from editions.overview import LatestFigure
 from parts import cell
 from PIL import Image
 
 from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import figure_sets
-from splitmerge_cli.papers.overview import LatestFigure
 
 THUMBNAILS = "thumbnails"
 """Folder of the thumbnails, beside the generated pages."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from editions.overview import Counts, LatestFigure
 
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.overview import Counts, LatestFigure
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 

@@ -13,13 +13,13 @@ import pandas as pd
 import parts
 import sensitivity
 import word_pages
+from editions import overview
+from editions.overview import Counts
 from parts import FOLDER, WIDE, cell
 
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.papers.discovery import comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 PAGES = {

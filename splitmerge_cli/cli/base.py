@@ -35,9 +35,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        lines: dict[str, Any] = {
-            name: TyperCommand(name, help=command.help, hidden=command.hidden) for name, command in COMMANDS.items()
-        }
+        lines: dict[str, Any] = {name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()}
         self.commands = lines | dict(self.commands)
         for name, command in self.commands.items():
             command.rich_help_panel = COMMANDS[name].group

@@ -9,7 +9,6 @@ class Command(NamedTuple):
     group: str
     module: str
     help: str
-    hidden: bool = False
 
 
 CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
@@ -33,18 +32,14 @@ COMMANDS = {
     "compare": Command(
         COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
     ),
-    "race": Command(COMPARE, "races", "Compare samplers on one posterior: which reaches it first."),
+    "race": Command(COMPARE, "comparing", "Compare samplers on one posterior: which reaches it first."),
     "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
-    "data": Command(LISTS, "datasets", "Data sets: list, info NAME, fetch NAME."),
-    "model": Command(LISTS, "components", "Models: list, info NAME."),
-    "models": Command(LISTS, "components", "Models: list, info NAME.", hidden=True),
-    "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
-    "samplers": Command(LISTS, "components", "Samplers: list, info NAME.", hidden=True),
+    "data": Command(LISTS, "lists", "Data sets: list, info NAME, fetch NAME."),
+    "model": Command(LISTS, "lists", "Models: list, info NAME."),
+    "sampler": Command(LISTS, "lists", "Samplers: list, info NAME."),
     "reproduce": Command(PAPERS, "figures", "Make the runs of figures, draw the figures, check their claims."),
-    "keep": Command(PAPERS, "kept", "Keep pictures, numbers and claims of figures, small enough for a repository."),
-    "archive": Command(PAPERS, "kept", "Pack figures with their runs and claims (RO-Crate), or verify an archive."),
     "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
-    "posteriors": Command(DEVELOPERS, "posteriors", "Posteriors over partitions, to test any program against."),
+    "posteriors": Command(DEVELOPERS, "verifying", "Posteriors over partitions, to test any program against."),
     "bench": Command(DEVELOPERS, "verifying", "Measure kernels and whole iterations against a plain C baseline."),
     "sys-info": Command(DEVELOPERS, "lists", "Show versions, commit and machine, for a report of a problem."),
 }

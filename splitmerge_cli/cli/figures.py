@@ -17,7 +17,6 @@ from splitmerge_cli.cli.base import (
     explain_errors,
     fail,
 )
-from splitmerge_cli.cli.kept import check_kept, checked_scale
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import reproduce as papers
 
@@ -30,24 +29,9 @@ Everything = Annotated[
 @explain_errors
 def reproduce(
     ids: Figures,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            "--scale",
-            help="Size of the runs: quick (minutes, the default) or paper (the paper's sizes). With --check: as kept.",
-        ),
-    ] = None,
+    scale: Scale = "quick",
     out: Out = Path("results"),
     workers: Workers = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with the kept claims.")
-    ] = False,
-    kept: Annotated[
-        Path,
-        typer.Option(
-            "--kept", metavar="FOLDER", help="With --check, compare with this folder, which smcmc keep wrote."
-        ),
-    ] = Path("docs/reproduction"),
     edition: Edition = 1,
     overrides: Annotated[
         list[str] | None,
@@ -64,14 +48,8 @@ def reproduce(
 
     Runs that are done already are not made again.
     """
-    if check:
-        if overrides:
-            raise ConfigError(f"--with {overrides[0]}: --check repeats the kept settings; expected one of the two")
-
-        chosen = None if scale is None else checked_scale(scale)
-        raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
-    checked = checked_scale(scale or "quick")
-    raise typer.Exit(papers.reproduce(ids, checked, out, workers, config_dir, edition, overrides or (), everything))
+    chosen = overrides or ()
+    raise typer.Exit(papers.reproduce(ids, checked_scale(scale), out, workers, config_dir, edition, chosen, everything))
 
 
 @app.command()
@@ -119,3 +97,10 @@ def plot(
     raise typer.Exit(
         papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column", everything)
     )
+
+
+def checked_scale(scale: str) -> str:
+    """Return the scale; raise a `ConfigError` for another word."""
+    if scale not in ("quick", "paper"):
+        raise ConfigError(f"--scale {scale}: expected quick or paper")
+    return scale

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
         choices,
-        complete,
         describe,
         figure_styles,
         plain,
@@ -30,34 +29,25 @@ if TYPE_CHECKING:
         usable_choices,
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
-    from splitmerge_cli.config.layers import choice
+    from splitmerge_cli.config.layers import choice, complete
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
     from splitmerge_cli.config.stored import specify_stored
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
-_MODULES = {
-    "components": ("Component", "DataSource", "class_of", "classes", "component", "gibbs_update", "read_component"),
-    "composition": ("compose", "compose_raw", "rewrite", "specify"),
-    "errors": ("ConfigError", "show"),
-    "layers": ("choice",),
-    "groups": (
-        "choices",
-        "complete",
-        "describe",
-        "figure_styles",
-        "plain",
-        "shared_options",
-        "unshared_options",
-        "usable_choices",
-    ),
-    "hydra_adapter": ("hydra_session", "quote_priors", "unreadable"),
-    "schema": ("GROUPS", "Schema"),
-    "specification": ("RunSpecification", "specify_keys"),
-    "stored": ("specify_stored",),
-    "targets": ("import_beside", "load", "locate", "places"),
+_NAMES = {
+    "components": "Component DataSource class_of classes component gibbs_update read_component",
+    "composition": "compose compose_raw rewrite specify",
+    "errors": "ConfigError show",
+    "groups": "choices describe figure_styles plain shared_options unshared_options usable_choices",
+    "hydra_adapter": "hydra_session quote_priors unreadable",
+    "layers": "choice complete",
+    "schema": "GROUPS Schema",
+    "specification": "RunSpecification specify_keys",
+    "stored": "specify_stored",
+    "targets": "import_beside load locate places",
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,9 @@ AUTO = "auto"
 ANY = "any"
 """Row of the models that were in no race."""
 FILE = "auto.csv"
+NOT_NAMED = "no sampler is named, and sampler=auto has no options; expected sampler=NAME as well"
+IN_LIST = "expected no sampler, because schedule=[...] names its own"
+"""What is wrong with an option of the sampler."""
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
 PASSES = {"records": "sams"}
@@ -26,20 +29,8 @@ to a target that all chains reach does not show it."""
 
 @dataclass(frozen=True)
 class Choice:
-    """Sampler and moves that ``sampler=auto`` takes for a model.
-
-    Attributes
-    ----------
-    model : str
-        `ANY` of one that was in no race.
-    sampler : str
-    moves : int
-        Moves of the sampler before each scan.
-    single : str
-        The sampler where the schedule is the user's own.
-    sets : int
-        Data sets of the races that chose.
-    """
+    """Sampler that ``sampler=auto`` takes for a model (`ANY` of one that was in no race), and its `moves` before each
+    scan; `single`: the sampler where the schedule is the user's own; `sets`: data sets of the races that chose."""
 
     model: str
     sampler: str

@@ -25,20 +25,10 @@ def command_of(
 ) -> str | None:
     """The command that makes a run, as short as it can be; None of data that a program held.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-    changed : mapping, optional
-        Keys with other values; a choice, such as ``sampler``, replaces the choice of `spec` and its options. A
-        number of `iterations`, or a `budget`, limits a run whose length nobody names; without one (``iterations``:
-        None) it ends when it is long enough. A tuple has several values, for ``smcmc sweep``.
-    config_dir : str or Path, optional
-        The folder of the user's own groups.
-
-    Raises
-    ------
-    ConfigError
-        Nothing can be typed that makes this run: a choice is no longer at hand.
+    Keys that are `changed` have other values; a choice, such as ``sampler``, replaces the choice of `spec` and its
+    options. A number of `iterations`, or a `budget`, limits a run whose length nobody names; without one
+    (``iterations``: None) it ends when it is long enough. A tuple has several values, for ``smcmc sweep``. A
+    `ConfigError` if nothing can be typed that makes this run: a choice is no longer at hand.
 
     Examples
     --------

@@ -27,21 +27,9 @@ from splitmerge_cli.overrides import Accepts
 
 @dataclass(frozen=True)
 class Component:
-    """A model or sampler of a run.
-
-    Attributes
-    ----------
-    group : str
-        ``model`` or ``sampler``.
-    target : type
-        Its class.
-    options : mapping
-        As the class uses them.
-    values : mapping
-        As they are configured, ``name`` and ``_target_`` among them.
-    prefix : str
-        What messages call the options: the group, or ``schedule.mix.NAME``.
-    """
+    """A model or sampler of a run: `group`, its class `target`, `options` as that uses them, `values` as they are
+    configured (``name`` and ``_target_`` among them), and `prefix`, what messages call the options: the group, or
+    ``schedule.mix.NAME``."""
 
     group: str
     target: Any
@@ -81,15 +69,8 @@ class Component:
 
 @dataclass(frozen=True)
 class DataSource:
-    """The data set of a run. Its code is imported when it is to be read: a run that was finished before needs none.
-
-    Attributes
-    ----------
-    values : mapping
-        Options as they are configured, ``name`` and ``_target_`` among them.
-    search_path : sequence of str
-        Hydra's additional search path.
-    """
+    """The data set of a run: its options as they are configured, ``name`` and ``_target_`` among them. Its code is
+    imported when it is to be read: a run that was finished before needs none."""
 
     values: Mapping[str, Any]
     search_path: Sequence[str] = ()
@@ -138,14 +119,8 @@ class DataSource:
         return replace(self, values={**self.values, **options})
 
     def check(self) -> None:
-        """Check the types of the options by the function and its file.
-
-        Raises
-        ------
-        ConfigError
-            An option of another type than in the file; where that is null or an interpolation, than the function
-            declares.
-        """
+        """Check the types of the options by the file, and by the function where the file has null or an interpolation;
+        a `ConfigError` of another type."""
         known = choice("data", self.name, self.search_path)
         declared = declared_types(self.function)
         for key, value in self.options.items():
@@ -153,22 +128,8 @@ class DataSource:
 
 
 def read_data(name: str, options: Mapping[str, Any], search_path: Sequence[str] = ()) -> DataSource:
-    """Read the options of a data set, whose types `DataSource.check` checks.
-
-    Parameters
-    ----------
-    name : str
-        The file ``conf/data/NAME.yaml``.
-    options : mapping
-        Options as configured.
-    search_path : sequence of str
-        Hydra's additional search path.
-
-    Raises
-    ------
-    ConfigError
-        An unknown option; a name or target that differs from its file.
-    """
+    """Read the options of the data set ``conf/data/NAME.yaml``, whose types `DataSource.check` checks; a `ConfigError`
+    of an unknown option, and of a name or target that differs from the file's."""
     known = _file_options("data", name, search_path)
     values = _checked_names("data", name, options, known, "data")
     for key, declared in SHARED["data"].items():
@@ -185,27 +146,12 @@ def read_component(
     prefix: str | None = None,
     like: Component | None = None,
 ) -> Component:
-    """Read the options of a model or sampler.
+    """Read the options of the model or sampler ``conf/GROUP/NAME.yaml``; messages call them `prefix`, the group by
+    default.
 
-    Parameters
-    ----------
-    group, name : str
-        The file ``conf/GROUP/NAME.yaml``.
-    options : mapping
-        Options as configured.
-    search_path : sequence of str
-        Hydra's additional search path.
-    prefix : str, optional
-        What to call the options in messages; `group` by default.
-    like : Component, optional
-        The same model or sampler with other options: what is the same there is not read again.
-
-    Raises
-    ------
-    ConfigError
-        An unknown option, or one that its class does not take; of a class without ``OPTIONS`` one of another type than
-        in the file (where that is null or an interpolation: than the class declares); another name or target than the
-        file's.
+    What is the same in `like`, the same choice with other options, is not read again. A `ConfigError` of an unknown
+    option, of one that the class does not take, and of another name or target than the file's; a class without
+    ``OPTIONS`` takes the type of its file, or, where that is null or an interpolation, the type that it declares.
     """
     prefix = prefix or group
     known = _file_options(group, name, search_path)
@@ -305,22 +251,8 @@ def declared_types(target: Any) -> dict[str, Any]:
 
 
 def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = ()) -> Accepts | None:
-    """Find the types that a key takes, where text is one of them.
-
-    Parameters
-    ----------
-    key : str
-        As it is typed: ``out``, ``data.path``.
-    chosen : mapping of str to str
-        Name of the choice in each group.
-    search_path : sequence of str
-        Hydra's additional search path.
-
-    Returns
-    -------
-    Accepts or None
-        None if the key takes no text, or nothing says what it takes.
-    """
+    """Find the types that a key (``out``, ``data.path``) takes with the choices of each group; None if it takes no
+    text, or nothing says what it takes."""
     group, dot, option = key.partition(".")
     if not dot or group not in ("data", "model", "sampler"):
         return _types_of_option(dict(all_keys()).get(key))

@@ -13,8 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import plugins
 from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.errors import ConfigError, one_line, unknown_key
-from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
+from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.config.schema import SHARED
 
 
 def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -129,36 +129,3 @@ def figure_styles() -> dict[str, dict[str, Any]]:
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
             style_by_name[name] = yaml.safe_load(line[1])
     return style_by_name
-
-
-def complete(incomplete: str) -> list[str]:
-    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
-    key, equals, _ = incomplete.partition("=")
-    if equals:
-        group = key in (*GROUPS, "experiment")
-        offered = [f"{key}={name}" for name in choices(key)] if group else []
-    else:
-        offered = [f"{name}=" for name in known_keys(_compose_unresolved([], ()))]
-    return [candidate for candidate in offered if candidate.startswith(incomplete)]
-
-
-def _compose_unresolved(overrides: Sequence[str], search_path: Sequence[str]) -> dict[str, Any]:
-    values = plain(hydra_adapter.compose(overrides, search_path), resolve=False)
-    del values["hydra"]
-    return values
-
-
-def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:
-    """One message for what Hydra could not compose."""
-    groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
-    if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
-        return f"{' '.join(groups) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
-    if match := re.search(r"Could not override '([^']+)'", str(error)):
-        if match[1].startswith("sampler.") and not any(o.startswith("sampler=") for o in groups):
-            override = next((o for o in overrides if o.startswith(f"{match[1]}=")), match[1])
-            if any(o.startswith("schedule.mix=") for o in overrides):
-                return f"{override}: expected no sampler, because schedule=[...] names its own"
-            return f"{override}: no sampler is named, and sampler=auto has no options; expected sampler=NAME as well"
-        value = next((o.partition("=")[2] for o in overrides if o.startswith(f"{match[1]}=")), "")
-        return unknown_key(match[1], known_keys(_compose_unresolved(groups, search_path)), value)
-    return hydra_adapter.explain(error)

@@ -18,10 +18,12 @@ from itertools import islice
 from typing import Any
 
 import hydra
+from yaml import YAMLError
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice
+from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice, unknown_key
 from splitmerge_cli.overrides import FUNCTIONS, is_call, quote, split_values, write
+from splitmerge_cli.received import reject_machine_error
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -101,22 +103,9 @@ def group_options(group: str, search_path: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class ParsedOverride:
-    """An override that Hydra's grammar knows.
+    """An override that Hydra's grammar knows: `package` of ``KEY@PACKAGE``; whether it is ``~KEY`` (`deleted`) or has
+    several values (`sweep`), which have no `value`."""
 
-    Attributes
-    ----------
-    text : str or None
-        As it was typed.
-    key : str
-    package : str or None
-        Of ``KEY@PACKAGE``.
-    value : object
-        None of a sweep or a deletion.
-    deleted, sweep : bool
-        Whether it is ``~KEY``; whether it has several values.
-    """
-
-    text: str | None
     key: str
     package: str | None
     value: Any
@@ -182,30 +171,26 @@ def quote_priors(override: str) -> str:
     return _QUOTED_OR_CALL.sub(quote, override)
 
 
-def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
-    """Parse overrides; a `ConfigError` if one cannot be read."""
+def parse_override(text: str) -> ParsedOverride:
+    """Parse an override; a `ConfigError` if it cannot be read."""
     try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        (parsed,) = OverridesParser.create().parse_overrides([text])
     except OverrideParseException as error:
         raise ConfigError(unreadable(str(error.override))) from error
     except HydraException as error:
         raise ConfigError(explain(error)) from error
-    return [
-        ParsedOverride(
-            o.input_line,
-            o.key_or_group,
-            o.package,
-            None if o.is_delete() or o.is_sweep_override() else o.value(),
-            o.is_delete(),
-            o.is_sweep_override(),
-        )
-        for o in parsed
-    ]
+    deleted, sweep = parsed.is_delete(), parsed.is_sweep_override()
+    value = None if deleted or sweep else parsed.value()
+    return ParsedOverride(parsed.key_or_group, parsed.package, value, deleted, sweep)
 
 
-def parse_override(text: str) -> ParsedOverride:
-    """Parse one override; a `ConfigError` if it cannot be read."""
-    return parse_overrides([text])[0]
+def check_own_keys(overrides: Sequence[str], search_path: Sequence[str]) -> None:
+    """Raise a `ConfigError` unless Hydra takes these overrides of its own keys."""
+    try:
+        compose(overrides, search_path)
+    except Exception as error:  # Hydra raises all kinds
+        reject_machine_error(error, " ".join(overrides))
+        raise ConfigError(explain(error)) from error
 
 
 MOST_JOBS = 100_000
@@ -228,14 +213,10 @@ def _values_in(override: Any) -> int:
 
 
 def grid(args: Sequence[str]) -> list[list[str]]:
-    """Combine the values of all keys in every way, in a session.
+    """Combine the values of all keys in every way, in a session; a `ConfigError` of what cannot be read, of a key
+    without a value and of more than `MOST_JOBS` jobs.
 
     Values stand between commas, each as a run reads it, or in a function of Hydra's: ``range(3)``.
-
-    Raises
-    ------
-    ConfigError
-        Overrides that cannot be read, or have no value; more than `MOST_JOBS` jobs.
     """
     several = [_values_of(arg) for arg in args]
     counts = [values if isinstance(values, int) else len(values) for values in several]
@@ -302,8 +283,12 @@ def unreadable(override: str) -> str:
     return f"{override}: cannot be read as a value{expected}"
 
 
-def explain(error: Exception) -> str:
-    """One line for what Hydra could not compose, where there is nothing to add that it does not say."""
+def explain(error: Exception, choices: Sequence[str] = ()) -> str:
+    """One line for what Hydra could not compose of these choices."""
+    if isinstance(error, YAMLError | UnicodeDecodeError):
+        return f"{' '.join(choices) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
+    if match := re.search(r"Could not override '([^']+)'", str(error)):
+        return unknown_key(match[1], ())
     text = str(error).split("Config search path")[0]
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
@@ -338,19 +323,9 @@ def job_config() -> Any:
 
 @dataclass(frozen=True)
 class Launching:
-    """A launcher that was chosen: `make` turns the function that makes a job into it.
-
-    Attributes
-    ----------
-    target : str
-        Its class.
-    basic : bool
-        Whether it is Hydra's own, which makes one job after another.
-    make : callable
-        Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
-    options : dict
-        Options of the launcher.
-    """
+    """A launcher that was chosen: its class `target`, whether it is Hydra's own, which makes one job after another
+    (`basic`), its `options`, and `make`, which turns the function of a job into Hydra's launcher, in the session in
+    which it was chosen."""
 
     target: str
     basic: bool
@@ -359,13 +334,8 @@ class Launching:
 
 
 def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching:
-    """The launcher that Hydra's own overrides choose, in a session.
-
-    Raises
-    ------
-    ConfigError
-        There is none, or it has no such options.
-    """
+    """The launcher that Hydra's own overrides choose, in a session; a `ConfigError` if there is none, or it has no such
+    options."""
     from hydra._internal.callbacks import Callbacks
     from hydra._internal.core_plugins.basic_launcher import BasicLauncher
     from hydra.core.plugins import Plugins

@@ -17,16 +17,7 @@ from splitmerge_cli.config.targets import locate
 
 @dataclass(frozen=True)
 class OptionRow:
-    """An option of a choice, in words.
-
-    Attributes
-    ----------
-    key : str
-        As it is typed: GROUP.OPTION.
-    default : str
-        What the file of the choice sets.
-    expected, help : str
-    """
+    """An option of a choice, in words: `key` as it is typed, GROUP.OPTION, and the `default` of the choice's file."""
 
     key: str
     default: str
@@ -40,13 +31,7 @@ def title(group: str, name: str) -> str:
 
 
 def option_rows(group: str, name: str) -> list[OptionRow]:
-    """The options of a choice, in the order of its file.
-
-    Raises
-    ------
-    ConfigError
-        The group has no such choice.
-    """
+    """The options of a choice, in the order of its file; a `ConfigError` of a choice that the group does not have."""
     values = choice(group, name)
     target = locate(values.pop("_target_"))
     values.pop("name", None)

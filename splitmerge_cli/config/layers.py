@@ -19,13 +19,13 @@ from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
 from splitmerge_cli.config.groups import (
     check_importable,
     choices,
-    explain,
     is_choice,
     main_values,
     plain,
     plugin_names,
     unshared_options,
 )
+from splitmerge_cli.config.schema import known_keys
 from splitmerge_cli.config.targets import named_targets
 from splitmerge_cli.received import reject_machine_error
 
@@ -40,15 +40,8 @@ _NAME = re.compile(r"([\w.+-]+)(?:@(\w+))?")
 
 
 class Layers(NamedTuple):
-    """A configuration of choices alone.
-
-    Attributes
-    ----------
-    values : dict
-        Keys of the main configuration and the groups, interpolations unresolved.
-    chosen : dict of str to str or None
-        The choice in each group.
-    """
+    """A configuration of choices alone: keys of the main configuration and the groups, interpolations unresolved, and
+    the choice in each group."""
 
     values: dict[str, Any]
     chosen: dict[str, Any]
@@ -67,19 +60,10 @@ class _File(NamedTuple):
 
 
 def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -> Layers:
-    """Lay the files of the named choices, and of those that follow from them, over the main configuration.
+    """Lay the files of the choices that are named by group, and of those that follow from them, over the main
+    configuration; a `ConfigError` of a choice that there is not, and of a file that is no configuration.
 
-    Parameters
-    ----------
-    named : mapping of str to str or None
-        Choices by group. What is not named follows from the others, or is the default.
-    search_path : sequence of str
-        Hydra's additional search path, as `splitmerge_cli.config.targets.places` returns it.
-
-    Raises
-    ------
-    ConfigError
-        A group has no such choice, or its file is no configuration.
+    What is not named follows from the others, or is the default.
     """
     for group, name in named.items():
         if group != "experiment" or name is not None:
@@ -93,14 +77,8 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
-    """The options of one choice as its file gives them, interpolations unresolved; those that its group shares are not
-    among them (`shared_options`).
-
-    Raises
-    ------
-    ConfigError
-        The group has no such choice.
-    """
+    """The options of one choice as its file gives them, interpolations unresolved, without those that its group shares
+    (`shared_options`); a `ConfigError` of a choice that the group does not have."""
     return unshared_options(group, _options(group, name, tuple(search_path)))
 
 
@@ -214,7 +192,7 @@ def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> L
         values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         reject_machine_error(error, " ".join(words))
-        raise ConfigError(explain(error, words, search_path)) from error
+        raise ConfigError(hydra_adapter.explain(error, words)) from error
     return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
 
 
@@ -225,3 +203,14 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         old = merged.get(key)
         merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
+
+
+def complete(incomplete: str) -> list[str]:
+    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
+    key, equals, _ = incomplete.partition("=")
+    if equals:
+        group = key in ORDER
+        offered = [f"{key}={name}" for name in choices(key)] if group else []
+    else:
+        offered = [f"{name}=" for name in known_keys(compose_choices({}).values)]
+    return [candidate for candidate in offered if candidate.startswith(incomplete)]

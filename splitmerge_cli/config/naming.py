@@ -15,17 +15,8 @@ from splitmerge_cli.core.options import Gamma
 
 @dataclass(frozen=True)
 class Given:
-    """Choices and values that somebody gave of a run; the rest follows from them.
-
-    Attributes
-    ----------
-    choices : mapping of str to str
-        By group.
-    values : mapping of str to object
-        By dotted key, as OmegaConf takes them.
-    search_path : tuple of str
-        Hydra's additional search path.
-    """
+    """Choices, by group, and values, by dotted key as OmegaConf takes them, that somebody gave of a run; the rest
+    follows from them."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -45,23 +36,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Composed:
-    """A configuration that is neither resolved nor checked.
-
-    Attributes
-    ----------
-    values : dict
-        Its keys, values laid over choices, interpolations unresolved.
-    chosen : dict of str to str or None
-        The choice in each group.
-    given : Given or None
-        What was named; None if nobody knows.
-    search_path : tuple of str
-        Hydra's additional search path.
-    words : tuple of str
-        The overrides as they were typed, where they were.
-    to_choose : frozenset of str
-        Keys of `LEFT_TO_DATA` that are left to the data.
-    """
+    """A configuration that is neither resolved nor checked: `values` laid over choices, interpolations unresolved; the
+    choices `chosen` in each group; what was `given`, None if nobody knows; `words` as they were typed; keys of
+    `LEFT_TO_DATA` that are left to the data (`to_choose`)."""
 
     values: dict[str, Any]
     chosen: dict[str, Any]

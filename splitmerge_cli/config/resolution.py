@@ -68,10 +68,7 @@ def choose_sampler(values: dict[str, Any]) -> str:
     """Put the sampler in place for which ``sampler=auto`` stands; returns its name."""
     for key, value in values["sampler"].items():
         if (key, value) != ("name", auto.AUTO):
-            raise ConfigError(
-                f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
-                "sampler=NAME as well"
-            )
+            raise ConfigError(f"sampler.{key}={show(value)}: {auto.NOT_NAMED}")
     name, moves = auto.choose(values["model"], values["schedule"])
     values["sampler"] = choice("sampler", name)
     if values["schedule"].get("mix") is None and values["schedule"].get("moves", 1) != moves:

@@ -93,8 +93,10 @@ _COUNT = 2**53
 _FEW = 10_000
 
 
-def _key(option: Option, **of_field: Any) -> Any:
-    return field(metadata={"option": option}, **of_field)
+def _key(kind: type[Option], default: Any, help: str, is_stored: bool = True, **more: Any) -> Any:
+    """A key that takes what options of a kind take; if it is not stored with every run, it has its default there."""
+    metadata = {"option": kind("", default, help, **more)}
+    return field(metadata=metadata) if is_stored else field(metadata=metadata, default=default)
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,11 @@ class Trace:
     """Records in addition to the trace."""
 
     partitions: int | None = _key(
-        Count(
-            "partitions",
-            None,
-            "record every n-th partition; 0: none; null: up to 500 per chain, fewer with many items",
-            optional=True,
-            most=_COUNT,
-        )
+        Count,
+        None,
+        "record every n-th partition; 0: none; null: up to 500 per chain, fewer with many items",
+        optional=True,
+        most=_COUNT,
     )
 
 
@@ -117,35 +117,25 @@ class Until:
     """When chains have run long enough; without a target they run to their end."""
 
     rhat: float | None = _key(
-        Number(
-            "rhat",
-            None,
-            "stop chains when R-hat of everything recorded is at most this",
-            optional=True,
-            least=1.0,
-            most=1e6,
-            inside=True,
-        )
+        Number,
+        None,
+        "stop chains when R-hat of everything recorded is at most this",
+        optional=True,
+        least=1.0,
+        most=1e6,
+        inside=True,
     )
     ess: float | None = _key(
-        Positive(
-            "ess",
-            None,
-            "and bulk and tail ESS are at least this; iterations is the limit",
-            optional=True,
-            most=1e12,
-        )
+        Positive, None, "and bulk and tail ESS are at least this; iterations is the limit", optional=True, most=1e12
     )
     mcse: float | None = _key(
-        Positive(
-            "mcse",
-            None,
-            "and the Monte Carlo standard errors of certainties, of the expected loss and, as a share, of the "
-            "number of clusters are at most this",
-            optional=True,
-            most=1.0,
-        ),
-        default=None,  # runs were stored without it
+        Positive,
+        None,
+        "and the Monte Carlo standard errors of certainties, of the expected loss and, as a share, of the "
+        "number of clusters are at most this",
+        optional=True,
+        most=1.0,
+        is_stored=False,
     )
 
     @property
@@ -159,12 +149,10 @@ class Tempering:
     """Replicas of each chain under powers of the likelihood, which swap states with it."""
 
     levels: int = _key(
-        Count("levels", 0, "number of replicas of each chain under smaller powers of the likelihood; 0: none", most=8)
+        Count, 0, "number of replicas of each chain under smaller powers of the likelihood; 0: none", most=8
     )
     least: float = _key(
-        Number(
-            "least", 0.1, "smallest power; the powers between are chosen before the chain begins", least=1e-3, most=0.99
-        )
+        Number, 0.1, "smallest power; the powers between are chosen before the chain begins", least=1e-3, most=0.99
     )
 
 
@@ -172,25 +160,15 @@ class Tempering:
 class Perplexity:
     """How well held-out documents are predicted, and how often that is evaluated."""
 
-    every: int = _key(
-        Count("every", 0, "evaluate held-out documents after every n-th iteration; 0: never", most=_COUNT)
-    )
+    every: int = _key(Count, 0, "evaluate held-out documents after every n-th iteration; 0: never", most=_COUNT)
     method: str = _key(
-        Choice(
-            "method",
-            "completion",
-            "how held-out documents are evaluated",
-            choices=("completion", "left_to_right", "sequential", "fold_in"),
-        )
+        Choice,
+        "completion",
+        "how held-out documents are evaluated",
+        choices=("completion", "left_to_right", "sequential", "fold_in"),
     )
     particles: int = _key(
-        Count(
-            "particles",
-            20,
-            "number of Gibbs scans of a document (completion, fold_in), or of particles",
-            least=1,
-            most=_FEW,
-        )
+        Count, 20, "number of Gibbs scans of a document (completion, fold_in), or of particles", least=1, most=_FEW
     )
 
 
@@ -198,87 +176,75 @@ class Perplexity:
 class Schema:
     """Keys of the configuration that are no group; the metadata of each field hold its `Option`."""
 
-    N: int | None = _key(Count("N", 100, "number of items", optional=True, least=1, most=_SIZE))
-    seed: int = _key(Count("seed", 0, "seed of the chains; the data set has its own (data.seed)", most=2**63 - 1))
-    chains: int = _key(Count("chains", 4, "number of chains", least=1, most=_FEW))
+    N: int | None = _key(Count, 100, "number of items", optional=True, least=1, most=_SIZE)
+    seed: int = _key(Count, 0, "seed of the chains; the data set has its own (data.seed)", most=2**63 - 1)
+    chains: int = _key(Count, 4, "number of chains", least=1, most=_FEW)
     iterations: int | None = _key(
-        Count(
-            "iterations",
-            None,
-            "iterations per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits "
-            "the budget",
-            optional=True,
-            least=1,
-            most=_COUNT,
-        )
+        Count,
+        None,
+        "iterations per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits "
+        "the budget",
+        optional=True,
+        least=1,
+        most=_COUNT,
     )
     budget: float | None = _key(
-        Positive("budget", None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9)
+        Positive, None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9
     )
     until: Until
     gap: float | None = _key(
-        Number(
-            "gap",
-            NO_GAP,
-            "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
-            "every draw; 0: none; null: if the draws agree (model=auto)",
-            optional=True,
-            least=0.0,
-            most=100.0,
-        ),
-        default=NO_GAP,  # runs were stored without it
+        Number,
+        NO_GAP,
+        "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
+        "every draw; 0: none; null: if the draws agree (model=auto)",
+        optional=True,
+        least=0.0,
+        most=100.0,
+        is_stored=False,
     )
-    thin: int = _key(Count("thin", 1, "record every thin-th iteration", least=1, most=_COUNT))
+    thin: int = _key(Count, 1, "record every thin-th iteration", least=1, most=_COUNT)
     K0: int | None = _key(
-        Count(
-            "K0",
-            None,
-            "initial number of clusters (init=random; null: 5, or the largest possible) or topics (init=sequential; "
-            "null: 100)",
-            optional=True,
-            least=1,
-            most=_SIZE,
-        )
+        Count,
+        None,
+        "initial number of clusters (init=random; null: 5, or the largest possible) or topics (init=sequential; "
+        "null: 100)",
+        optional=True,
+        least=1,
+        most=_SIZE,
     )
     init: str | None = _key(
-        Text(
-            "init",
-            None,
-            f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, stages for large tables, "
-            "categories for many ordinal columns",
-            optional=True,
-            is_path=True,
-        )
+        Text,
+        None,
+        f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, stages for large tables, "
+        "categories for many ordinal columns",
+        optional=True,
+        is_path=True,
     )
     warmup: int | None = _key(
-        Count(
-            "warmup",
-            None,
-            f"number of first iterations that are only full Gibbs scans; null: {DEFAULT_WARMUP} for adaptive "
-            "samplers, else 0",
-            optional=True,
-            most=_COUNT,
-        )
+        Count,
+        None,
+        f"number of first iterations that are only full Gibbs scans; null: {DEFAULT_WARMUP} for adaptive "
+        "samplers, else 0",
+        optional=True,
+        most=_COUNT,
     )
     tempering: Tempering
     trace: Trace
     perplexity: Perplexity
-    timing: bool = _key(Flag("timing", True, "false: all seconds are 0, so that files are equal byte for byte"))
-    resume: bool = _key(Flag("resume", True, "continue an unfinished run; false: start it again"))
+    timing: bool = _key(Flag, True, "false: all seconds are 0, so that files are equal byte for byte")
+    resume: bool = _key(Flag, True, "continue an unfinished run; false: start it again")
     workers: int | None = _key(
-        Count(
-            "workers",
-            None,
-            "number of threads: for chains at the same time; the rest within the steps of samplers that can use them; "
-            "null: one per processor",
-            optional=True,
-            least=1,
-            most=_FEW,
-        )
+        Count,
+        None,
+        "number of threads: for chains at the same time; the rest within the steps of samplers that can use them; "
+        "null: one per processor",
+        optional=True,
+        least=1,
+        most=_FEW,
     )
-    out: str = _key(Text("out", "results", "folder for the results", is_path=True))
-    progress: str = _key(Choice("progress", "auto", "how progress is shown", choices=("auto", "bars", "lines", "none")))
-    experiment: str | None = _key(Text("experiment", None, "settings of a figure (smcmc list figures)", optional=True))
+    out: str = _key(Text, "results", "folder for the results", is_path=True)
+    progress: str = _key(Choice, "auto", "how progress is shown", choices=("auto", "bars", "lines", "none"))
+    experiment: str | None = _key(Text, None, "settings of a figure (smcmc list figures)", optional=True)
 
 
 NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
@@ -304,18 +270,8 @@ def known_keys(values: Mapping[str, Any]) -> list[str]:
 
 
 def read_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the keys of a resolved configuration that are no group.
-
-    Returns
-    -------
-    dict
-        As the fields of `Schema` have them.
-
-    Raises
-    ------
-    ConfigError
-        An unknown or missing key, a value that is not as expected, or a group that is none.
-    """
+    """Read the keys of a resolved configuration that are no group, as the fields of `Schema` have them; a `ConfigError`
+    of an unknown or missing key, of a value that is not as expected, and of a group that is none."""
     known = known_keys(values)
     for group in GROUPS:
         if not isinstance(values.get(group), Mapping):

@@ -45,17 +45,8 @@ _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 
 @dataclass(frozen=True)
 class Schedule:
-    """Moves that one iteration makes.
-
-    Attributes
-    ----------
-    name : str
-        ``move_only``, ``single_site``, ``full_scan``; ``mix`` of a weighted list.
-    moves : int
-        Moves of the sampler before each scan.
-    weights : tuple of float or None
-        Weights of the samplers, one of which is drawn; None: there is one.
-    """
+    """Moves that one iteration makes: ``move_only``, ``single_site`` or ``full_scan``, with so many `moves` of the
+    sampler before each scan; or ``mix``, with the `weights` of the samplers, one of which is drawn."""
 
     name: str
     moves: int = 1
@@ -240,19 +231,8 @@ def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None)
 
 
 def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpecification:
-    """Check and resolve a configuration.
-
-    Parameters
-    ----------
-    composed : Composed
-    like : RunSpecification, optional
-        Another run: what is the same there is not read again.
-
-    Raises
-    ------
-    ConfigError
-        As of `RunSpecification.with_`.
-    """
+    """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
+    `RunSpecification.with_`."""
     chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
     import_beside(search_path)
     # papers bring experiments alone
@@ -271,7 +251,7 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
     if in_list:
         if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
-            raise ConfigError(f"{word}: expected no sampler, because schedule=[...] names its own")
+            raise ConfigError(f"{word}: {auto.IN_LIST}")
         samplers = read_list(values, own_places)
     else:
         samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
@@ -339,18 +319,8 @@ def differences(
 ) -> dict[str, Any]:
     """Return the keys that make a run with their values: its choices, then what differs from their defaults.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-    changed : mapping, optional
-        Keys with other values, as of `splitmerge_cli.config.commands.command_of`.
-    data : mapping, optional
-        Keys that name other data, instead of the keys of `spec`.
-
-    Raises
-    ------
-    ConfigError
-        Nothing makes this run: a choice is no longer at hand.
+    Keys that are `changed` have other values, as of `splitmerge_cli.config.commands.command_of`; `data` are keys that
+    name other data. A `ConfigError` if nothing makes this run: a choice is no longer at hand.
     """
     changed, values = dict(changed or {}), dict(spec.values)
 

@@ -14,22 +14,11 @@ from splitmerge_cli.config.targets import import_beside, places
 
 
 def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path | None = None) -> RunSpecification:
-    """Read the configuration that a run's folder holds, checked as one that is given is checked.
+    """Read the configuration that ``config.yaml`` of a run's folder, `file`, holds, checked as one that is given is
+    checked.
 
-    Parameters
-    ----------
-    config : mapping
-        What ``config.yaml`` of the run holds.
-    file : Path
-        That file, for messages.
-    config_dir : str or Path, optional
-        The folder of the user's own groups that this invocation names.
-
-    Raises
-    ------
-    ConfigError
-        A data set, model or sampler that is neither the package's nor of `config_dir`, with another target than its
-        file has, or with options that it does not have; any other key that is not as `Schema` says.
+    A `ConfigError` of a data set, model or sampler that is neither the package's nor of `config_dir`, with another
+    target than its file has, or with options that it does not have; and of any other key that is not as `Schema` says.
     """
     search_path = tuple(places(config_dir))
     import_beside(search_path)

@@ -15,14 +15,10 @@ REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("
 
 
 def places(config_dir: str | Path | None) -> list[str]:
-    """Hydra's search path in addition to ``conf``, as `choices` and `choice` take it.
+    """Hydra's search path in addition to ``conf``, as `choices` and `choice` take it; a `ConfigError` of a folder that
+    there is not.
 
     It has the papers of the package that bring their own experiments, then a user's own configuration folder.
-
-    Raises
-    ------
-    ConfigError
-        The folder does not exist.
     """
     if config_dir is None:
         return _papers()
@@ -61,15 +57,11 @@ which reads these files."""
 
 
 def locate(path: Any) -> Any:
-    """The class or function that ``_target_`` names: the one place where a name of a configuration becomes code.
+    """The class or function that ``_target_`` names, the one place where a name of a configuration becomes code; a
+    `ConfigError` if no chosen file names it, or it cannot be imported.
 
     Only what a chosen file names is imported, of the package or of the folder that ``--config-dir`` gave: whatever a
     stored or received configuration says, nothing else is.
-
-    Raises
-    ------
-    ConfigError
-        No such file names it, or there is no such thing to import.
     """
     _check_dotted(path)
     if path not in named_targets:

@@ -82,13 +82,8 @@ class Claim:
 
 
 def published_claims(figure: str) -> list[Claim]:
-    """The claims of one figure or table, from the folder of its paper.
-
-    Raises
-    ------
-    ConfigError
-        A file is not as it should be, or a rule is none of `RULES`.
-    """
+    """The claims of one figure or table, from the folder of its paper; a `ConfigError` if a file is not as it should
+    be."""
     if (paper := paper_of(figure)) is None:
         return []
     files = paper.folder / "claims.csv", paper.folder / "readings.csv"
@@ -98,7 +93,7 @@ def published_claims(figure: str) -> list[Claim]:
 def added_claims(figure: str) -> list[Claim]:
     """The claims of a figure that were added after an edition, ``added.csv`` of its paper's folder.
 
-    A figure's own code does not judge them: a supplement does (`splitmerge_cli.papers.supplement`).
+    A figure's own code does not judge them: a supplement of the repository does (`scripts/editions`).
     """
     paper = paper_of(figure)
     rows = added_rows(paper) if paper is not None else pd.DataFrame()
@@ -150,23 +145,9 @@ def _claim(row: Any, readings: Sequence[Any]) -> Claim:
 
 
 def shared_numbers(figures: Iterable[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """The claims of papers that share a measured number with another claim.
-
-    Parameters
-    ----------
-    figures : iterable of str
-        Of whose papers.
-
-    Returns
-    -------
-    dict
-        Figure, data, sampler and metric of each such claim, and of the one that is counted.
-
-    Raises
-    ------
-    ConfigError
-        A file ``shared.csv`` has other columns, or an empty cell.
-    """
+    """Map figure, data, sampler and metric of claims that share a measured number with another one, of the papers of
+    these figures, to those of the claim that is counted; a `ConfigError` of a ``shared.csv`` with other columns or an
+    empty cell."""
     papers = {paper.key: paper for paper in map(paper_of, figures) if paper is not None}
     rows = [_complete(paper.folder / "shared.csv", SHARED) for paper in papers.values()]
     return {row[:4]: row[4:] for table in rows for row in table.itertuples(index=False, name=None)}
@@ -177,24 +158,14 @@ def _number(text: Any) -> float:
 
 
 def readings(paper: Paper) -> pd.DataFrame:
-    """The rows of a paper's ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried.
-
-    Raises
-    ------
-    ConfigError
-        The file has other columns, or a rule that is none of `RULES`.
-    """
+    """The rows of a paper's ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried; a
+    `ConfigError` of other columns or another rule than `RULES`."""
     return _readings(paper.folder / "readings.csv")
 
 
 def errata(paper: Paper) -> pd.DataFrame:
-    """The rows of a paper's ``errata.csv`` (`ERRATA`, of str), in its order.
-
-    Raises
-    ------
-    ConfigError
-        The file has other columns, or an empty cell.
-    """
+    """The rows of a paper's ``errata.csv`` (`ERRATA`, of str), in its order; a `ConfigError` of other columns or an
+    empty cell."""
     return _complete(paper.folder / "errata.csv", ERRATA)
 
 

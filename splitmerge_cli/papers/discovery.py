@@ -43,19 +43,8 @@ def comparisons() -> list[Comparison]:
 
 
 def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
-    """The papers and the comparisons, by key.
-
-    Parameters
-    ----------
-    config_dir : str or Path, optional
-        A folder of the user's own, which may be a paper or a comparison.
-
-    Raises
-    ------
-    ConfigError
-        There is no such folder; or the declaration in a folder cannot be imported, or declares nothing, or what is
-        there already.
-    """
+    """The papers and the comparisons, by key, with the one that a user's folder holds; a `ConfigError` if there is no
+    such folder, or a declaration cannot be imported, or declares nothing, or what is there already."""
     set_by_key = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
     folders = places(config_dir)
     if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
@@ -183,24 +172,9 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     return function
 
 
-def picture_of(figure: PaperFigure) -> Callable[[Any], Any] | None:
-    """The function that draws a figure from what it plots alone; None where its paper has none."""
-    draw = function_of(figure, figure.draw)
-    # by the name of the function that draws it from its runs
-    picture: Callable[[Any], Any] | None = getattr(sys.modules[draw.__module__], f"picture_{draw.__name__}", None)
-    if picture is None and figure.compute is not None:
-        return lambda numbers: draw(numbers).figure
-    return picture
-
-
 def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
-    """Ids that `names` ask for: ids, papers (``sdds``) or ``comparisons``, or ``all``.
-
-    Raises
-    ------
-    ConfigError
-        A name that is none of these; or as for `figure_sets`.
-    """
+    """Ids that `names` ask for: ids, papers (``sdds``) or ``comparisons``, or ``all``; a `ConfigError` of any other
+    name, or as for `figure_sets`."""
     keys = {figure.id: each.key for each in figure_sets(config_dir) for figure in each.figures}
     known = list(figures(config_dir))
     chosen: list[str] = []

@@ -8,8 +8,14 @@ from the runs of others names them (``reproduce.of``), and which settings it nee
 of its own. ``reproduce.timed`` says that seconds count, of all its runs or of the settings that it names.
 ``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact figure has
 no ``reproduce``: its table is computed and stored.
+
+The claims of runs with other settings in place of the chosen ones (``smcmc reproduce ID --with KEY=VALUE``) are judged
+by the same rules. A run's identity follows from its settings, so such runs are next to the others; their pictures have
+folders of their own.
 """
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -19,14 +25,18 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from splitmerge_cli.config import ConfigError, plain
+from splitmerge_cli.config import ConfigError, plain, specify
+from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery
-from splitmerge_cli.papers.editions import shift_seeds
 from splitmerge_cli.runs.sweeps.sweep import expand
 
 FOLDER = "experiment"
 """Where a paper's folder holds the files of its experiments."""
+SHIFT = 1_000_000
+"""Added to every seed from one edition to the next; the seeds of the files are all smaller, so none repeats."""
+SEEDS = ("seed", "data.seed")
+"""Keys of a job that hold seeds."""
 
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
@@ -61,7 +71,7 @@ def jobs(
     """Overrides of every run that a figure needs; none for an exact figure.
 
     `stand_in`: with generated data in place of the published ones, for an experiment that has such. `config_dir`: a
-    folder of the user's own. `edition`: whose seeds, see `splitmerge_cli.papers.editions`.
+    folder of the user's own. `edition`: whose seeds, see `shift_seeds`.
     """
     plan = _plan(name, config_dir)
     sources = [*((source, plan.get("only")) for source in plan["of"]), (name, None)]
@@ -114,6 +124,26 @@ def _jobs_of(
     # before data are replaced: the seeds of what stands in are fixed
     grid_jobs = [shift_seeds(job, edition, plan["seed"]) for job in grid_jobs]
     return [_replace_data(job, plan["stand_in"]) for job in grid_jobs] if stand_in else grid_jobs
+
+
+def shift_seeds(job: Sequence[str], edition: int, default: int) -> list[str]:
+    """The overrides of a job with the seeds of an edition: each is larger by (edition - 1) `SHIFT`, the `default` seed
+    of a job that names none, too.
+
+    Edition 1 has the seeds that the experiments' files name. Published data, generated data that stand in for them, a
+    data set whose seed no job names, and the projections of LSHSM stay; an interpolation follows the seed of the
+    chains.
+    """
+    if edition == 1:
+        return list(job)
+    shift = (edition - 1) * SHIFT
+    named = [override.partition("=") for override in job]
+    shifted = [
+        f"{key}={int(value) + shift}" if key in SEEDS and value.isdecimal() else f"{key}{equals}{value}"
+        for key, equals, value in named
+    ]
+    has_seed = any(key == "seed" for key, _, _ in named)
+    return shifted if has_seed else [*shifted, f"seed={default + shift}"]
 
 
 def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -188,3 +218,69 @@ def out_override(out: Path) -> str:
     """The override that names the folder of the results."""
     # quoted: a path may hold what Hydra's grammar reads otherwise
     return "out='{}'".format(str(out).replace("'", "\\'"))
+
+
+def figures_folder(edition: int) -> str:
+    """The folder of the results that holds an edition's drawn figures."""
+    return "figures" if edition == 1 else f"figures-edition-{edition}"
+
+
+def edition_option(edition: int) -> str:
+    """Return a command's option for an edition; empty for the first."""
+    return "" if edition == 1 else f" --edition {edition}"
+
+
+OPTION = "--with"
+_LONGEST = 80
+"""Most letters of overrides in the name of a folder."""
+
+
+def check_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return ``KEY=VALUE`` of each, the last of each key, by key; a `ConfigError` where one is none of a run."""
+    override_by_key = {}
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals or not value or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
+            raise ConfigError(f"{OPTION} {override}: expected KEY=VALUE")
+        if key in RUNTIME_KEYS:
+            raise ConfigError(f"{OPTION} {override}: {key} changes no result; expected a key that does")
+        override_by_key[key] = override
+    return [override_by_key[key] for key in sorted(override_by_key)]
+
+
+def override_jobs(
+    jobs: Sequence[Sequence[str]], overrides: Sequence[str], config_dir: str | Path | None = None
+) -> list[list[str]]:
+    """Put overrides, as `check_overrides` returns them, in the place of what jobs have, where their keys apply; a
+    `ConfigError` of a key that none of the jobs has, or a value that it cannot have."""
+    changed = [list(job) for job in jobs]
+    for override in overrides if jobs else ():
+        key = override.partition("=")[0]
+        applies = [_has(specify(job, config_dir).values, key) for job in changed]
+        if not any(applies):
+            specify([*changed[0], override], config_dir)  # says what is wrong
+            raise ConfigError(f"{OPTION} {override}: none of the runs has {key}")
+        changed = [
+            [*(word for word in job if word.partition("=")[0] != key), override] if has else job
+            for job, has in zip(changed, applies, strict=True)
+        ]
+    return changed
+
+
+def _has(values: Mapping[str, Any], key: str) -> bool:
+    """Whether a configuration has a dotted key."""
+    node: Any = values
+    for part in key.split("."):
+        if not isinstance(node, Mapping) or part not in node:
+            return False
+        node = node[part]
+    return True
+
+
+def folder_suffix(overrides: Sequence[str]) -> str:
+    """Return the end of a folder's name that tells the overrides; empty without any."""
+    if not overrides:
+        return ""
+    text = ",".join(overrides)
+    name = re.sub(r"[^\w.,=+-]", "_", text)[:_LONGEST]
+    return f"-with-{name}" + ("" if name == text else f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}")

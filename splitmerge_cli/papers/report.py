@@ -9,15 +9,12 @@ import pandas as pd
 
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.drawing import caption_of, manifest_of
-from splitmerge_cli.papers.editions import drawn_editions, edition_option, figures_folder
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import folders
-from splitmerge_cli.papers.rules import rules
 from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interval, read_claims, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 from splitmerge_cli.runs.store.files import replace_file
@@ -33,14 +30,8 @@ CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTA
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
     """Write ``OUT/report.html``: every figure that was drawn, its claims and verdicts, errata and open settings.
 
-    Pictures are within; a folder of the user's own, `config_dir`, adds its paper.
-
-    Raises
-    ------
-    ConfigError
-        The folder of the user's own declares no paper as it should.
-    DamagedRun
-        A file of a figure is not what was written.
+    Pictures are within; a folder of the user's own, `config_dir`, adds its paper (a `ConfigError` if it declares none
+    as it should). A `DamagedRun` if a file of a figure is not what was written.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -68,7 +59,6 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
         element("h1", "Split-merge MCMC: figures, numbers, verdicts"),
         paragraph(f"{date.today().isoformat()}, smcmc {__version__}", "soft"),
         _summary(verdicts),
-        *_editions(out, titles, verdicts, where),
         _contents(shown, titles, verdicts),
     ]
     for each, names in shown:
@@ -109,38 +99,6 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> Markup:
             ]
         )
     )
-
-
-def _editions(
-    out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.DataFrame | None], where: str
-) -> list[Markup]:
-    """The verdicts by paper of each edition that was drawn, and which moved; empty where there is but one."""
-    editions = [overview.Edition(1, {name: frame for name, frame in verdicts.items() if frame is not None})]
-    for number in drawn_editions(out):
-        folder, option = out / figures_folder(number), f"{edition_option(number)}{where}"
-        drawn = {name: _claims(folder, name, option) for name in titles}
-        editions.append(overview.Edition(number, {name: frame for name, frame in drawn.items() if frame is not None}))
-    if len(editions) == 1:
-        return []
-    first, *later = editions
-    head, *rows = overview.editions_table(editions)
-    parts = _listing("editions", "Editions: the same figures from other seeds", head, rows)
-    for each in later:
-        pairs = overview.pair_verdicts(first, each)
-        moved = overview.list_moved(pairs)
-        sentence = f"Edition {each.number}: {len(moved)} of {len(pairs)} verdicts moved."
-        absent = overview.list_absent(first, each)
-        parts.append(paragraph(sentence + (f" Not made again: {', '.join(absent)}." if absent else "")))
-        parts.append(
-            html.items(
-                f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
-                + (" (reading, rule or tolerance changed)" if r.reread else "")
-                for r in moved.itertuples(index=False)
-            )
-        )
-    now = rules()
-    last = f"; changed last in commit {now['commit']}, {now['committed']}" if now["commit"] else ""
-    return [*parts, paragraph(f"SHA-256 of the rules as they are now: {now['digest']}{last}.", "soft")]
 
 
 def _contents(

@@ -16,9 +16,18 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
-from splitmerge_cli.papers.editions import edition_option, figures_folder
-from splitmerge_cli.papers.experiments import jobs, list_figures, needs_stand_in, out_override, timed_jobs
-from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
+from splitmerge_cli.papers.experiments import (
+    check_overrides,
+    edition_option,
+    figures_folder,
+    folder_suffix,
+    jobs,
+    list_figures,
+    needs_stand_in,
+    out_override,
+    override_jobs,
+    timed_jobs,
+)
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, summarise, units_frame
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.files import replace_file, write_text
@@ -55,35 +64,15 @@ def reproduce(
 ) -> int:
     """Run what figures need and is not there yet, draw them, and check their claims.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        See `splitmerge_cli.papers.discovery.select`.
-    scale : {"quick", "paper"}
-    out : str or Path
-        The folder of the results.
-    workers : int, optional
-        Runs at the same time; one per processor by default. Runs whose seconds count are made one at a time, after
-        the others (`splitmerge_cli.papers.experiments.timed_jobs`).
-    config_dir : str or Path, optional
-        A folder of the user's own: its groups, and its paper if it holds one.
-    edition : int
-        Whose seeds; see `splitmerge_cli.papers.editions`.
-    overrides : sequence of str
-        In place of what the runs have; see `splitmerge_cli.papers.overrides`.
-    everything : bool
-        Print all claims with their reasons and other readings, not the few lines of `summarise`.
+    `ids` as `splitmerge_cli.papers.discovery.select` takes them, at a `scale` of quick or paper; results are in the
+    folder `out`. So many `workers` make runs at the same time, by default one per processor; runs whose seconds count
+    are made one at a time, after the others (`splitmerge_cli.papers.experiments.timed_jobs`). `config_dir` is a folder
+    of the user's own, with its groups, and its paper if it holds one; `edition` says whose seeds (`shift_seeds`);
+    `overrides` take the place of what the runs have. With `everything` all claims are printed with their reasons and
+    other readings, not the few lines of `summarise`.
 
-    Returns
-    -------
-    int
-        Exit status: 0, or 1 if a run failed (the other figures are drawn all the same), 130 after an interruption
-        (nothing is drawn).
-
-    Raises
-    ------
-    ConfigError
-        An unknown figure, or an experiment that cannot be run.
+    Returns the exit status: 0, or 1 if a run failed (the other figures are drawn all the same), 130 after an
+    interruption (nothing is drawn). A `ConfigError` of an unknown figure, or an experiment that cannot be run.
     """
     names, out, status = select(ids, config_dir), Path(out), 0
     known, overrides = figures(config_dir), check_overrides(overrides)
@@ -210,13 +199,8 @@ def _draw(
 def draw_figure(
     entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
 ) -> Drawing:
-    """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact.
-
-    Raises
-    ------
-    ConfigError, DataError, DamagedRun
-        See `plot`.
-    """
+    """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact; errors as
+    of `plot`."""
     draw = function_of(entry, entry.draw)
     if entry.compute:
         remedy = f"{command([entry.id], scale, out, config_dir)} computes it again"
@@ -237,36 +221,15 @@ def plot(
     column: bool = False,
     everything: bool = False,
 ) -> int:
-    """Draw from stored results only.
+    """Draw from stored results only: figures as for `reproduce`, and what `splitmerge_cli.analysis.plots.run.PICTURES`
+    draws of folders of runs, into these.
 
-    Parameters
-    ----------
-    targets : sequence of str
-        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.analysis.plots.run.all_pictures` draws of
-        them goes into the folder).
-    scale, out, config_dir
-        As for `reproduce`; of a figure its runs of this scale.
-    only : sequence of str, optional
-        Which pictures of a run; by default all that it has.
-    edition : int
-        Of which edition a figure's runs are.
-    column : bool
-        Draw at the width of a column, of runs those pictures that can be read so.
-    everything : bool
-        As for `reproduce`.
+    `only` names pictures of a run, by default all that it has; with `column` they are drawn at the width of a column,
+    those that can be read so. Other parameters as for `reproduce`.
 
-    Returns
-    -------
-    int
-        Exit status: 0, or 2 if results are missing (the command that makes them is then printed) or the data that a
-        figure shows.
-
-    Raises
-    ------
-    ConfigError, DataError
-        An unknown figure; the configuration of a given run is none that could be run; its data cannot be loaded again.
-    DamagedRun
-        A file of a run is not what was written.
+    Returns the exit status: 0, or 2 if results are missing (the command that makes them is then printed), or the data
+    that a figure shows. A `ConfigError` of an unknown figure or a run that could not be configured, a `DataError` of
+    data that cannot be loaded again, a `DamagedRun` of a file that is not what was written.
     """
     out = Path(out)
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
@@ -321,13 +284,8 @@ class Finished:
 
 
 def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) -> None:
-    """Print what can be drawn of runs, and of the other targets that they are figures.
-
-    Raises
-    ------
-    ConfigError, DataError
-        An unknown figure; the data of a run cannot be loaded again.
-    """
+    """Print what can be drawn of runs, and of the other targets that they are figures; a `ConfigError` of an unknown
+    figure, a `DataError` if the data of a run cannot be loaded again."""
     for target in targets:
         if (Path(target) / STATUS).is_file():
             print(target)

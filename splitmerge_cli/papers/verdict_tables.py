@@ -128,13 +128,8 @@ def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
 
 
 def count_once(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the verdicts of several figures without those that rest on the number of another one among them.
-
-    Parameters
-    ----------
-    claims : pandas.DataFrame
-        As `frame` makes them. Where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count.
-    """
+    """Return the verdicts of several figures, as `frame` makes them, without those that rest on the number of another
+    one among them; where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count."""
     number_by_claim = {
         row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)
     }
@@ -193,15 +188,8 @@ MOST_LISTED = 5
 
 
 def summarise(claims: pd.DataFrame, title: str) -> list[str]:
-    """Return a few lines on the claims of a figure: its title, the number of claims by verdict, and up to `MOST_LISTED`
-    claims that are not reproduced or undecided.
-
-    Parameters
-    ----------
-    claims : pandas.DataFrame
-        As `frame` makes them. Verdicts under other readings are left out.
-    title : str
-    """
+    """Return a few lines on the claims of a figure, as `frame` makes them: its title, the number of claims by verdict,
+    and up to `MOST_LISTED` claims that are not reproduced or undecided. Verdicts under other readings are left out."""
     counted = claims[claims["counted"]]
     by_verdict = counted["verdict"].value_counts()
     totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in VERDICTS if verdict in by_verdict)

@@ -44,19 +44,10 @@ FINITE = {"published data sets": 100, "published networks": 4}
 
 @dataclass(frozen=True)
 class Samples:
-    """Numbers of independent units that a verdict rests on.
-
-    Attributes
-    ----------
-    quantity : str
-        What the number is.
-    interval : str
-        How numbers become an interval: the name of a `splitmerge_cli.diagnostics.intervals.Interval`, ``share``,
-        ``jackknife`` with such a name, ``noise``; empty where none decides.
-    units : tuple of str
-        What each unit is called: a seed, the number of a data set. Of a jackknife ``all``, and who is left out.
-    values : tuple of float
-    """
+    """Numbers of independent units that a verdict rests on: what the number is (`quantity`); how numbers become an
+    `interval` (the name of a `splitmerge_cli.diagnostics.intervals.Interval`, ``share``, ``jackknife`` with such a
+    name, ``noise``; empty where none decides); what each unit is called, a seed, the number of a data set, of a
+    jackknife ``all`` and who is left out."""
 
     quantity: str
     interval: str
@@ -71,20 +62,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured number, and what it is measured over.
-
-    Attributes
-    ----------
-    interval : tuple of float
-        Centre, low and high end.
-    n : int
-        Independent units.
-    unit : str
-        What they are.
-    scale : splitmerge_cli.diagnostics.intervals.Interval or None
-        Tells how many units would decide; None where that cannot be said.
-    samples : tuple of Samples
-    """
+    """A measured number: centre, low and high end of its `interval`; `n` independent units, and what they are; `scale`,
+    which tells how many units would decide, None where that cannot be said."""
 
     interval: tuple[float, float, float]
     n: int
@@ -227,19 +206,11 @@ def by_majority(
 ) -> Verdict:
     """Judge what the paper shows by one run, or says of most: reproduced when most units show it.
 
-    Parameters
-    ----------
-    samples : array_like
-        Measured values, ``[n]``; their centre and interval by `summary` are shown.
-    agrees : array_like of bool
-        Which samples show what the paper shows, as `rule` says. A unit shows it if more than half of its samples do.
-        Most units do if the Jeffreys interval of their share lies above one half, most do not if it lies below.
-    short : tuple of str
-        A verdict that a run of this length cannot give (the claim is then undecided), and why.
-    unit : str
-        What the units are.
-    units : array_like, optional
-        What each sample belongs to; by default each is a unit.
+    `agrees` says which of the measured `samples`, ``[n]``, show what the paper shows, as `rule` says; the centre and
+    interval of these by `summary` are shown. Samples belong to `units`, what these are is `unit`; by default each is
+    one. A unit shows it if more than half of its samples do. Most units do if the Jeffreys interval of their share lies
+    above one half, most do not if it lies below. `short`: a verdict that a run of this length cannot give (the claim is
+    then undecided), and why.
     """
     names, shares = split_units(agrees, units)
     yes = shares > 0.5

@@ -115,7 +115,6 @@ def test_the_table_of_commands_is_what_they_are() -> None:
     assert list(built) == list(COMMANDS)
     for name, command in built.items():
         assert " ".join(str(command.help).partition("\n\n")[0].split()) == COMMANDS[name].help
-        assert command.hidden is COMMANDS[name].hidden
 
 
 def test_priors_are_listed_as_they_are_written(smcmc):

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keep_figures
 import numpy as np
 import pandas as pd
 import pytest
 from broken_runs import BreakingShards, break_off
+from editions import archive, kept
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
@@ -18,7 +20,6 @@ from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.races import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.papers import archive, kept
 from splitmerge_cli.runs.shards.messages import ShardLost
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.shard import Shard
@@ -196,9 +197,14 @@ def run_command(*args: str) -> None:
     assert result.exit_code == 0, result.output
 
 
+def run_script(*args: str) -> None:
+    result = CliRunner().invoke(keep_figures.app, list(args))
+    assert result.exit_code == 0, result.output
+
+
 def of_a_kept_folder() -> Reader:
     run_command("reproduce", "sdds-fig1")
-    run_command("keep", "sdds-fig1", "--to", "here")
+    run_script("keep", "sdds-fig1", "--to", "here")
     folder = Path("here")
 
     def read() -> Any:
@@ -212,7 +218,7 @@ def of_a_kept_folder() -> Reader:
 
 def of_an_archive() -> Reader:
     run_command("reproduce", "sdds-fig1")
-    run_command("archive", "sdds-fig1", "--out", "here/a.zip")
+    run_script("archive", "sdds-fig1", "--out", "here/a.zip")
 
     def read() -> Any:
         try:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import editions, experiments, overrides, reproduce
+from splitmerge_cli.papers import experiments, reproduce
 
 
 @pytest.mark.slow
@@ -17,13 +17,13 @@ def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> N
     assert any("sampler=rm" in job for job in jobs) and not all("sampler=rm" in job for job in jobs)
     for override in ("sampler.redistribution=coin", "K0=7", "N=50", "init=singletons"):
         key = override.partition("=")[0]
-        changed = overrides.override_jobs(jobs, [override])
+        changed = experiments.override_jobs(jobs, [override])
         assert len(changed) == len(jobs)
         for before, after in zip(jobs, changed, strict=True):
             applies = key != "sampler.redistribution" or "sampler=rm" in before
             kept = [one for one in before if not one.startswith(f"{key}=")]
             assert after == ([*kept, override] if applies else before), override
-    assert overrides.override_jobs([], ["K0=7"]) == [] and overrides.override_jobs(jobs, []) == jobs
+    assert experiments.override_jobs([], ["K0=7"]) == [] and experiments.override_jobs(jobs, []) == jobs
 
 
 @pytest.mark.slow
@@ -37,14 +37,14 @@ def test_runs_whose_seconds_count_do_so_with_an_override_and_equal_runs_are_one(
 
 
 def test_the_last_of_a_key_counts_and_the_folder_says_them() -> None:
-    chosen = overrides.check_overrides(["b.c=1", "a=2", "b.c=[1,2]"])
+    chosen = experiments.check_overrides(["b.c=1", "a=2", "b.c=[1,2]"])
     assert chosen == ["a=2", "b.c=[1,2]"]
-    assert overrides.folder_suffix([]) == "" and overrides.folder_suffix(["a=2"]) == "-with-a=2"
-    named = {overrides.folder_suffix(one) for one in (["b.c=[1,2]"], ["b.c=(1,2)"], ["a=" + "2" * 99])}
+    assert experiments.folder_suffix([]) == "" and experiments.folder_suffix(["a=2"]) == "-with-a=2"
+    named = {experiments.folder_suffix(one) for one in (["b.c=[1,2]"], ["b.c=(1,2)"], ["a=" + "2" * 99])}
     assert len(named) == 3 and all("/" not in name and len(name) < 100 for name in named)
     for override in ("a", "a=", "=1", "+a=1", "~a=1", "out=x", "experiment=sdds-fig1"):
         with pytest.raises(ConfigError, match="--with"):
-            overrides.check_overrides([override])
+            experiments.check_overrides([override])
 
 
 @pytest.mark.parametrize(
@@ -65,26 +65,17 @@ def test_what_is_wrong_is_one_message_that_names_the_key(
     assert not list(Path().rglob("*.csv")) and result.stdout == ""
 
 
-def test_a_check_takes_no_other_settings(smcmc: Callable[..., Any]) -> None:
-    result = smcmc("reproduce", "sdds-table1", "--check", "--with", "model.alpha=0.1")
-    assert result.exit_code == 2 and "--with model.alpha=0.1: --check repeats the kept settings" in result.stderr
-
-
-def test_results_lie_apart_and_are_neither_kept_nor_reported(smcmc: Callable[..., Any]) -> None:
+def test_results_lie_apart_and_do_not_touch_the_others(smcmc: Callable[..., Any]) -> None:
     """The table of an exact figure, too: it has the name of the figure, not an identity."""
     assert smcmc("reproduce", "sdds-table1").exit_code == 0
     ordinary = {path: path.read_bytes() for path in Path("results").rglob("*") if path.is_file()}
     result = smcmc("reproduce", "sdds-table1", "--with", "model.alpha=0.1")
     assert result.exit_code == 0, result.output
     folder = Path("results") / "figures-with-model.alpha=0.1"
-    assert folder.name == editions.figures_folder(1) + overrides.folder_suffix(["model.alpha=0.1"])
+    assert folder.name == experiments.figures_folder(1) + experiments.folder_suffix(["model.alpha=0.1"])
     assert "With model.alpha=0.1 in place" in (folder / "sdds-table1-caption.txt").read_text()
     assert all(path.read_bytes() == content for path, content in ordinary.items())
     new = {path for path in Path("results").rglob("*") if path.is_file()} - set(ordinary)
     assert new and all(folder in path.parents for path in new)
     tables = [pd.read_csv(place / "sdds-table1-claims.csv") for place in (folder, Path("results/figures"))]
     assert list(tables[0]["rule"]) == list(tables[1]["rule"]) and list(tables[0]["ours"]) != list(tables[1]["ours"])
-    assert editions.drawn_editions(Path("results")) == []
-    assert smcmc("keep", "sdds-table1", "--to", "kept").exit_code == 0
-    kept = pd.read_csv("kept/sdds-table1-claims.csv")
-    assert list(kept["ours"]) == list(tables[1]["ours"])

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from cli.calls import read_rejection
 from splitmerge_cli.cli import app
-from splitmerge_cli.config.errors import ALWAYS
-from splitmerge_cli.config.foreign import MEANINGS
+from splitmerge_cli.config.errors import ALWAYS, MEANINGS
 from splitmerge_cli.config.schema import all_keys
 
 QUICK = ["iterations=5", "chains=1", "progress=none"]

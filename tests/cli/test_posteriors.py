@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_is_named(smcmc, content, said):
 
 @pytest.mark.parametrize("name", ["s.parquet", "s.npy", "s.csv"])
 def test_samples_that_unpack_to_more_than_the_limit_are_rejected(smcmc, monkeypatch, name):
-    monkeypatch.setattr("splitmerge_cli.cli.posteriors.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("splitmerge_cli.cli.verifying.MOST_BYTES", 1 << 20)
     labels = pd.DataFrame(np.zeros((1 << 19, 4), dtype=np.int8), columns=list("abcd"))
     if name == "s.parquet":
         labels.to_parquet(name, compression="zstd")

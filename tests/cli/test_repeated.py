@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import specify, specify_stored
 from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.config import specify, specify_stored
 from splitmerge_cli.runs.store.read import Run
 
 

@@ -10,9 +10,9 @@ import make_articles
 import pandas as pd
 import pytest
 import yaml
+from editions import overview
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.triadic.table import released_scores
 from splitmerge_cli.papers.verdict_tables import counts, read_claims
@@ -80,7 +80,10 @@ def test_metadata_is_that_of_the_journal():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("```{figure} sdds-fig9\nA caption\n```\n", "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9"),
+        (
+            "```{figure} sdds-fig9\nA caption\n```\n",
+            "sdds-fig9: .* does not hold it; python scripts/keep_figures.py keep",
+        ),
         ("```{pictures}\n```\n", "sdds.md: block pictures: expected one of claims, counts, editions"),
         ("```{claims} a\ncaption: b\nrows:\n- {figure: sdds-fig1, metric: no_such}\n```\n", "reference to a claim"),
         ("See [fig:sdds-fig1].", r"\[fig:sdds-fig1\]: there is none"),

@@ -13,9 +13,9 @@ import pytest
 import recompute_verdicts
 import reproduction
 import write_readme
+from editions.kept import kept_editions
 
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.editions import kept_editions
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from editions.kept import picture_of
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -37,7 +38,7 @@ def draw() -> Iterator[object]:
     """Draw a kept figure from its numbers."""
 
     def picture(name: str) -> Figure:
-        function = discovery.picture_of(discovery.figures()[name])
+        function = picture_of(discovery.figures()[name])
         assert function is not None
         return function(read(name))
 

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 import sensitivity
 import yaml
+from editions import overview
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.papers import claims, discovery, overview
+from splitmerge_cli.papers import claims, discovery
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 LISTED = yaml.safe_load(measure.LISTED.read_text(encoding="utf-8"))

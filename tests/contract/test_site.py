@@ -21,11 +21,11 @@ import pytest
 import reproduction
 import sampler_pages
 import verify_samplers
+from editions import overview
 from findings import findings
 
 from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choices
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
@@ -154,7 +154,8 @@ def test_reproduction_without_results(tmp_path: Path) -> None:
     assert set(pages) == figures | {each.key for each in figure_sets()} | SHARED
     assert "which\n0 are kept here" in pages["reproduction"] and "make reproduction" in pages["reproduction"]
     for name in figures:
-        assert f"smcmc reproduce {name} --scale paper\nsmcmc keep {name} --scale paper\n" in pages[name]
+        made = f"smcmc reproduce {name} --scale paper\npython scripts/keep_figures.py keep {name} --scale paper\n"
+        assert made in pages[name]
         assert "is not kept" in pages[name] and "## Claims" not in pages[name]
         assert pages[name].count(">not kept yet</span>") == len(published_claims(name))
         assert bool(published_claims(name)) == (name in of_papers)

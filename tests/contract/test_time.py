@@ -15,9 +15,7 @@ CLOCKS = {"monotonic", "time", "perf_counter", "thread_time", "process_time", "s
 ALLOWED = {
     "api/certifying.py": "progress",
     "fits/candidates.py": "the column `seconds` of the table of covariances, which decides nothing",
-    "cli/kept.py": "the name of a folder",
     "data/published/download.py": "a download is given up, with a message",
-    "papers/crate.py": "the date of a crate of metadata",
     "papers/report.py": "the date of a page",
     "runs/store/files.py": "a lock that another process holds for so long is an error: nothing is written",
     "runs/store/store.py": "when a run began and was written to, which status.json says",

@@ -44,12 +44,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "start states, whose digest is in the id of their run",
     ),
     "papers/reproduce.py": ({"replace_file", "to_csv", "write_text"}, "figures and tables, which have manifests"),
-    "papers/kept.py": (
-        {"replace_file", "write_bytes", "write_table", "write_text"},
-        "the sealed index has the digests",
-    ),
-    "papers/supplement.py": ({"write_table", "write_text"}, "the sealed index has the digests"),
-    "papers/archive.py": ({"ZipFile", "open", "replace_file"}, "a zip with the digests of all that it holds"),
     "fits/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
     "api/making.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certifying.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),

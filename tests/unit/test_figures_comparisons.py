@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import write_auto
+from editions import overview
 from figure_runs import make_runs
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, auto, choice, choices, compose
-from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
+from splitmerge_cli.papers import discovery, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
-from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
+from splitmerge_cli.papers.comparisons import exactness, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.runs.store.read import Run
 
@@ -68,16 +69,16 @@ def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) 
     assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
     behind = races.losses(table)
     assert (behind.min(axis=1) == 0).all() and (behind.to_numpy() >= 0).all()
-    assert np.allclose(matrix.relative_times(table)["gaussian"], np.exp(behind.mean()))
+    assert np.allclose(races.relative_times(table)["gaussian"], np.exp(behind.mean()))
 
 
 def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
-        drawing = matrix.draw(matrix_runs)
+        drawing = races.draw(matrix_runs)
     assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
     texts = [text.get_text() for text in drawing.figure.axes[0].texts]
-    times = matrix.relative_times(drawing.plotted)["gaussian"]
+    times = races.relative_times(drawing.plotted)["gaussian"]
     assert sorted(map(float, texts)) == sorted(round(t, 1) for t in times)
 
 

@@ -265,5 +265,5 @@ def test_options_of_a_model_that_is_left_to_the_data_are_not_lost() -> None:
         assert job.with_(model="gaussian").values["model"]["prior"] == prior
     with pytest.raises(ConfigError, match=r"^model\.prior=crp\(: cannot be read"):
         specify([*words, "model.prior=crp("], leave_to_data=True)
-    with pytest.raises(ConfigError, match=r"^model\.prior=crp: expected model=NAME as well"):
-        specify(["model=auto", "data=csv", "+data.path=x.csv", "model.prior=crp"], leave_to_data=True)
+    job = specify(["model=auto", "data=csv", "+data.path=x.csv", "model.prior=crp"], leave_to_data=True)
+    assert job.with_(model="gaussian").values["model"]["prior"] == "crp"

@@ -1,6 +1,5 @@
 """Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files."""
 
-import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,6 @@ from matplotlib.font_manager import FontEntry, FontProperties, fontManager, get_
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
-from PIL import Image
 
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.runs.store.files import replace_file
@@ -302,16 +300,3 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
             figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths
-
-
-def save_small(figure: Figure, path: Path, dpi: float) -> Path:
-    """Write a PNG of at most 256 colours, a third of the usual size, and close the figure; equal figures give equal
-    bytes."""
-    content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None}, dpi=dpi)
-    plt.close(figure)
-    # the nearest of the colours: dither would put grey dots into the white
-    reduced = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    with replace_file(path) as part:
-        reduced.save(part, format="png", optimize=True)
-    return path

@@ -124,24 +124,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Rhat:
-    """R-hat of the log joint between restarts.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (S,)
-        Of every number of a chain; the classic one, of the second half.
-    restarts : int
-    iterations : float
-        Where the chains were cut.
-    sweeps : float
-        What that cost, in Gibbs sweeps.
-    short : bool
-        The chains ended before the budget did.
-    draws : ndarray of float, shape (restarts, S, draws)
-        The log joint that it was taken from.
-    shared : bool
-        The chains of a restart share their history.
-    """
+    """R-hat of the log joint between restarts: `values` of every number of a chain, classic, of the second half,
+    ``[S]``; `iterations`, where the chains were cut, and what that cost, in Gibbs `sweeps`; `short`: the chains ended
+    before the budget did; `draws`, the log joint that it was taken from, ``[restarts, S, draws]``; `shared`: the chains
+    of a restart share their history."""
 
     values: NDArray[np.float64]
     restarts: int

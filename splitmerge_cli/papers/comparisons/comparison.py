@@ -7,7 +7,7 @@ FIGURES = (
         "matrix",
         "Every sampler on every model that it supports, those of counts left out, raced on data sets of 100 to 100,000 "
         "items with few and many clusters, well and badly separated. 1 is the best; grey: not supported.",
-        "matrix.draw",
+        "races.draw",
         shows="Two heat maps with numbers, a row for each sampler and a column for each model: time to the target, "
         "and effective draws a second; grey cells for what is not supported.",
     ),

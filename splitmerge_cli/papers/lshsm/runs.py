@@ -111,20 +111,10 @@ def climb_of(run: Run) -> Climb:
 
 @dataclass(frozen=True)
 class Lead:
-    """Which of two chains reaches the level first, on one data set.
-
-    Attributes
-    ----------
-    ratio : float
-        Ratio of the second's to the first's iterations or seconds to the level; one that has not reached it
-        counts with all that it made, which makes the ratio a bound. NaN where neither has left its start.
-    ahead : bool
-        The first reaches it first.
-    bound : bool
-        One of the two has not reached the level.
-    lower : bool
-        Neither reaches the level: they are compared at a lower one, that both reached.
-    """
+    """Which of two chains reaches the level first, on one data set: `ratio` of the second's to the first's iterations
+    or seconds to the level, where one that has not reached it counts with all that it made (a `bound`), NaN where
+    neither has left its start; whether the first is `ahead`; `lower`: neither reaches the level, and they are compared
+    at a lower one, that both reached."""
 
     ratio: float
     ahead: bool

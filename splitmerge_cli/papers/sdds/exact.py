@@ -52,21 +52,10 @@ EQUATION_3 = "_by_equation_3"
 
 
 def equation_3(labels: Sequence[int], alpha: float) -> pd.DataFrame:
-    """Smart merge and smart split by equation 3: every merge, and every split, in proportion to the state it leads to.
+    """Smart merge and smart split by equation 3 from `labels`, 0 to K - 1: every merge, and every split, in proportion
+    to the state it leads to; columns move, target (as by `words`), probability.
 
     All merges lead to one number of entities, and so do all splits, so that the states differ in their marginals alone.
-
-    Parameters
-    ----------
-    labels : sequence of int
-        Entities of the mentions, 0 to K - 1.
-    alpha : float
-        Concentration of the dictionaries.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns move, target (as by `words`), probability.
     """
     K = max(labels) + 1
     ends = {"smart_merge": [[a if k == b else k for k in labels] for a, b in combinations(range(K), 2)]}
@@ -97,19 +86,12 @@ def _log_marginal(labels: Sequence[int], alpha: float) -> float:
 
 
 def proposals(spec: RunSpecification) -> pd.DataFrame:
-    """Figures 1 and 2: what each move of the experiment's sampler proposes from the states of section 4.1.
+    """Figures 1 and 2: what each move of the experiment's sampler proposes from the states of section 4.1; columns
+    state, move, target (clusters as by `words`), probability (given the move).
 
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the experiment, for its model and its sampler.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
-        which mentions of a token they place, or in empty entities, only are summed. Moves that end in `EQUATION_3` are
-        the ones of section 4: all merges or splits, in proportion to the posterior of the states that they lead to.
+    Proposals that differ in which mentions of a token they place, or in empty entities, only are summed. Moves that end
+    in `EQUATION_3` are the ones of section 4: all merges or splits, in proportion to the posterior of the states that
+    they lead to.
     """
     model = _model(spec, MENTIONS)
     tables = []

@@ -49,23 +49,10 @@ def mean_K_by_cap(
     tokens: int = 10,
     label_prior: str = "labelled",
 ) -> list[float]:
-    """Posterior mean of K under each cap on K, at a concentration above 0 and sigma = 1.
+    """Posterior mean of K under each cap on K, at a concentration `alpha` of the dictionaries above 0 and sigma = 1,
+    with ``N // tokens`` mentions of each token and the location `mu` of the prior of K; `label_prior` as for `mean_K`.
 
     Summed over the states whose entities have one token each; an entity of two has a factor of the order of `alpha`.
-
-    Parameters
-    ----------
-    N : int
-        Mentions: ``N // tokens`` of each token.
-    mu : float
-        Location of the prior of K.
-    alpha : float
-        Concentration of the dictionaries.
-    caps : sequence of int
-    tokens : int
-        Size of the vocabulary, and number of true entities.
-    label_prior : {"labelled", "as_printed"}
-        The model as defined, or the target of the ratios as printed; as for `mean_K`.
     """
     m = N // tokens
     g = np.cumsum(np.log(alpha + np.arange(m)) - np.log(tokens * alpha + np.arange(m)))

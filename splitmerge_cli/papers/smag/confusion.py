@@ -45,15 +45,9 @@ OTHER = "–"
 class Found:
     """The last state of a chain against the truth; found topics are named by the true ones that they match.
 
-    Attributes
-    ----------
-    confusion, mixtures : numpy.ndarray
-        float64 ``[T, T + 1]``, ``[J, T + 1]``: share of the tokens of each true topic, of each document, that has each
-        name, none last.
-    overlap : float
-        Mean over documents of the sum of the smaller of true and found weight.
-    matched : int
-        True topics that were found, see `splitmerge_cli.kinds.documents.topics.Match`.
+    `confusion` ``[T, T + 1]``, `mixtures` ``[J, T + 1]``: share of the tokens of each true topic, of each document,
+    that has each name, none last; `overlap`: mean over documents of the sum of the smaller of true and found weight;
+    `matched`: true topics that were found (`splitmerge_cli.kinds.documents.topics.Match`).
     """
 
     confusion: NDArray[np.float64]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from editions.crate import METADATA, crate, environment
+from editions.kept import figure_entry
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.opening import readable, require_file
-from splitmerge_cli.papers.crate import METADATA, crate, environment
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.kept import figure_entry
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdict_tables import read_claims
@@ -157,14 +157,14 @@ def check(path: Path) -> Checked:
     Raises
     ------
     ConfigError, DataError
-        It is no archive that ``smcmc archive`` wrote: another file, a name that leaves the folder, a link, more than
+        It is no archive that `write` wrote: another file, a name that leaves the folder, a link, more than
         the limits allow.
     """
-    with readable(require_file(path, "an archive that smcmc archive wrote")) as file:
+    with readable(require_file(path, "an archive that keep_figures.py wrote")) as file:
         begin = file.read(4)
         file.seek(0)
         if begin != b"PK\x03\x04":
-            raise ConfigError(f"{path}: no zip; expected an archive that smcmc archive wrote")
+            raise ConfigError(f"{path}: no zip; expected an archive that keep_figures.py wrote")
         try:
             with open_zip(path, file, MOST_FILES) as zipped:
                 _refuse(path, zipped.infolist())
@@ -188,7 +188,7 @@ def _refuse(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         elif name in seen:
             wrong = "listed twice"
         elif entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            wrong = "encrypted, or packed by a method that smcmc archive does not use"
+            wrong = "encrypted, or packed by a method that keep_figures.py does not use"
         elif entry.file_size > RATIO * entry.compress_size + ROOM:
             wrong = f"unpacks to more than {RATIO} times its size"
         if wrong:
@@ -199,7 +199,7 @@ def _refuse(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
 def _compare_digests(path: Path, zipped: zipfile.ZipFile) -> Checked:
     names = {entry.filename for entry in zipped.infolist()}
     if SUMS not in names:
-        raise ConfigError(f"{path}: no {SUMS}; expected an archive that smcmc archive wrote")
+        raise ConfigError(f"{path}: no {SUMS}; expected an archive that keep_figures.py wrote")
     damage: list[str] = []
     whole: dict[str, bytes] = {}
     good = 0
@@ -272,7 +272,7 @@ def _figures(path: Path, content: bytes, sums: Mapping[str, str]) -> dict[str, d
             for name, figure in told.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: {CONTENT}: expected what smcmc archive writes") from error
+        raise ConfigError(f"{path}: {CONTENT}: expected what keep_figures.py writes") from error
     for name, figure in figure_entries.items():
         for file in [*figure["files"], *(f"{run}{MANIFEST}" for run in figure["runs"])]:
             if file not in sums:

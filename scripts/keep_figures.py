@@ -1,6 +1,15 @@
-"""Commands on what is kept of figures: the kept reproduction, and archives."""
+"""Keep figures in docs/reproduction, check them, and pack them with their runs.
 
-from collections.abc import Mapping, Sequence
+    python scripts/keep_figures.py keep ID|PAPER|all --scale paper --to FOLDER
+    python scripts/keep_figures.py check ID|PAPER|all --kept FOLDER
+    python scripts/keep_figures.py archive [ID|PAPER|all ...] --out FILE.zip
+    python scripts/keep_figures.py archive --check FILE.zip [--figure ID]
+
+`smcmc reproduce` makes what is kept and packed. The first exits with 2 if results are missing, the others with 1 if
+something differs or is damaged.
+"""
+
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -8,27 +17,21 @@ from typing import Annotated
 
 import pandas as pd
 import typer
+from editions import archive as archives
+from editions import kept
+from editions.again import compare, reproduce_again
 
-from splitmerge_cli.cli.base import (
-    ConfigDir,
-    Edition,
-    Figures,
-    Out,
-    Scale,
-    app,
-    complain,
-    console,
-    explain_errors,
-)
+from splitmerge_cli.cli.base import ConfigDir, Edition, Figures, Out, Scale, Workers, complain, console, explain_errors
+from splitmerge_cli.cli.figures import checked_scale
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import archive as archives
-from splitmerge_cli.papers import kept
-from splitmerge_cli.papers.again import compare, reproduce_again
 from splitmerge_cli.papers.discovery import figures, select
-from splitmerge_cli.papers.editions import kept_folder
 from splitmerge_cli.papers.reproduce import command
 from splitmerge_cli.papers.verdict_tables import parsed_claims
 from splitmerge_cli.received import reject_machine_error
+
+KEPT = Path("docs/reproduction")
+
+app = typer.Typer(name="keep_figures.py", help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
@@ -37,9 +40,7 @@ def keep(
     ids: Figures,
     scale: Scale = "quick",
     out: Out = Path("results"),
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder to keep them in.")] = Path(
-        "docs/reproduction"
-    ),
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder to keep them in.")] = KEPT,
     edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
@@ -47,7 +48,6 @@ def keep(
 
     Edition N (from 2 on) is kept in the subfolder edition-N.
     """
-
     to, done, missing = kept.keep_edition(ids, checked_scale(scale), out, to, config_dir, edition)
     size = sum(file.stat().st_size for file in to.iterdir() if file.is_file())
     typer.echo(f"{to}: {len(done)} figures kept, {size / 1e6:.1f} MB in all")
@@ -58,44 +58,46 @@ def keep(
         raise typer.Exit(2)
 
 
-def check_kept(
-    ids: Sequence[str],
-    scale: str | None,
-    out: Path,
-    folder: Path,
-    workers: int | None,
-    config_dir: str | None,
-    edition: int = 1,
-) -> int:
-    """Make figures again and compare them with the kept ones; return the exit status, 1 if something differs."""
-    folder = kept_folder(folder, edition)
+@app.command()
+@explain_errors
+def check(
+    ids: Figures,
+    scale: Annotated[str | None, typer.Option("--scale", help="Size of the runs. Default: as kept.")] = None,
+    out: Out = Path("results"),
+    folder: Annotated[Path, typer.Option("--kept", metavar="FOLDER", help="What keep wrote.")] = KEPT,
+    workers: Workers = None,
+    edition: Edition = 1,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Compare every file with its digest, make the runs again in a new folder, and compare the claims."""
+    folder = kept.kept_folder(folder, edition)
     read = kept.read_index(folder)
     # the whole folder is checked, because a figure is read together with its numbers and pictures
     damage = list(kept.find_damage(folder, read, whole=True))
     for line in damage:
         complain(f"{folder}: {line}")
     if damage:
-        return 1
+        raise typer.Exit(1)
     index = read["figures"]
     names = [name for name in select(ids, config_dir) if name in ids or name in index]
+    if not names:
+        complain(f"{folder}: {', '.join(ids)}: not kept; {kept.COMMAND} keep {' '.join(ids)} --to {folder} adds them")
+        raise typer.Exit(2)
     kept_claims = {name: kept.claims_of(folder, name) for name in names}
-    for name in kept_claims:
+    for name, (_, kept_scale) in kept_claims.items():
         if "rules" not in index[name]:
             complain(f"{name}: no rules were kept, so a change of the rules would not be noticed")
-    changed = kept.rule_changes(read, list(kept_claims), config_dir)
-    for line in changed:
-        complain(f"{folder}: rules: {line}")
-    if not kept_claims:
-        complain(f"{folder}: {', '.join(ids)}: not kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
-        return 2
-    for name, (_, kept_scale) in kept_claims.items():
         if scale not in (None, kept_scale):
             complain(
                 f"{name}: kept at {kept_scale} scale, made again at {scale} scale; the runs differ, so intervals may "
                 "not agree"
             )
-    figures = {name: (claims, scale or kept_scale) for name, (claims, kept_scale) in kept_claims.items()}
-    return max(_check_again(figures, out, workers, config_dir, edition), int(bool(changed)))
+    changed = kept.rule_changes(read, names, config_dir)
+    for line in changed:
+        complain(f"{folder}: rules: {line}")
+    chosen = None if scale is None else checked_scale(scale)
+    again = {name: (claims, chosen or kept_scale) for name, (claims, kept_scale) in kept_claims.items()}
+    raise typer.Exit(max(_check_again(again, out, workers, config_dir, edition), int(bool(changed))))
 
 
 def _check_again(
@@ -140,12 +142,12 @@ def archive(
     ] = None,
     scale: Scale = "quick",
     results: Annotated[Path, typer.Option("--results", help="The folder of the results.")] = Path("results"),
-    workers: Annotated[int | None, typer.Option(min=1, help="With --check, number of runs at the same time.")] = None,
+    workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Pack figures with their runs and claims (RO-Crate), or verify an archive."""
     if (check is None) == (out is None):
-        example = "smcmc archive sdds --out sdds.zip writes one, smcmc archive --check sdds.zip verifies it"
+        example = "archive sdds --out sdds.zip writes one, archive --check sdds.zip verifies it"
         raise ConfigError(f"expected --out FILE.zip or --check FILE.zip: {example}")
     if check is not None:
         if ids:
@@ -155,7 +157,7 @@ def archive(
     assert out is not None
     if figure is not None:
         raise ConfigError(
-            f"--figure {figure}: expected --check with it (smcmc archive {figure} --out {out} packs the figure)"
+            f"--figure {figure}: expected --check with it (archive {figure} --out {out} packs the figure)"
         )
     names, digest = archives.write(ids or ["all"], checked_scale(scale), results, out, config_dir)
     typer.echo(f"{out}: {', '.join(names)}; {out.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
@@ -183,8 +185,5 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
     return _check_again({name: (claims, known[name]["scale"])}, results, workers, config_dir)
 
 
-def checked_scale(scale: str) -> str:
-
-    if scale not in ("quick", "paper"):
-        raise ConfigError(f"--scale {scale}: expected quick or paper")
-    return scale
+if __name__ == "__main__":
+    app()

@@ -13,23 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import recompute_verdicts
+from editions import kept, overview, rules, supplement
 
 from splitmerge_cli.diagnostics import intervals
-from splitmerge_cli.papers import (
-    claims,
-    discovery,
-    editions,
-    experiments,
-    kept,
-    overview,
-    reproduce,
-    rules,
-    supplement,
-    verdict_tables,
-    verdicts,
-)
+from splitmerge_cli.papers import claims, discovery, experiments, reproduce, verdict_tables, verdicts
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.report import report
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 
@@ -49,8 +37,8 @@ def test_every_seed_of_an_edition_is_new_and_all_else_stays(tmp_path: Path) -> N
         for one, other in zip(first, later, strict=True):
             a, b = (dict(override.partition("=")[::2] for override in job) for job in (one, other))
             changed = {key for key in a.keys() | b.keys() if a.get(key) != b.get(key)}
-            assert "seed" in changed and changed <= set(editions.SEEDS), one
-            assert all(int(b[key]) - int(a.get(key, 0)) == 2 * editions.SHIFT for key in changed), one
+            assert "seed" in changed and changed <= set(experiments.SEEDS), one
+            assert all(int(b[key]) - int(a.get(key, 0)) == 2 * experiments.SHIFT for key in changed), one
 
 
 def test_timed_jobs_of_an_edition_are_among_its_jobs(tmp_path: Path) -> None:
@@ -61,17 +49,17 @@ def test_timed_jobs_of_an_edition_are_among_its_jobs(tmp_path: Path) -> None:
 
 def test_a_seed_that_follows_another_and_data_that_stand_in_stay(tmp_path: Path) -> None:
     job = ["data=kdd_like", "data.seed=${seed}", "seed=3"]
-    assert editions.shift_seeds(job, 2, 0) == ["data=kdd_like", "data.seed=${seed}", "seed=1000003"]
-    assert editions.shift_seeds(job, 1, 0) == job
+    assert experiments.shift_seeds(job, 2, 0) == ["data=kdd_like", "data.seed=${seed}", "seed=1000003"]
+    assert experiments.shift_seeds(job, 1, 0) == job
     stood_in = experiments.jobs("arm-table4", "quick", tmp_path, stand_in=True, edition=2)
     assert {o for job in stood_in for o in job if o.startswith("data.seed=")} == {f"data.seed={k}" for k in (1, 2, 3)}
 
 
 def test_folders_of_editions(tmp_path: Path) -> None:
-    for name in ("edition-3", "edition-2", "edition-x", "edition-1", "figures-edition-4"):
+    for name in ("edition-3", "edition-2", "edition-x", "edition-1"):
         (tmp_path / name).mkdir()
-    assert editions.kept_editions(tmp_path) == [2, 3] and editions.drawn_editions(tmp_path) == [4]
-    assert editions.kept_folder(tmp_path, 1) == tmp_path and editions.figures_folder(1) == "figures"
+    assert kept.kept_editions(tmp_path) == [2, 3]
+    assert kept.kept_folder(tmp_path, 1) == tmp_path and experiments.figures_folder(1) == "figures"
 
 
 # rules
@@ -170,7 +158,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("editions")
     for edition, names in ((1, EXACT), (2, EXACT[:1])):
         assert reproduce.reproduce(names, out=folder / "results", edition=edition) == 0
-        place = editions.kept_folder(folder / "kept", edition)
+        place = kept.kept_folder(folder / "kept", edition)
         assert kept.keep(names, "quick", folder / "results", place, edition=edition) == (names, [])
     return folder
 
@@ -189,19 +177,19 @@ def test_a_kept_edition_says_its_rules_and_how_it_is_made(original: Path) -> Non
     assert not kept.rule_changes(index, ["sdds-fig1"])
 
 
-def test_a_check_names_the_rules_that_changed(smcmc: Callable[..., Any], original: Path) -> None:
+def test_a_check_names_the_rules_that_changed(run_script: Callable[..., Any], original: Path) -> None:
     folder = Path(shutil.copytree(original / "kept", "kept"))
     index = kept.read_index(folder)
     index["rules"][rules.rules()["digest"]]["files"]["sdds/readings.csv"] = "0" * 64
     write_sealed(folder / kept.INDEX, index)
-    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-fig1", "--kept", "kept")
     assert result.exit_code == 1 and "kept: rules: sdds/readings.csv (changed)" in result.stderr
     assert result.stdout.splitlines()[-1] == "sdds-fig1: 12 equal"
-    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept", "--edition", "2")
+    result = run_script("check", "sdds-fig1", "--kept", "kept", "--edition", "2")
     assert result.exit_code == 0, result.output
 
 
-def test_an_index_without_rules_can_be_read_and_checked(smcmc: Callable[..., Any], original: Path) -> None:
+def test_an_index_without_rules_can_be_read_and_checked(run_script: Callable[..., Any], original: Path) -> None:
     folder = Path(shutil.copytree(original / "kept", "kept"))
     index = kept.read_index(folder)
     index["format"] = 2
@@ -210,7 +198,7 @@ def test_an_index_without_rules_can_be_read_and_checked(smcmc: Callable[..., Any
     for figure in index["figures"].values():
         del figure["rules"], figure["began"]
     write_sealed(folder / kept.INDEX, index)
-    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-fig1", "--kept", "kept")
     assert result.exit_code == 0, result.output
     assert "sdds-fig1: no rules were kept" in result.stderr
     assert overview.editions(folder)[0].rules == []
@@ -240,12 +228,6 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
     assert moved["after"].tolist() == [UNDECIDED] * 2 and moved["reread"].tolist() == [False, True]
     page = edition_pages.page([first, later], dict(experiments.list_figures()))
     assert "0 of 6 verdicts" in page and "(sdds-table1)" in page and rules.rules()["digest"] in page
-
-
-def test_the_report_shows_editions_that_were_drawn(original: Path) -> None:
-    text = report(original / "results").read_text(encoding="utf-8")
-    assert "Edition 2: 0 of 6 verdicts moved. Not made again: sdds-table1." in text
-    assert rules.rules()["digest"] in text
 
 
 # verdicts from units

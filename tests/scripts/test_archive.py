@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editions import archive, crate
 
-from splitmerge_cli.papers import archive, crate
 from splitmerge_cli.papers.reproduce import reproduce
 
 
@@ -62,21 +62,21 @@ def test_an_archive_is_a_crate_whose_parts_are_there(original: Path) -> None:
     assert environment["distributions"]["numpy"] and "node" not in environment["machine"]
 
 
-def test_an_archive_is_verified_and_a_figure_of_it_made_again(smcmc: Callable[..., Any], original: Path) -> None:
-    result = smcmc("archive", "--check", str(original), "--figure", "sdds-table1")
+def test_an_archive_is_verified_and_a_figure_of_it_made_again(run_script: Callable[..., Any], original: Path) -> None:
+    result = run_script("archive", "--check", str(original), "--figure", "sdds-table1")
     assert result.exit_code == 0, result.output
     assert "all 21 files are unchanged; figures: sdds-fig1, sdds-table1" in result.stdout
     assert result.stdout.splitlines()[-1] == "sdds-table1: 6 equal"
 
 
-def test_a_claim_with_digests_that_fit_is_compared(smcmc: Callable[..., Any], original: Path) -> None:
+def test_a_claim_with_digests_that_fit_is_compared(run_script: Callable[..., Any], original: Path) -> None:
     def change(held: dict[str, bytes]) -> None:
         name = "figures/sdds-table1-claims.csv"
         before = hashlib.sha256(held[name]).hexdigest().encode()
         held[name] = held[name].replace(b",0.625,", b",0.626,")
         held[archive.SUMS] = held[archive.SUMS].replace(before, hashlib.sha256(held[name]).hexdigest().encode())
 
-    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
+    result = run_script("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
     assert result.exit_code == 1, result.output
     assert "differs" in result.stdout.splitlines()[-1]
 
@@ -90,22 +90,22 @@ def test_a_claim_with_digests_that_fit_is_compared(smcmc: Callable[..., Any], or
         (lambda held: held.update({archive.SUMS: b"nonsense"}), "SHA256SUMS: not what was written"),
     ],
 )
-def test_damage_is_told_by_name(smcmc: Callable[..., Any], original: Path, change: Any, message: str) -> None:
-    result = smcmc("archive", "--check", str(rewritten(original, change)))
+def test_damage_is_told_by_name(run_script: Callable[..., Any], original: Path, change: Any, message: str) -> None:
+    result = run_script("archive", "--check", str(rewritten(original, change)))
     assert result.exit_code == 1 and message in result.stderr
     assert not Path("results").exists()
 
 
-def test_a_flipped_byte_and_a_cut_are_told(smcmc: Callable[..., Any], original: Path) -> None:
+def test_a_flipped_byte_and_a_cut_are_told(run_script: Callable[..., Any], original: Path) -> None:
     content = bytearray(original.read_bytes())
     with zipfile.ZipFile(original) as zipped:
         entry = zipped.getinfo("figures/sdds-fig1.png")
     content[entry.header_offset + len(entry.filename) + 60 + entry.compress_size // 2] ^= 1
     Path("flipped.zip").write_bytes(content)
-    result = smcmc("archive", "--check", "flipped.zip")
+    result = run_script("archive", "--check", "flipped.zip")
     assert result.exit_code == 1 and "figures/sdds-fig1.png: not what was written" in result.stderr
     Path("cut.zip").write_bytes(original.read_bytes()[:-100])
-    result = smcmc("archive", "--check", "cut.zip")
+    result = run_script("archive", "--check", "cut.zip")
     assert result.exit_code == 1 and "cut short" in result.stderr
 
 
@@ -121,10 +121,10 @@ def test_a_flipped_byte_and_a_cut_are_told(smcmc: Callable[..., Any], original: 
     ],
 )
 def test_what_no_archive_of_ours_holds_is_rejected(
-    smcmc: Callable[..., Any], original: Path, name: str, content: bytes, mode: int, message: str
+    run_script: Callable[..., Any], original: Path, name: str, content: bytes, mode: int, message: str
 ) -> None:
     path = rewritten(original, lambda held: held.update({name: content}), {name: mode << 16})
-    result = smcmc("archive", "--check", str(path))
+    result = run_script("archive", "--check", str(path))
     assert result.exit_code == 2 and message in result.stderr
     assert {file.name for file in Path().iterdir()} == {"changed.zip"}
 
@@ -147,12 +147,12 @@ ODD = {
 
 
 @pytest.mark.parametrize("what", ODD)
-def test_json_that_is_odd_is_rejected(smcmc: Callable[..., Any], original: Path, what: str) -> None:
+def test_json_that_is_odd_is_rejected(run_script: Callable[..., Any], original: Path, what: str) -> None:
     def change(held: dict[str, bytes]) -> None:
         held[archive.CONTENT] = ODD[what]
         fits(held)
 
-    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-fig1")
+    result = run_script("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-fig1")
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1 and "changed.zip: " in result.stderr
 
@@ -170,27 +170,27 @@ def test_json_that_is_odd_is_rejected(smcmc: Callable[..., Any], original: Path,
         lambda head: head + b"\n" + b",".join(b"\x1b[2J" for _ in head.split(b",")),
     ],
 )
-def test_claims_that_are_odd_are_rejected(smcmc: Callable[..., Any], original: Path, content: Any) -> None:
+def test_claims_that_are_odd_are_rejected(run_script: Callable[..., Any], original: Path, content: Any) -> None:
     def change(held: dict[str, bytes]) -> None:
         name = "figures/sdds-table1-claims.csv"
         held[name] = content if isinstance(content, bytes) else content(held[name].splitlines()[0])
         fits(held)
 
-    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
+    result = run_script("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
     assert result.exit_code in (1, 2), result.output
     assert "\x1b" not in result.output
 
 
 def test_a_zip_of_many_names_is_rejected_before_they_are_read(
-    smcmc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, original: Path
+    run_script: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, original: Path
 ) -> None:
     monkeypatch.setattr(archive, "MOST_FILES", 5)
     monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("its names were read"))
-    result = smcmc("archive", "--check", str(original))
+    result = run_script("archive", "--check", str(original))
     assert result.exit_code == 2 and "a zip of more than 5 files" in result.stderr
 
 
-def test_other_files_are_rejected(smcmc: Callable[..., Any]) -> None:
+def test_other_files_are_rejected(run_script: Callable[..., Any]) -> None:
     Path("a.txt").write_text("no zip")
     with zipfile.ZipFile("b.zip", "w") as zipped:
         zipped.writestr("a.txt", "x")
@@ -200,5 +200,5 @@ def test_other_files_are_rejected(smcmc: Callable[..., Any]) -> None:
         ("c.zip", "no such file"),
         (".", "a folder"),
     ]:
-        result = smcmc("archive", "--check", path)
+        result = run_script("archive", "--check", path)
         assert result.exit_code == 2 and message in result.stderr, path

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from editions import again, kept
 
-from splitmerge_cli.papers import again, claims, discovery, kept, reproduce
+from splitmerge_cli.papers import claims, discovery, reproduce
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import write_sealed
@@ -74,21 +75,21 @@ def test_the_reproduction_of_the_repository_says_of_itself_what_its_files_hold()
 
 
 @pytest.mark.slow
-def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callable[..., Any], folder: Path) -> None:
-    result = smcmc("reproduce", *EXACT, "--check", "--kept", "kept")
+def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(run_script: Callable[..., Any], folder: Path) -> None:
+    result = run_script("check", *EXACT, "--kept", "kept")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-2:] == ["sdds-fig1: 12 equal", "sdds-table1: 6 equal"]
     table, _ = kept.claims_of(folder, "sdds-fig1")
     table.loc[1, "ours"] = np.nextafter(table.loc[1, "ours"], 1)
     table.to_csv(folder / "sdds-fig1-claims.csv", index=False, lineterminator="\n")
-    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-fig1", "--kept", "kept")
     assert result.exit_code == 1 and "sdds-fig1-claims.csv: not what was written" in result.stderr
     index = kept.read_index(folder)
     said = index["figures"]["sdds-fig1"]["files"]["sdds-fig1-claims.csv"]
     file = folder / "sdds-fig1-claims.csv"
     said |= {"bytes": file.stat().st_size, "sha256": kept.sha256_of(file)}
     write_sealed(folder / kept.INDEX, index)
-    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-fig1", "--kept", "kept")
     assert result.exit_code == 1, result.output
     last = result.stdout.splitlines()[-1]
     assert last.startswith("sdds-fig1: ") and "11 equal" in last and "1 differs" in last
@@ -104,7 +105,7 @@ def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
 
 
 def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
-    assert not [name for name, figure in discovery.figures().items() if discovery.picture_of(figure) is None]
+    assert not [name for name, figure in discovery.figures().items() if kept.picture_of(figure) is None]
 
 
 @pytest.mark.slow
@@ -149,15 +150,15 @@ def pipe(file: Path) -> None:
         ("sdds-table1.png", pipe, "sdds-table1.png: a named pipe; expected a regular file"),
         ("sdds-table1.png", link_elsewhere, "expected a regular file in that folder"),
         ("more.csv", Path.touch, "more.csv: not in index.json"),
-        ("index.json", flip, "index.json: damaged; expected what smcmc keep wrote"),
+        ("index.json", flip, "index.json: damaged; expected what keep_figures.py wrote"),
         ("index.json", pipe, "index.json: a named pipe; expected a regular file"),
     ],
 )
 def test_a_check_reads_every_file_of_the_folder(
-    smcmc: Callable[..., Any], folder: Path, file: str, damage: Callable[[Path], None], said: str
+    run_script: Callable[..., Any], folder: Path, file: str, damage: Callable[[Path], None], said: str
 ) -> None:
     damage(folder / file)
-    result = smcmc("reproduce", "sdds-table1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-table1", "--kept", "kept")
     assert result.exit_code == 1 and said in result.stderr and len(result.stderr.splitlines()) == 1
     assert not list(Path("results").glob("check-*"))
 
@@ -175,10 +176,10 @@ NONE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("what", NONE)
-def test_an_index_that_is_none_is_damaged_whatever_its_seal(smcmc: Callable[..., Any], what: str) -> None:
+def test_an_index_that_is_none_is_damaged_whatever_its_seal(run_script: Callable[..., Any], what: str) -> None:
     Path("kept").mkdir()
     write_sealed(Path("kept", kept.INDEX), {"format": kept.FORMAT, "figures": NONE[what]})
-    result = smcmc("reproduce", "sdds-table1", "--check", "--kept", "kept")
+    result = run_script("check", "sdds-table1", "--kept", "kept")
     assert result.exit_code == 1 and "index.json: damaged" in result.stderr
 
 
@@ -211,13 +212,13 @@ def test_long_numbers_are_packed_and_thinned(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["reproduce", "sdds-fig1", "--check", "--kept", "none"], "none/index.json: no such file; expected a folder"),
+        (["check", "sdds-fig1", "--kept", "none"], "none/index.json: no such file; expected a folder"),
         (["keep", "sdds-fig1"], "sdds-fig1: results are missing; smcmc reproduce sdds-fig1 --scale quick makes them"),
-        (["reproduce", "sdds-fig1", "--scale", "huge"], "--scale huge: expected quick or paper"),
-        (["archive"], "smcmc archive sdds --out sdds.zip writes one"),
+        (["keep", "sdds-fig1", "--scale", "huge"], "--scale huge: expected quick or paper"),
+        (["archive"], "archive sdds --out sdds.zip writes one"),
         (["archive", "sdds-fig1", "--out", "a.zip"], "smcmc reproduce sdds-fig1 --scale quick"),
     ],
 )
-def test_bad_input_is_answered_by_what_works(smcmc: Callable[..., Any], args: list[str], message: str) -> None:
-    result = smcmc(*args)
+def test_bad_input_is_answered_by_what_works(run_script: Callable[..., Any], args: list[str], message: str) -> None:
+    result = run_script(*args)
     assert result.exit_code == 2 and message in result.stderr

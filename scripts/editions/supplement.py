@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from splitmerge_cli.papers import kept
-from splitmerge_cli.papers.editions import kept_folder
-from splitmerge_cli.papers.rules import rules
+from editions import kept
+from editions.kept import kept_folder
+from editions.rules import rules
 from splitmerge_cli.papers.verdict_tables import UNITS, counts, frame, units_frame
 from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.runs.store.files import write_text

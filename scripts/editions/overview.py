@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from editions.kept import INDEX, SUPPLEMENTS, claims_of, kept_editions, kept_folder, read_index
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.editions import kept_editions, kept_folder
-from splitmerge_cli.papers.kept import INDEX, SUPPLEMENTS, claims_of, read_index
 from splitmerge_cli.papers.verdict_tables import count_once, counts, expected_errors
 from splitmerge_cli.papers.verdicts import VERDICTS
 
@@ -164,7 +163,7 @@ def editions(folder: Path) -> list[Edition]:
 
 
 def supplements(folder: Path) -> list[tuple[int, Mapping[str, Any]]]:
-    """Number and index of every supplement, see `splitmerge_cli.papers.supplement`; none where there is no folder."""
+    """Number and index of every supplement, see `editions.supplement`; none where there is no folder."""
     return [(number, index) for number, _, index in _indexes(folder) if SUPPLEMENTS in index]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import splitmerge_cli
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import claims, discovery, verdicts
 from splitmerge_cli.papers.experiments import FOLDER
@@ -85,7 +86,7 @@ def judgements() -> dict[str, str]:
 
 def rule_files(config_dir: str | Path | None = None) -> dict[str, Path]:
     """The files that hold the rules, by the name under which they are kept, in order."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(splitmerge_cli.__file__).resolve().parent
     path_by_name = {name: package / name for name in OF_CODE}
     for each in discovery.figure_sets(config_dir):
         path_by_name |= {f"{each.key}/{name}": each.folder / name for name in (*OF_PAPER, ADDED)}

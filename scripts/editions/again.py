@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.papers.editions import figures_folder
+from splitmerge_cli.papers.experiments import figures_folder
 from splitmerge_cli.papers.reproduce import command, reproduce
 from splitmerge_cli.papers.verdict_tables import headline, interval, number, read_claims
 

@@ -9,25 +9,30 @@ docs/run-files.md has its format.
 
 import gzip
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.figure import Figure
+from PIL import Image
 
-from splitmerge_cli.analysis.plots.style import save_small, use_style
+from editions.rules import changes, rules
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, paper_names, picture_of, select
-from splitmerge_cli.papers.editions import kept_editions, kept_folder
+from splitmerge_cli.papers.discovery import figures, function_of, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
-from splitmerge_cli.papers.rules import changes, rules
 from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.runs.store import provenance
@@ -35,12 +40,14 @@ from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_dam
 from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of, write_sealed
 from splitmerge_cli.runs.store.read import Run
 
+COMMAND = "python scripts/keep_figures.py"
+"""The command line of this package."""
 INDEX = "index.json"
 FORMAT = 3
 FORMATS = (2, FORMAT)
 """Formats that can be read; 2 has neither units nor rules."""
 SUPPLEMENTS = "supplements"
-"""Key of an index: the edition that it supplements, see `splitmerge_cli.papers.supplement`."""
+"""Key of an index: the edition that it supplements, see `editions.supplement`."""
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
 DPI = 150
@@ -49,6 +56,17 @@ PLAIN = 50_000
 """Bytes above which a table is compressed."""
 LARGEST = 400_000
 """Bytes of a compressed table of numbers, which is thinned until it fits."""
+
+
+def kept_folder(folder: Path, edition: int) -> Path:
+    """The folder of a kept edition: `folder` of the first, one within it of every other."""
+    return folder if edition == 1 else folder / f"edition-{edition}"
+
+
+def kept_editions(folder: Path) -> list[int]:
+    """Numbers of the later editions that have a folder within the first's, in order."""
+    matches = (re.fullmatch(r"edition-([1-9]\d*)", one.name) for one in folder.iterdir() if one.is_dir())
+    return sorted(number for match in matches if match and (number := int(match[1])) > 1)
 
 
 def keep(
@@ -141,6 +159,19 @@ def _keep_figure(
     }
 
 
+def save_small(figure: Figure, path: Path, dpi: float) -> Path:
+    """Write a PNG of at most 256 colours, a third of the usual size, and close the figure; equal figures give equal
+    bytes."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", metadata={"Software": None}, dpi=dpi)
+    plt.close(figure)
+    # the nearest of the colours: dither would put grey dots into the white
+    reduced = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    with replace_file(path) as part:
+        reduced.save(part, format="png", optimize=True)
+    return path
+
+
 def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[Path, int]:
     """Write what is plotted, thinned until it fits; its file, and how many rows it has."""
     every, text = 1, _text(plotted)
@@ -207,9 +238,9 @@ def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
 def read_index(folder: Path) -> dict[str, Any]:
     """Read the index of a kept reproduction; a `ConfigError` where the folder has no index of this format, a
     `DamagedRun` where it is not what was written."""
-    file, remedy = folder / INDEX, "expected what smcmc keep wrote"
+    file, remedy = folder / INDEX, "expected what keep_figures.py wrote"
     if not os.path.lexists(file):
-        raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
+        raise ConfigError(f"{file}: no such file; expected a folder that keep_figures.py wrote")
     index = read_sealed(file, remedy)
     if index.get("format") not in FORMATS:
         raise ConfigError(f"{file}: format={index.get('format')}: expected {' or '.join(map(str, FORMATS))}")
@@ -243,6 +274,16 @@ def keep_edition(
         if earlier < edition and (kept_folder(root, earlier) / INDEX).is_file():
             drop_pictures(kept_folder(root, earlier), kept, scale)
     return folder, kept, missing
+
+
+def picture_of(figure: PaperFigure) -> Callable[[Any], Any] | None:
+    """The function that draws a figure from what it plots alone; None where its paper has none."""
+    draw = function_of(figure, figure.draw)
+    # by the name of the function that draws it from its runs
+    picture: Callable[[Any], Any] | None = getattr(sys.modules[draw.__module__], f"picture_{draw.__name__}", None)
+    if picture is None and figure.compute is not None:
+        return lambda numbers: draw(numbers).figure
+    return picture
 
 
 def draw_kept(folder: Path, name: str, target: Path, config_dir: str | Path | None = None) -> Path | None:
@@ -312,7 +353,7 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
 
 
 def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
-    """Name the rules that have changed since figures were kept, see `splitmerge_cli.papers.rules.changes`.
+    """Name the rules that have changed since figures were kept, see `editions.rules.changes`.
 
     Figures without kept rules (an index of format 2) are passed over.
     """
@@ -336,14 +377,14 @@ def _entry(folder: Path, name: str) -> Mapping[str, Any]:
     entry: Mapping[str, Any] | None = _read_unchanged(folder, *stamp)["figures"].get(name)
     if entry is None:
         raise ConfigError(
-            f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
+            f"{name}: {folder} does not hold it; {COMMAND} keep {name} --to {folder} adds it from stored runs"
         )
     return entry
 
 
 def _check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
     """Compare a file with its digest; the error names the command that writes it again."""
-    remedy = f"smcmc keep {name} --to {folder} writes it again"
+    remedy = f"{COMMAND} keep {name} --to {folder} writes it again"
     if any(find_damage(folder, {"figures": {name: {"files": {file: entry["files"][file]}}}})):
         raise DamagedRun(folder / file, remedy)
     return remedy
