@@ -276,14 +276,7 @@ cdef class Bundles(Model):
             memset(self.holds + k * self.L, 0, self.L)
             self.conflicts[k] = 0
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1)
-
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
         cdef Py_ssize_t t, number = self.link[i], column = self.cap + self.slot[i]
         cdef int32_t *partners = self.partners + k * self.L
         if self.slot[i] < 0:

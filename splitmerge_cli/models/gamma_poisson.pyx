@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.sums cimport ROOM
 from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
@@ -139,6 +140,10 @@ cdef class GammaPoisson(CountVectors):
         self.take_counts(data, self.shape, given["power"])
         if exposure is not None:
             self.take_exposures(data, np.ascontiguousarray(exposure, dtype=np.float64))
+        self.keep(&self.level, ROOM)
+        self.keep(&self.own_level, ROOM)
+        self.keep(&self.slope, ROOM, self.D)
+        self.keep(&self.until_slope, ROOM)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
@@ -190,13 +195,6 @@ cdef class GammaPoisson(CountVectors):
                 total += (gammaln(total_shape) - total_shape * np.log(total_rate)).sum()
         return total
 
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        self.level = <double *> self.memory.larger(self.level, 8 * self.cap, 8 * cap)
-        self.own_level = <double *> self.memory.larger(self.own_level, 8 * self.cap, 8 * cap)
-        self.slope = <double *> self.memory.larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D, self.D)
-        self.until_slope = <int64_t *> self.memory.larger(self.until_slope, 8 * self.cap, 8 * cap)
-        return CountVectors.grow(self, cap)
-
     # -- logarithms by size and column
     @cython.final
     cdef inline double log_growth(self, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
@@ -216,7 +214,7 @@ cdef class GammaPoisson(CountVectors):
             level -= a * self.log_step(n, d)
             own_level -= a * self.log_step(max(n - 1, 0), d)
         self.level[k], self.own_level[k] = level, own_level
-        self.is_settled[k] = True
+        self.stale[k] = False
         self.until_slope[k] = self.D
 
     cdef void set_slope(self, Py_ssize_t k) noexcept nogil:
@@ -246,7 +244,7 @@ cdef class GammaPoisson(CountVectors):
         # `own_level` has the item's counts in its sums: log(1 + n / rate) in place of log(1 + (n - 1) / rate)
         cdef Py_ssize_t n = self.size[k] - 1 if counted else self.size[k] + 1
         cdef double total
-        if not self.is_settled[k]:
+        if self.stale[k]:
             self.settle(k)
         total = self.own_level[k] if counted else self.level[k]
         for t in range(self.start[i], self.start[i + 1]):
@@ -261,7 +259,7 @@ cdef class GammaPoisson(CountVectors):
             CountVectors.log_rests(self, i, m, out)
             return
         for k in range(m):
-            if not self.is_settled[k]:
+            if self.stale[k]:
                 self.settle(k)
             if self.until_slope[k] > 0:
                 self.until_slope[k] -= counts

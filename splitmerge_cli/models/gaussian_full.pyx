@@ -78,7 +78,7 @@ cdef class FullGaussian(DenseGaussian):
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         if self.cells is not None:
-            self.cells.grow(self.cap, cap)
+            self.cells.widen(cap)
         return DenseGaussian.grow(self, cap)
 
     # -- the covariance

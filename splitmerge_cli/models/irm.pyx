@@ -360,14 +360,7 @@ cdef class IRM(Coupled):
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, -1)
-
-    cdef inline void count_in(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t t
         cdef int32_t other
         cdef int32_t *row = self.row(k)

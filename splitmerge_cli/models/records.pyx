@@ -322,20 +322,13 @@ cdef class Records(Model):
             self.head[k * self.F + f] = -1
         memset(self.records_of + k * self.S, 0, 4 * self.S)
 
-    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Count record i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t f
         for f in range(self.F):
             if self.value[i * self.F + f] >= 0:
                 self.count_value(self.head + k * self.F + f, self.value[i * self.F + f], sign)
         if self.S:
             self.records_of[k * self.S + self.source[i]] += sign
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         if src == dst:

@@ -346,16 +346,16 @@ cdef class Relations(Coupled):
                     self.touch(k, t)
         memset(self.loop, 0, self.V * sizeof(int64_t))
         for t in range(self.loop_start[i], self.loop_start[i + 1]):
-            self.tell(self.loop, self.loop_slot[t], self.loop_value[t])
+            self.count_entry(self.loop, self.loop_slot[t], self.loop_value[t])
 
     cdef inline void touch(self, int32_t k, int64_t t) noexcept nogil:
         if not self.is_touched[k]:
             self.is_touched[k] = True
             self.touched[self.n_touched] = k
             self.n_touched += 1
-        self.tell(self.count + k * self.V, self.slot[t], self.value[t])
+        self.count_entry(self.count + k * self.V, self.slot[t], self.value[t])
 
-    cdef inline void tell(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
+    cdef inline void count_entry(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
         """Count an entry in a cell."""
         if self.form[slot] == 1:
             cell[slot] += value
@@ -461,14 +461,7 @@ cdef class Relations(Coupled):
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, -1)
-
-    cdef void count_in(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t t, v, g
         cdef int32_t other
         cdef int64_t *cell

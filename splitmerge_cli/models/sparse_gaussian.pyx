@@ -367,18 +367,12 @@ cdef class SparseGaussian(Normal):
         self.of_cluster[k] = NO_TOTALS
         self.forget(k)
 
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef int64_t s = self.starts[i]
         cdef whole inner = columns_count(&self.table[k], self.index + s, self.value + s, self.starts[i + 1] - s, sign)
         if self.shape_of == ISO:
             self.of_cluster[k] = totals_with(self.of_cluster[k], self.of_item[i], inner, sign)
         self.forget(k)
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(i, k, -1)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         columns_copy(&self.table[src], &self.table[dst])
