@@ -116,21 +116,8 @@ def _tables(Py_ssize_t N, Py_ssize_t D, Py_ssize_t piece, double beta1, double b
 
 
 cdef class Bernoulli(Model):
-    """Mixture of products of Bernoulli attributes.
+    """Mixture of products of Bernoulli attributes. `x`: 0 and 1, shape (N, D).
 
-    Parameters
-    ----------
-    x : array_like of 0 and 1, shape (N, D)
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For data that are not binary or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =

@@ -75,18 +75,8 @@ def rising_of(double a, Py_ssize_t length, double zeta):
 
 
 def check_counts(x):
-    """Return a table of counts as an array or csr_array, not copied where it is one.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or a value that is no whole number from 0 to 2^31 - 1.
-    """
+    """Return a table of counts as an array or csr_array, not copied where it is one; a ValueError for one that is not
+    [N, D] whole numbers from 0 to 2^31 - 1."""
     values = x if issparse(x) else as_array(x)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError("x: expected a table of counts with at least one row and one column")
@@ -97,35 +87,15 @@ def check_counts(x):
 
 
 def prepare_counts(values, ordered, rates=()):
-    """Return the `Prepared` of a table of counts, which all models of it share.
-
-    Parameters
-    ----------
-    values : ndarray or csr_array, shape (N, D)
-        As ``check_counts`` returns it.
-    ordered : bool
-        Whether an item's constant term counts the orders of a multinomial.
-    rates : tuple of float
-        One for each column: the constant term has every count's in its denominator. Empty: none.
-    """
+    """Return the `Prepared` of a table of counts, which all models of it share. `values`: as ``check_counts`` returns
+    them. `ordered`: an item's constant term counts the orders of a multinomial. `rates`, one for each column or none:
+    the constant term has each count's in its denominator."""
     return share(_prepare, values, ordered, rates)
 
 
 cdef class CountVectors(Model):
-    """Base class for mixtures on count vectors: statistics, and the loops over clusters.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-    **options
-        See ``OPTIONS`` of the class.
-
-    Raises
-    ------
-    ValueError
-        For data that are no counts or a parameter out of range.
-    """
+    """Base class for mixtures on count vectors: statistics, and the loops over clusters. `x`: array or csr_array of
+    whole numbers from 0, shape (N, D)."""
 
     kind = "counts"
 

@@ -129,14 +129,8 @@ cdef class DenseGaussian(Normal):
     ``posterior_with``; ``write_scatter`` and ``score_block``, what scores a point against eight clusters, and
     ``log_q_counted`` and ``log_q_of``, the same of a point that its cluster counts, and of new points.
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, D)
-        Points; float32 and float64 arrays are kept as they are.
-    known : int, optional
-        Points that are data; those behind them are new: only ``log_predictive`` asks for them, however far they are.
-    **options
-        See ``OPTIONS``.
+    `x`: float of shape (N, D); float32 and float64 arrays are kept as they are. `known`: points that are data; those
+    behind them are new: only ``log_predictive`` asks for them, however far they are.
     """
 
     SHAPE = ""

@@ -44,22 +44,8 @@ def _tables(Py_ssize_t N, Py_ssize_t L, double alpha):
 
 
 cdef class EMM(Model):
-    """Entity/mention model.
+    """Entity/mention model. `tokens`: of each mention, from 0, int of shape (N,).
 
-    Parameters
-    ----------
-    tokens : array_like of int, shape (N,)
-        Token of each mention, from 0.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For a token outside the vocabulary or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
     12 bytes an item; shared by the models of the same data, 44 bytes an item.
     Source: Wang & Russell 2015, section 3.1; equation 5 for the predictive.

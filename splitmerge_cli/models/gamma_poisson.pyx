@@ -46,25 +46,9 @@ def _tables(rates, Py_ssize_t sizes):
 
 
 def find_rates(values, shape, rate, exposure=None):
-    """Return the rate of each column's prior.
-
-    Parameters
-    ----------
-    values : ndarray or csr_array of int, shape (N, D)
-    shape : float
-    rate : None, float or sequence of float
-        None: `shape` over the mean of each column, 1 for a column of zeros.
-    exposure : ndarray of float64, optional
-        Exposures of the rows: the mean is a count per unit.
-
-    Returns
-    -------
-    list of float, D of them
-
-    Raises
-    ------
-    ValueError
-        For another number of rates than of columns.
+    """Return the rate of each column's prior, a list of D floats. `values` and `shape`: as of the model; `rate`: None,
+    a number, or one for each column; None: `shape` over the mean of each column, 1 for a column of zeros, with
+    `exposure` (of the rows) a mean by unit.
 
     Examples
     --------
@@ -83,17 +67,10 @@ def find_rates(values, shape, rate, exposure=None):
 
 
 cdef class GammaPoisson(CountVectors):
-    """Mixture of products of Poisson distributions: clusters differ in the rate of every column, so in totals, too.
+    """Mixture of products of Poisson distributions: clusters differ in the rate of every column, so in totals, too. By
+    default the mean of a rate's prior is the mean of its column. `exposure`, float64 of shape (N,), positive: what the
+    counts of a row are per unit of.
 
-    Parameters
-    ----------
-    x, **options
-        As in `CountVectors`. By default the mean of a rate's prior is the mean of its column.
-    exposure : ndarray of float64, shape (N,), optional
-        Positive: what the counts of a row are per unit of.
-
-    Notes
-    -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0, and O(D) for each cluster that has
     changed; a cluster's likelihood O(D). All are additions and look-ups while a cluster has less than 2^20 / D items,
     beyond that logarithms. Memory: 16 D (K + 3) for the sums and the columns' logarithms; shared by the models of the

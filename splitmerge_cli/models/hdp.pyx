@@ -76,24 +76,9 @@ def hyper_prior(value):
 
 
 cdef class HDP(HDPState):
-    """Topics of the tokens of documents.
-
-    Parameters
-    ----------
-    words : array_like of int, shape (N,)
-        Word of each token, 0 .. V-1, documents one after the other.
-    starts : array_like of int, shape (J + 1,)
-        Tokens of document j are those from starts[j] to before starts[j + 1]; a document may have none.
-    V : int
-        Words of the vocabulary.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range (the message names it), or words or starts that are not as said.
-    """
+    """Topics of the tokens of documents. `words`: of each token, 0 .. V-1, documents one after the other, int of shape
+    (N,); `starts`: tokens of document j are those from starts[j] to before starts[j + 1], maybe none, int of shape (J +
+    1,); `V`: words of the vocabulary."""
 
     kind = "documents"
     simulate = staticmethod(simulate_words)

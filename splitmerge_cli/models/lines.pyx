@@ -236,22 +236,8 @@ def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
 
 @cython.final
 cdef class Lines(Uncollapsed):
-    """Mixture of straight lines.
+    """Mixture of straight lines. `x`: points x, y, float of shape (N, 2).
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, 2)
-        Points x, y.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For points that are not finite or out of range, or a parameter out of range.
-
-    Notes
-    -----
     Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point,
     180 a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
     docs/decisions/0006): the state is the labels and parameters alone. Source: van Rossum et al. 2018, 2.1.1 and 3.
@@ -746,13 +732,8 @@ cdef class Lines(Uncollapsed):
         return np.array([[self.theta[3 * k + p] for p in range(3 if self.student else 2)] for k in range(self.K)])
 
     def set_parameters(self, values):
-        """Set the parameters of every cluster, ndarray of shape (K, P).
-
-        Raises
-        ------
-        ValueError
-            The lines are integrated out, or the values are no parameters.
-        """
+        """Set the parameters of every cluster, ndarray of shape (K, P). A ValueError where the lines are integrated
+        out, or the values are no parameters."""
         cdef Py_ssize_t k, p, width = 3 if self.student else 2
         if self.conjugate:
             raise ValueError("parameters: this model integrates its lines out")

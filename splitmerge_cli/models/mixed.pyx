@@ -98,30 +98,15 @@ _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rat
 
 @cython.final
 cdef class Mixed(Table):
-    """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
+    """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing. `x`: float
+    of shape (N, D), NaN where a cell is missing: codes from 0 (binary, categorical), whole numbers from 0 (count),
+    numbers (real). `types`: of each column a word of ``TYPES``, or an object with `type` and `levels`
+    (``data.dataset.ColumnType``); with the word ``categorical`` alone, the largest code is the last level. `known`:
+    rows that are data; those behind are new ones, which are kept aside. `standard`: first rows, by which effects are
+    standardised; by default the `known` ones. By default the mean of the rates' prior is that of a column's counts, and
+    the prior of real columns spreads over the data as that of ``gaussian``; a column without spread counts as one of
+    variance 1.
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, D)
-        NaN where a cell is missing. Codes from 0 (binary, categorical), whole numbers from 0 (count), numbers (real).
-    types : sequence of length D
-        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With
-        the word ``categorical`` alone, the largest code is the last level.
-    known : int, optional
-        Rows that are data; those behind are new ones, which are kept aside.
-    standard : int, optional
-        First rows, by which effects are standardised; by default the `known` ones.
-    **options
-        See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real
-        columns spreads over the data as that of ``gaussian``; a column without spread counts as one of variance 1.
-
-    Raises
-    ------
-    ValueError
-        For a cell that its column cannot hold, or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a change of a cluster O(D + levels). Memory:
     12 bytes an item; a cluster 12 bytes a level, 48 a column of counts, 56 a real column; shared by the models of the
     same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item; b0 or kappa0 resampled: 40 bytes an item

@@ -133,15 +133,8 @@ def tables_of_levels(cuts, double zeta):
 
 @cython.final
 cdef class OrderedLevels(Sums):
-    """Scores of the columns; `count`, here and below, are a cluster's counts of all rows.
-
-    Parameters
-    ----------
-    tables : Prepared
-        Of ``tables_of_levels``.
-    data : Prepared
-        Of ``mixed_cells.prepare``.
-    """
+    """Scores of the columns; `count`, here and below, are a cluster's counts of all rows. `tables`: of
+    ``tables_of_levels``; `data`: of ``mixed_cells.prepare``."""
 
     def __init__(self, tables, data):
         self.shared = tables, data

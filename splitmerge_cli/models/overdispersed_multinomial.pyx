@@ -435,14 +435,9 @@ cdef class OverdispersedMultinomial(GivenTotals):
         return np.asarray(found)[:, None]
 
     def set_parameters(self, values):
-        """Set tables and exposures, as ``parameters`` gives them: of all items, or of the first ones.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, one that is not finite, an exposure out of range, or tables that are no whole
-            number from 1 to their count.
-        """
+        """Set tables and exposures, as ``parameters`` gives them: of all items, or of the first ones. A ValueError for
+        another number of values, one that is not finite, an exposure out of range, or tables that are no whole number
+        from 1 to their count."""
         given = as_numbers("parameters", values).reshape(-1)
         cdef const double[::1] v = given
         cdef Py_ssize_t i, n = -1

@@ -100,17 +100,8 @@ def _tables(Py_ssize_t N, double kappa0, double a0, double zeta):
 
 @cython.final
 cdef class RealCells(Sums):
-    """Statistics and scores of the columns.
-
-    Parameters
-    ----------
-    data : Prepared
-        Of ``mixed_cells.prepare``.
-    N : int
-        Items that a cluster may come to hold.
-    b0, kappa0 : Gamma, or as they are configured
-    a0, zeta : float
-    """
+    """Statistics and scores of the columns. `data`: of ``mixed_cells.prepare``; `N`: items that a cluster may come to
+    hold; b0 and kappa0: as configured."""
 
     def __init__(self, data, Py_ssize_t N, b0, kappa0, double a0, double zeta):
         self.R, self.complete, self.piece, self.M = data.R, data.complete, data.piece, N + 2

@@ -156,18 +156,8 @@ cdef double draw_positive(Rng rng, double mean) noexcept nogil:
 
 @cython.final
 cdef class Regression(Sums):
-    """Statistics and scores of an outcome.
-
-    Parameters
-    ----------
-    data : Prepared
-        Of ``outcome_cells.prepare``.
-    N, known : int
-        Rows, of which the first `known` are data; new ones have no latent outcome.
-    total : int
-        Rows that a cluster may come to hold.
-    kappa0, a0, zeta : float
-    """
+    """Statistics and scores of an outcome. `data`: of ``outcome_cells.prepare``; `N` rows, of which the first `known`
+    are data: new ones have no latent outcome; `total`: rows that a cluster may come to hold."""
 
     def __init__(self, data, Py_ssize_t N, Py_ssize_t known, Py_ssize_t total, double kappa0, double a0, double zeta):
         cdef Py_ssize_t i
@@ -428,15 +418,9 @@ cdef class Regression(Sums):
 
     # -- answers
     def predictive(self, Py_ssize_t first, columns):
-        """Predict the outcomes of the items from `first` on in clusters of these numbers.
-
-        Returns
-        -------
-        location, scale : ndarray of float64, shape (N - first, len(columns))
-            In the units of the data; of a binary outcome of the latent one.
-        freedom : ndarray of float64, shape (len(columns),)
-            Degrees of freedom of Student's t; infinite for a latent outcome.
-        """
+        """Predict the outcomes of the items from `first` on in clusters of these numbers. Returns location and scale,
+        of shape (N - first, len(columns)), in the units of the data, of a binary outcome of the latent one; and degrees
+        of freedom of Student's t, of shape (len(columns),), infinite for a latent outcome."""
         cdef Py_ssize_t i, t, k
         cdef double off, spread, value, variance
         cdef double *y

@@ -117,25 +117,10 @@ cdef enum:
 
 @cython.final
 cdef class Relations(Coupled):
-    """Infinite relational model of a network as it is.
+    """Infinite relational model of a network as it is. `relations`: a ``data.relations.Relations``; `vectors`: the
+    simple network, sparse of shape (N, N), by whose rows samplers find nodes that are alike. A MemoryError: more blocks
+    at a time than 2 GiB hold, 8,000 of a directed relation.
 
-    Parameters
-    ----------
-    relations : splitmerge_cli.data.relations.Relations
-    vectors : sparse array, shape (N, N), optional
-        The simple network, by whose rows samplers find nodes that are alike.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; options that do not go with the network.
-    MemoryError
-        For more blocks at a time than 2 GiB hold: 8,000 of a directed relation.
-
-    Notes
-    -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8
     for each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and

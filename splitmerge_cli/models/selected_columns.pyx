@@ -212,15 +212,8 @@ cdef class Column:
 
 @cython.final
 cdef class SelectedColumns(Table):
-    """Mixture of tables, with indicators of the columns that tell the clusters apart.
+    """Mixture of tables, with indicators of the columns that tell the clusters apart. Arguments are those of `Mixed`.
 
-    Parameters
-    ----------
-    x, types, known, **options
-        As of `Mixed`.
-
-    Notes
-    -----
     Cost: as of `Mixed` with the columns that are in, in loops of one column each; ``refresh`` O(N D). Memory: for each
     column what a `Mixed` of one column has.
     """
@@ -349,13 +342,8 @@ cdef class SelectedColumns(Table):
         return np.array(found)
 
     def set_parameters(self, values):
-        """Set the indicators, as ``parameters`` gives them.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, or one that is not 0 or 1.
-        """
+        """Set the indicators, as ``parameters`` gives them. A ValueError for another number of values, or one that is
+        not 0 or 1."""
         cdef Column column = self.first
         given = as_numbers("parameters", values).reshape(-1)
         if given.shape != (self.D,) or not ((given == 0.0) | (given == 1.0)).all():

@@ -245,23 +245,10 @@ def _prepare(points, str covariance, m0, b0):
 
 @cython.final
 cdef class SparseGaussian(Normal):
-    """Mixture of normal distributions, for sparse points.
+    """Mixture of normal distributions, for sparse points. `x`: sparse array of shape (N, D), CSR or what becomes it.
+    Options are those of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1
+    and gamma priors of b0 and kappa0.
 
-    Parameters
-    ----------
-    x : scipy.sparse array, shape (N, D)
-        Points, CSR or what becomes it.
-    **options
-        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1 and gamma
-        priors of b0 and kappa0.
-
-    Raises
-    ------
-    ValueError
-        For points that are not finite or out of range, or a parameter out of range.
-
-    Notes
-    -----
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
     the cluster). Memory: 12 bytes a point; a cluster 24 (diag 56) bytes a column that its points have, or less; shared
     by the models of the same data, the data, 12 bytes an entry and 48 (iso: 96) a point. Sums are exact
