@@ -37,8 +37,8 @@ cdef class Partition(Sums):
     cdef double *W                  # [cap] scan_weight(size[k]) of the options of a scan, 0 past them
     cdef double *w                  # [cap] weights of the last scan
 
-    # -- what a model supplies: statistics of a cluster, a column each (``core/sums.pxd``), and their likelihood. `k` may
-    # be a scratch cluster.
+    # -- what a model supplies: statistics of a cluster, a column each (``core/sums.pxd``), and their likelihood; of
+    # scratch clusters, too
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil
     cdef void count_changed(self) noexcept nogil

@@ -4,10 +4,7 @@ Who keeps such numbers names each array once, with what its numbers are (``keep`
 room for more columns, and columns that are emptied, copied, joined and sent elsewhere, follow. Sums are of whole
 numbers, so that adding and taking out leave no trace (docs/decisions/0006).
 """
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
-
-import numpy as np
 
 from splitmerge_cli.core.memory cimport Memory
 
@@ -133,7 +130,7 @@ cdef class Sums:
         self.mark_changed(k)
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        """Count item i in column k, or with a `sign` of -1 no longer; ``size`` has been changed, marks are set later."""
+        """Count item i in column k, or with a `sign` of -1 no longer; ``size`` has changed, marks are set later."""
         if sign > 0:
             self.add(i, k)
         else:

@@ -2,12 +2,12 @@
 density."""
 cimport cython
 from libc.math cimport M_PI, exp, lgamma, log, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, whole
+from splitmerge_cli.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.models.normal cimport DIAG
 from splitmerge_cli.models.packed_factor cimport draw_factor
 

@@ -44,7 +44,7 @@ Here is what the three share; what a covariance has of its own is in ``gaussian_
 ``gaussian_full.pyx``, and missing cells of the last are in ``missing_cells.pyx``.
 """
 from libc.math cimport INFINITY, NAN, exp, ldexp, lgamma, log, log1p, sqrt
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 import numpy as np

@@ -21,7 +21,7 @@ Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from pkgutil import resolve_name
 

@@ -9,6 +9,7 @@ from splitmerge_cli.models.mixed cimport Mixed
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.models.mixed_cells import with_moments
 
+
 @cython.final
 cdef class MixedShards(Shards):
     cdef Mixed mixed

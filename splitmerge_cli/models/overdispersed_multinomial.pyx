@@ -14,7 +14,6 @@ given a_k, and forgets a_k.
 """
 from libc.math cimport INFINITY, exp, fabs, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
 
 import zlib
 

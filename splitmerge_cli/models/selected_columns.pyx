@@ -18,7 +18,7 @@ distributions.)
 """
 cimport cython
 from libc.math cimport exp, lgamma
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 
 import numpy as np
 
