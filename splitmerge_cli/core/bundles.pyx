@@ -42,15 +42,8 @@ cdef enum:
 
 @cython.final
 cdef class RowsCounted(Prior):
-    """The prior of items where the likelihood counts the factors by rows of a cluster: f(K).
-
-    Parameters
-    ----------
-    N : int
-        Number of items.
-    rows : Prior
-        The prior of the rows.
-    """
+    """The prior of items where the likelihood counts the factors by rows of a cluster: f(K). `N` items; `rows`: the
+    prior of the rows."""
 
     cdef Prior rows                     # the prior of the rows
 
@@ -87,24 +80,11 @@ cdef class RowsCounted(Prior):
 
 @cython.final
 cdef class Bundles(Model):
-    """A mixture of items that are bundles of rows.
+    """A mixture of items that are bundles of rows. `rows`: the model of all rows, each repeated as often as it counts,
+    whose statistics are sums over rows. `bundles`, a ``data.bundles.Bundles``: the item of each row before any is
+    repeated, how often each counts, and items that are apart. `prior`: of the partition of items; without one the prior
+    of `rows` counts rows.
 
-    Parameters
-    ----------
-    rows : Model
-        The model of all rows, each repeated as often as it counts; it ``adds_rows``.
-    bundles : splitmerge_cli.data.bundles.Bundles
-        The item of each row before any is repeated, how often each counts, and items that are apart.
-    prior : Prior, optional
-        The prior of the partition of items; without one the prior of `rows` counts rows.
-
-    Raises
-    ------
-    ValueError
-        A model whose statistics are no sums over rows.
-
-    Notes
-    -----
     Cost: an item that is one row and counts once costs what it costs without bundles; another one costs a union of two
     columns for each cluster. Items that are apart from others: a change of a cluster costs as many steps as there are
     such items. Memory: a column of statistics for each item of more than one row, and what `rows` needs.
@@ -233,13 +213,8 @@ cdef class Bundles(Model):
             self.set_labels(self.keep_apart(self.labels))
 
     def set_labels(self, labels, K=None):
-        """Set the partition; labels of all rows, before any is repeated, do as well as labels of items.
-
-        Raises
-        ------
-        ValueError
-            As ``Model.set_labels``; rows of one item with different labels.
-        """
+        """Set the partition; labels of all rows, before any is repeated, do as well as labels of items. A ValueError as
+        of ``Model.set_labels``, and for rows of one item with different labels."""
         chosen = np.asarray(labels)
         if chosen.shape == self.items.shape and chosen.shape != (self.N,):
             first = np.unique(self.items, return_index=True)[1]
@@ -276,14 +251,7 @@ cdef class Bundles(Model):
             memset(self.holds + k * self.L, 0, self.L)
             self.conflicts[k] = 0
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1)
-
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
         cdef Py_ssize_t t, number = self.link[i], column = self.cap + self.slot[i]
         cdef int32_t *partners = self.partners + k * self.L
         if self.slot[i] < 0:
@@ -591,18 +559,7 @@ cdef class Bundles(Model):
 
 def build(cls, dataset, options, whole=None):
     """Return the model of a Dataset with bundles; or of the items of `whole`, with options as on `dataset` (see
-    ``Model.with_new``).
-
-    Parameters
-    ----------
-    cls : type of Model
-        The model of the rows.
-    dataset : Dataset
-    options : mapping
-        Options of the model.
-    whole : Dataset, optional
-        The items of `dataset`, and new ones behind them.
-    """
+    ``Model.with_new``). `cls`: the model of the rows; `whole`: the items of `dataset`, and new ones behind them."""
     bundles = dataset.bundles if whole is None else whole.bundles
     if options.get("tails") == "t":
         raise ValueError("model.tails=t: rows of one item are added up, but with these tails each row has a weight of "

@@ -70,6 +70,7 @@ cdef class DrawnParameters(Capability):
 
 
 cdef class Shards(Capability):
+    cdef Model model
     cdef readonly Py_ssize_t column_bytes  # that the statistics of one cluster take
 
     cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil

@@ -214,8 +214,12 @@ cdef class DrawnParameters(Capability):
 cdef class Shards(Capability):
     """The items may be in shards, in other processes, which send the statistics of clusters.
 
-    A constructor sets ``column_bytes``. The class methods make the models: of some rows, and of the clusters.
+    A column is what `Sums` packs. The class methods make the models: of some rows, and of the clusters.
     """
+
+    def __init__(self, Model model not None):
+        self.model = model
+        self.column_bytes = model.packed_bytes()
 
     @classmethod
     def build_shard(cls, values, columns, **params):
@@ -253,11 +257,11 @@ cdef class Shards(Capability):
 
     cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
         """to[:column_bytes]: the statistics of column k, sums of whole numbers; on a boundary of 16 bytes."""
-        pass
+        self.model.pack(k, to)
 
     cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
         """Add to the statistics of column k what ``write_column`` wrote; its size is set by who calls."""
-        pass
+        self.model.add_packed(k, packed)
 
 
 cdef class PlugIn(Capability):

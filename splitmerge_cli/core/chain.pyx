@@ -733,26 +733,10 @@ cdef class Together:
 
 
 def advance_together(chains, int64_t iterations, double budget=INFINITY, double wall=INFINITY, Py_ssize_t workers=1):
-    """Run chains of adaptive samplers at most that many more iterations, in rounds of one iteration each.
-
-    Parameters
-    ----------
-    chains : sequence of Chain
-        All at the same iteration.
-    iterations : int
-    budget : float
-        Stop when the chains' mean ``seconds`` reaches it.
-    wall : float
-        Stop when this call took that many seconds of real time.
-    workers : int
-        Threads, at the most; one where a chain must see what those before it did in the same round. What the chains
-        do does not depend on it.
-
-    Returns
-    -------
-    list of dict of ndarray
-        Of each chain, what ``Chain.advance`` returns.
-    """
+    """Run chains of adaptive samplers at most that many more iterations, in rounds of one iteration each. All are at
+    the same iteration. They stop when their mean ``seconds`` reaches `budget`, or when this call took `wall` seconds of
+    real time. `workers`: threads, at the most; one where a chain must see what those before it did in the same round.
+    What the chains do does not depend on it. Returns of each chain what ``Chain.advance`` returns."""
     if len({chain.iteration for chain in chains}) > 1:
         raise ValueError("chains: expected all at the same iteration")
     iterations = max(0, min(iterations, MAX_ITERATIONS - (<Chain> chains[0]).iteration))

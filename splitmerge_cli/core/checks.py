@@ -16,13 +16,8 @@ def check_range(key, value, least, largest):
 
 
 def as_numbers(key, values, n=None):
-    """These values as a contiguous array of float64; if there have to be `n`, of shape (n,).
-
-    Raises
-    ------
-    ValueError
-        They are no real numbers, or not `n`; the message names `key`.
-    """
+    """These values as a contiguous array of float64; if there have to be `n`, of shape (n,). A ValueError, which names
+    `key`: they are no real numbers, or not `n`."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "iuf":
         raise ValueError(f"{key}: expected numbers, got {numbers.dtype}")

@@ -343,22 +343,11 @@ cdef class CoupledChains:
         self.step_together(t)
 
     def advance(self, int64_t iterations, bint until_met=True):
-        """Make that many more iterations of X.
-
-        Parameters
-        ----------
-        iterations : int
-        until_met : bool
-            Stop when the chains have met.
-
-        Returns
-        -------
-        dict of ndarray
-            A row an iteration t of X, the start among them: iteration; distance, of X after t and Y after t - lag, nan
-            before the start of Y; and of both, shape (rows, 2), nan of Y before its start and from the meeting on:
-            n_clusters, K, log_joint; largest, shape (rows, 2, 5), fractions of the items in the five largest clusters;
-            hyperparameters, shape (rows, 2, H), those that the model names.
-        """
+        """Make that many more iterations of X. `until_met`: stop when the chains have met. Returns arrays with a row
+        for each iteration t of X, the start among them: iteration; distance, of X after t and Y after t - lag, nan
+        before the start of Y; and of both, shape (rows, 2), nan of Y before its start and from the meeting on:
+        n_clusters, K, log_joint; largest, shape (rows, 2, 5), fractions of the items in the five largest clusters;
+        hyperparameters, shape (rows, 2, H), those that the model names."""
         cdef Py_ssize_t room = max(0, iterations) + 1, n = 0
         cdef int64_t last = self.iteration + iterations
         cdef double[:, :, ::1] rows
@@ -395,13 +384,7 @@ cdef class CoupledChains:
 
     def gather(self, int64_t k, int64_t m):
         """Ask for the estimates of co-clustering, before the first iteration; they are whole when X has made `m`
-        iterations and the chains have met.
-
-        Parameters
-        ----------
-        k, m : int
-            The mean of the estimates H_k, ..., H_m is taken.
-        """
+        iterations and the chains have met. The mean of the estimates H_k, ..., H_m is taken."""
         if self.begun:
             raise ValueError("gather: expected chains that have not begun")
         if not 0 <= k <= m:

@@ -182,13 +182,7 @@ cdef class History:
             raise ValueError(f"chain={chain}: expected 0 to {self.S - 1}")
 
     def add(self, Py_ssize_t chain, labels):
-        """Record a partition of a chain, after its last.
-
-        Parameters
-        ----------
-        chain : int
-        labels : array_like of int, shape (N,)
-        """
+        """Record a partition of a chain, labels of shape (N,), after its last."""
         cdef int32_t[::1] v = by_appearance(labels, self.N)
         self.check_chain(chain)
         self.record(chain, &v[0])
@@ -216,13 +210,8 @@ cdef class History:
         return int(self.made[chain]), int(first), out
 
     def restore(self, Py_ssize_t chain, made, first, states):
-        """Take up what ``kept_states`` gave.
-
-        Raises
-        ------
-        ValueError
-            It is nothing that a history of this kind gives. The history is as before.
-        """
+        """Take up what ``kept_states`` gave. A ValueError where it is nothing that a history of this kind gives; the
+        history is then as before."""
         cdef int32_t[::1] v
         cdef int64_t t, end, start
         self.check_chain(chain)
@@ -270,16 +259,9 @@ def check_appearance(str what, labels, Py_ssize_t N):
 
 
 cdef class AdaptiveProposal:
-    """One chain's view of the history: it draws two partitions and a pair of items about which they disagree.
-
-    Parameters
-    ----------
-    N : int
-        Number of items.
-    adaptation : {'paper', 'frozen', 'population'}
-    freeze : int
-        frozen: the iteration after which nothing new is learnt, at least 1.
-    """
+    """One chain's view of the history: it draws two partitions and a pair of items about which they disagree. Of `N`
+    items; `adaptation`: paper, frozen or population; `freeze`: frozen: the iteration after which nothing new is learnt,
+    at least 1."""
 
     def __init__(self, Py_ssize_t N, str adaptation="paper", freeze=1000):
         for option, value in zip(ADAPTATION, (adaptation, freeze), strict=True):
@@ -292,13 +274,7 @@ cdef class AdaptiveProposal:
         self.size_a, self.size_b, self.disagree = self.memory.ints(N), self.memory.ints(N), self.memory.ints(N)
 
     def new_history(self, Py_ssize_t S):
-        """The history that chains of this adaptation share.
-
-        Raises
-        ------
-        ValueError
-            For fewer chains than it needs.
-        """
+        """The history that chains of this adaptation share. A ValueError for fewer chains than it needs."""
         if self.population and S < 3:
             raise ValueError(f"sampler.adaptation=population: learns from two other chains; expected chains=3 or more, "
                              f"got {S}")

@@ -137,18 +137,9 @@ def log_density(hyperprior: Hyperprior, value: float) -> float:
 def draw_hyperparameter(
     hyperprior: Hyperprior, present: float, log_likelihood: Callable[[float], float], uniform: Callable[[], float]
 ) -> float:
-    """Draw a hyper-parameter by slice sampling, so that prior times likelihood stays as it is.
-
-    Parameters
-    ----------
-    hyperprior : Gamma, Beta or CountPrior
-    present : float
-        Its present value.
-    log_likelihood : callable
-        Log likelihood of a value: log probability of all that depends on it, up to a constant.
-    uniform : callable
-        Draws a number between 0 and 1.
-    """
+    """Draw a hyper-parameter by slice sampling, so that prior times likelihood stays as it is. `present`: its present
+    value; `log_likelihood`: of a value, the log probability of all that depends on it, up to a constant; `uniform`:
+    draws a number between 0 and 1."""
 
     def log_conditional(t: float) -> float:
         log_p = log_density_on_line(hyperprior, t)
@@ -161,17 +152,8 @@ def draw_hyperparameter(
 
 
 def draw_by_slice(log_density: Callable[[float], float], present: float, uniform: Callable[[], float]) -> float:
-    """Draw a place on the line so that its density stays as it is.
-
-    Parameters
-    ----------
-    log_density : callable
-        Up to a constant; -inf far out, on both sides.
-    present : float
-        The present place.
-    uniform : callable
-        Draws a number between 0 and 1.
-    """
+    """Draw a place on the line so that its density stays as it is. `log_density`: up to a constant, -inf far out, on
+    both sides; `present`: the present place; `uniform`: draws a number between 0 and 1."""
     level = log_density(present) + math.log1p(-uniform())
     # An interval of this width at random about the present place: by a lattice at random, since coupled chains, which
     # share the draw, then have the same one.

@@ -13,11 +13,7 @@ def install(numbers, double seconds):
     The first one sets off the Python handler of the signal and, `seconds` later, the end of the process with status
     130; a second one ends it at once.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-    seconds : float
-        At most a day.
+    `seconds`: at most a day.
     """
     cdef int number
     if interrupt_limit(seconds) != 0:

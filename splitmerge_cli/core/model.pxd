@@ -1,9 +1,8 @@
 # A partition with a likelihood of the items in its clusters and a prior. See docs/design.md.
 #
-# A model must implement nine methods:
-#     grow, clear, add, remove, copy, absorb      the statistics of a cluster (declared by `Partition`)
-#     cluster_log_lik                             log marginal likelihood of a cluster (declared by `Partition`)
-#     log_union, log_pred                         of two clusters as one; log predictive of an item
+# A model must implement three methods, and name the arrays of its statistics (``keep``, ``core/sums.pxd``):
+#     tell                an item in the statistics of a cluster
+#     log_of, log_pred    log marginal likelihood of a cluster, or of two as one; log predictive of an item
 # It may override the others, which are right and slow (`odds` and `scan` first), or do nothing.
 # What else a model can do, or is, it declares as a capability (``capabilities.pxd``).
 cimport cython

@@ -72,10 +72,10 @@ cdef int place_others(Model m, Rng rng, const int32_t *order) except -1 nogil:
 cdef class Model(Partition):
     """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
 
-    A model in a file of its own must implement nine methods: the statistics of a cluster (``grow``, ``clear``, ``add``,
-    ``remove``, ``copy``, ``absorb``), the log marginal likelihood of a cluster (``cluster_log_lik``) and of the union
-    of two (``log_union``), and the log predictive (``log_pred``). It may override ``odds`` and ``scan`` for speed, and
-    declare ``CAPABILITIES``. Its constructor calls ``_allocate`` and then ``_set_prior``.
+    A model in a file of its own must implement three methods: how an item counts in the statistics of a cluster
+    (``tell``), the log marginal likelihood of a cluster or of the union of two (``log_of``), and the log predictive
+    (``log_pred``). It may override ``odds`` and ``scan`` for speed, and declare ``CAPABILITIES``. Its constructor names
+    the arrays of its statistics (``keep``), then calls ``_allocate`` and ``_set_prior``.
 
     Where a method takes a cluster's number, it may be a live or a scratch one. Log values are natural logarithms.
 
@@ -100,7 +100,7 @@ cdef class Model(Partition):
     """Class method (values, labels, **options) -> float: the log likelihood by another route than the statistics, for
     tests and ``smcmc verify``; None: its case is in ``verify/cases.py``, or its states cannot be enumerated."""
     simulate = None
-    """Static method (Generator, ``models.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
+    """Static method (Generator, ``core.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
     CALIBRATION = {}
     """Settings of the calibration by simulated data: by a name, which is empty if there is one, the fields of
@@ -199,7 +199,7 @@ cdef class Model(Partition):
         return NAN
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return NAN
+        return self.log_of(a, b)
 
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may

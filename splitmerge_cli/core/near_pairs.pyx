@@ -118,20 +118,8 @@ cdef class NearPairs:
 
 def alias_table(double[::1] chance):
     """Walker's alias table: a number t is drawn uniformly, and kept with probability ``keep[t]`` or else replaced by
-    ``alias[t]``, so that every number has its chance.
+    ``alias[t]``, so that every number has its chance. `chance`: float64 of shape (P,), of sum 1.
 
-    Parameters
-    ----------
-    chance : ndarray of float64, shape (P,)
-        Probabilities; their sum is 1.
-
-    Returns
-    -------
-    keep : ndarray of float64, shape (P,)
-    alias : ndarray of int32, shape (P,)
-
-    Notes
-    -----
     Vose (1991), A linear algorithm for generating random numbers with a given distribution.
     """
     cdef Py_ssize_t P = chance.shape[0], t, small = 0, large = P

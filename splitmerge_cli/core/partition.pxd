@@ -2,15 +2,14 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from splitmerge_cli.core.memory cimport Memory
+from splitmerge_cli.core.sums cimport Sums
 
 
 cdef enum:
     LARGEST = 5                         # clusters whose sizes are recorded
 
 
-cdef class Partition:
-    cdef Memory memory              # of its arrays
+cdef class Partition(Sums):
     # -- sizes
     cdef readonly Py_ssize_t N      # items
     cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or the items of all shards
@@ -18,7 +17,6 @@ cdef class Partition:
     cdef readonly object items      # [rows] int32 ndarray: the item of each row, where items are bundles of rows; None
     cdef readonly Py_ssize_t kmax   # the most clusters allowed
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)
-    cdef Py_ssize_t cap             # columns allocated: live clusters and scratch; a multiple of 8
     # -- the state
     cdef int32_t *z                 # [N] cluster of each item; -1: not placed, in the course of a move
     cdef int32_t *size              # [cap] items in each cluster, scratch included
@@ -39,13 +37,9 @@ cdef class Partition:
     cdef double *W                  # [cap] scan_weight(size[k]) of the options of a scan, 0 past them
     cdef double *w                  # [cap] weights of the last scan
 
-    # -- what a model supplies: statistics of a cluster, a column each. `k` may be a scratch cluster.
-    cdef int grow(self, Py_ssize_t cap) except -1
-    cdef void clear(self, Py_ssize_t k) noexcept nogil
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil
+    # -- what a model supplies: statistics of a cluster, a column each (``core/sums.pxd``), and their likelihood; of
+    # scratch clusters, too
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil
     cdef void count_changed(self) noexcept nogil
 
@@ -114,14 +108,16 @@ cdef class Partition:
         """Count item i in the statistics of cluster k (labels and lists stay)."""
         self.size[k] += 1
         self.is_valid[k] = False
-        self.add(i, k)
+        self.tell(i, k, 1)
+        self.mark_changed(k)
 
     @cython.final
     cdef inline void leave(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Take item i out of the statistics of cluster k (labels and lists stay)."""
         self.size[k] -= 1
         self.is_valid[k] = False
-        self.remove(i, k)
+        self.tell(i, k, -1)
+        self.mark_changed(k)
 
     @cython.final
     cdef inline double lik(self, Py_ssize_t k) noexcept nogil:

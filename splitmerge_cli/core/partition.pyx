@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport Memory, copy_ints
+from splitmerge_cli.core.memory cimport copy_ints
 from splitmerge_cli.core.recording cimport AUXILIARIES
 
 
@@ -21,16 +21,15 @@ cdef int compare_ints(const void *a, const void *b) noexcept nogil:
     return (<const int32_t *> a)[0] - (<const int32_t *> b)[0]
 
 
-cdef class Partition:
+cdef class Partition(Sums):
     """A partition of N items into clusters 0..K-1, with a column of statistics for each; an abstract class.
 
-    A model supplies the statistics: ``grow``, ``clear``, ``add``, ``remove``, ``copy``, ``absorb``, and the log
-    likelihood ``cluster_log_lik``.
+    A model supplies the statistics, as `Sums` or by hand (``grow``, ``clear``, ``add``, ``remove``, ``copy``,
+    ``absorb``), and the log likelihood, ``log_of``.
     """
 
     def __cinit__(self, *args, **kwargs):
         self.version = 1
-        self.memory = Memory()
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
         """Allocate the state for `n_items` items; called once by a model's constructor."""
@@ -46,28 +45,12 @@ cdef class Partition:
         return 0
 
     # -- what a model supplies
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        """Make room for `cap` columns of statistics, keeping the present ``self.cap`` columns."""
-        raise RuntimeError(f"{type(self).__name__} supplies no statistics")
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        pass
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        pass
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        pass
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        pass
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        """Add what column `src` counts to column `dst`, or with a `sign` of -1 take it out."""
-        pass
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of cluster a, joined with cluster b unless b is -1."""
+        return NAN
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return NAN
+        return self.log_of(k, -1)
 
     cdef void count_changed(self) noexcept nogil:
         """Called after every change of the number K of clusters."""
@@ -87,7 +70,7 @@ cdef class Partition:
             cap *= 2
         if cap == self.cap:
             return 0
-        self.grow(cap)
+        self.widen(cap)
         self.size = <int32_t *> self.memory.larger(self.size, old * 4, cap * 4)
         self.head = <int32_t *> self.memory.larger(self.head, old * 4, cap * 4)
         self.ll = <double *> self.memory.larger(self.ll, old * 8, cap * 8)
@@ -102,7 +85,6 @@ cdef class Partition:
         for k in range(old, cap):
             self.head[k] = -1
             self.numbers[k] = <int32_t> k
-        self.cap = cap
         return 0
 
     # -- membership

@@ -18,12 +18,7 @@ _prepared: "weakref.WeakValueDictionary[Any, Prepared]" = weakref.WeakValueDicti
 
 
 class Prepared:
-    """Arrays, made read-only, and numbers that were prepared with them: the attributes of this object.
-
-    Parameters
-    ----------
-    contents : mapping of str to object
-    """
+    """Arrays, made read-only, and numbers that were prepared with them: the attributes of this object."""
 
     def __init__(self, contents: Mapping[str, Any]) -> None:
         for value in contents.values():
@@ -41,18 +36,11 @@ class Prepared:
 
 
 def share(make: Callable[..., Mapping[str, Any]], *args: Any) -> Prepared:
-    """Return what ``make(*args)`` returns, one object for all who ask for the same.
+    """Return what ``make(*args)`` returns, one object for all who ask for the same. `make` returns arrays and numbers
+    by name, and must not keep what it is given, nor depend on anything else. Arrays and sparse matrices (csr) in `args`
+    count as the same where they are the same object, whose content has not changed in between; a `Prepared` likewise;
+    all others where they are equal.
 
-    Parameters
-    ----------
-    make : callable
-        Returns arrays and numbers by name. It must not keep what it is given, nor depend on anything else.
-    *args : object
-        Arrays and sparse matrices (csr) count as the same where they are the same object, whose content has not changed
-        in between; a `Prepared` likewise; all others where they are equal.
-
-    Notes
-    -----
     Who asks while another thread prepares it waits. A writable array is read once more to see whether it has changed.
     """
     key = (make, *map(_identity, args))

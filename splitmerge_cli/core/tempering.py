@@ -65,18 +65,8 @@ def spread_powers(levels: int, least: float) -> NDArray[np.float64]:
 
 
 class Tempering(PythonSampler):
-    """The replicas of a chain: moves them, and swaps states.
-
-    Parameters
-    ----------
-    model : Model
-        Model of the chain itself.
-    rng : Rng
-    make : callable
-        Makes a replica of a power: its model and the samplers of an iteration.
-    powers : sequence of float
-        Powers of the replicas, falling.
-    """
+    """The replicas of a chain: moves them, and swaps states. `model`: of the chain itself; `make`: makes a replica of a
+    power, its model and the samplers of an iteration; `powers`: of the replicas, falling."""
 
     MOVES = tuple(f"swap {t}" for t in range(1, MOST_LEVELS + 1))
     TERMS = ("target",)
@@ -129,12 +119,7 @@ class Tempering(PythonSampler):
 
     def adapt(self, samplers: Sequence[Sampler], rounds: int = ROUNDS, iterations: int = ITERATIONS) -> None:
         """Choose the powers between 1 and the least one such that swaps are about equally probable; then they stay.
-
-        Parameters
-        ----------
-        samplers : sequence of Sampler
-            Samplers of the chain itself, which also moves.
-        """
+        `samplers`: of the chain itself, which also moves."""
         for t in range(1, rounds + 1):
             rates = self._swap_rates(samplers, iterations)
             spacing = -np.diff(np.log([1.0, *self.powers])) * np.exp(GAIN / math.sqrt(t) * (rates - rates.mean()))

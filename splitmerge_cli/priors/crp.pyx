@@ -31,14 +31,7 @@ def _tables(Py_ssize_t N):
 
 
 cdef class ChineseRestaurant(Prior):
-    """Chinese restaurant process.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float or Gamma
-        Positive; a `Gamma`: its prior, under which it is resampled.
-    """
+    """Chinese restaurant process. `concentration`: positive, or a `Gamma`, under which it is resampled."""
 
     NAME = "crp"
 

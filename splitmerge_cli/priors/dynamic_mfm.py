@@ -19,15 +19,9 @@ from splitmerge_cli.core.prior import Prior, TablePrior
 
 
 class DynamicMixtureOfFiniteMixtures(TablePrior):
-    """Dynamic mixture of finite mixtures, with the number of components a part of the state.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float or Gamma
-        alpha, the sum of the Dirichlet parameters; a `Gamma`: its prior, under which it is resampled.
-    components : CountPrior
-        Prior of the number of components, which is at most 10^9.
+    """Dynamic mixture of finite mixtures, with the number of components a part of the state. `concentration`: alpha,
+    the sum of the Dirichlet parameters, or a `Gamma`, under which it is resampled; `components`: prior of their number,
+    which is at most 10^9.
 
     Examples
     --------

@@ -35,16 +35,7 @@ def _tables(Py_ssize_t N, mu, sigma, Py_ssize_t kmax, label_prior):
 
 
 cdef class Entities(Prior):
-    """Prior of entities.
-
-    Parameters
-    ----------
-    N : int
-    mu, sigma : float
-    kmax : int
-    label_prior : {'labelled', 'partition', 'as_printed'}
-        See ``OPTIONS``. Source: docs/decisions/0002.
-    """
+    """Prior of entities. See ``OPTIONS``; source of `label_prior`: docs/decisions/0002."""
 
     OPTIONS = (
         Number("mu", 2.302585092994046, "location of log K; the default is ln 10"),

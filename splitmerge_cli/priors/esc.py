@@ -101,18 +101,9 @@ def _write_out(N: int, r: float, p: float) -> tuple[NDArray[np.float64], float]:
 
 
 class ExchangeableSequencesOfClusters(TablePrior):
-    """Exchangeable sequences of clusters with negative binomial sizes (ESC-NB).
-
-    Parameters
-    ----------
-    N : int
-    concentration : float
-        Not used.
-    r : float or Gamma
-        Shape of the sizes' distribution, positive; a `Gamma`: its prior, under which it is resampled.
-    p : float or Beta
-        Between 0 and 1: without the truncation the mean size is r p / (1 - p); a `Beta`: its prior, under which it is
-        resampled.
+    """Exchangeable sequences of clusters with negative binomial sizes (ESC-NB). `concentration` is not used. `r`: shape
+    of the sizes' distribution, positive, or a `Gamma`, under which it is resampled; `p`: between 0 and 1, or a `Beta`,
+    under which it is resampled; without the truncation the mean size is r p / (1 - p).
 
     Examples
     --------

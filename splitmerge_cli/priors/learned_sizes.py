@@ -37,16 +37,9 @@ def _log_factorials(N: int) -> NDArray[np.float64]:
 
 
 class LearnedSizes(TablePrior):
-    """Sizes of clusters are draws from a distribution that is learned.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float
-        Not used.
-    size_1, size_2, size_3, size_more : float or Beta
-        h_m: of the clusters with m items or more, the share that has m; `size_more` is the share for each m above 3.
-        A `Beta`: its prior, under which it is resampled.
+    """Sizes of clusters are draws from a distribution that is learned. `concentration` is not used. `size_1`, `size_2`,
+    `size_3`, `size_more`: h_m, of the clusters with m items or more, the share that has m; `size_more` is the share for
+    each m above 3. A `Beta`: its prior, under which it is resampled.
 
     Examples
     --------

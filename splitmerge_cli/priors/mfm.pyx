@@ -103,14 +103,8 @@ def _sum_in_plain_order(distribution, K, N, gamma):
 
 cdef class MixtureOfFiniteMixtures(Prior):
     """Mixture of finite mixtures, with the Dirichlet parameter the same for all numbers of components (static).
-
-    Parameters
-    ----------
-    N : int
-    concentration : float or Gamma
-        gamma, the Dirichlet parameter of a component's weight; a `Gamma`: its prior, under which it is resampled.
-    components : CountPrior
-        Prior of the number of components.
+    `concentration`: gamma, the Dirichlet parameter of a component's weight, or a `Gamma`, under which it is resampled;
+    `components`: prior of their number.
 
     Examples
     --------

@@ -17,15 +17,8 @@ from splitmerge_cli.core.prior import Prior, TablePrior
 
 
 class PitmanYor(TablePrior):
-    """Pitman-Yor process.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float or Gamma
-        The strength c, positive; a `Gamma`: its prior, under which it is resampled.
-    discount : float or Beta
-        d, from 0 to less than 1; a `Beta`: its prior, under which it is resampled.
+    """Pitman-Yor process. `concentration`: the strength c, positive, or a `Gamma`, under which it is resampled;
+    `discount`: d, from 0 to less than 1, or a `Beta`, under which it is resampled.
 
     Examples
     --------

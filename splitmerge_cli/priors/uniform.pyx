@@ -14,14 +14,7 @@ def _tables(Py_ssize_t N):
 
 
 cdef class Uniform(Prior):
-    """Uniform over partitions.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float
-        Not used.
-    """
+    """Uniform over partitions. `concentration` is not used."""
 
     NAME = "uniform"
     TAKES_CONCENTRATION = False

@@ -17,13 +17,7 @@ from splitmerge_cli.core.prior import TablePrior
 
 
 class UniformCount(TablePrior):
-    """Uniform on the number of clusters, and on their sizes given it.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float
-        Not used.
+    """Uniform on the number of clusters, and on their sizes given it. `concentration` is not used.
 
     Examples
     --------

@@ -51,14 +51,7 @@ cdef class Coins(Allocation):
 
 
 cdef class Sequential(Allocation):
-    """One item after the other.
-
-    Parameters
-    ----------
-    shuffled : bool
-        In a uniform order; False: in item order.
-    sized : bool
-        The prior's weights count.
+    """One item after the other. `shuffled`: in a uniform order, else in item order; `sized`: the prior's weights count.
     """
 
     def __init__(self, bint shuffled=True, bint sized=True):
@@ -94,13 +87,7 @@ cdef class Sequential(Allocation):
 
 
 cdef class RestrictedGibbs(Allocation):
-    """Restricted Gibbs scans.
-
-    Parameters
-    ----------
-    t : int
-        Scans of the launch state.
-    """
+    """Restricted Gibbs scans. `t`: scans of the launch state."""
 
     def __init__(self, int t):
         self.t = t

@@ -20,12 +20,7 @@ cdef class UniformPair(Anchors):
 
 
 cdef class HistoryPair(Anchors):
-    """Two items that one partition of the chain history joins and another parts.
-
-    Parameters
-    ----------
-    adaptive : AdaptiveProposal
-    """
+    """Two items that one partition of the chain history joins and another parts."""
 
     def __init__(self, AdaptiveProposal adaptive not None):
         self.adaptive = adaptive

@@ -38,16 +38,8 @@ cdef enum:
 
 
 cdef class InformedLaunch(RestrictedGibbs):
-    """Restricted Gibbs scans from a launch state that two partitions suggest.
-
-    Parameters
-    ----------
-    t : int
-    adaptive : AdaptiveProposal
-        Which has drawn them.
-    as_printed : bool
-        c_i within z(i).
-    """
+    """Restricted Gibbs scans from a launch state that two partitions suggest. `adaptive` has drawn them; `as_printed`:
+    c_i within z(i)."""
 
     cdef AdaptiveProposal adaptive
     cdef bint as_printed
@@ -73,15 +65,9 @@ cdef class InformedLaunch(RestrictedGibbs):
 
 
 cdef class BySimilarity(Allocation):
-    """One item after the other, by how often two partitions of the history join it with the items of a side.
+    """One item after the other, by how often two partitions of the history join it with the items of a side. `adaptive`
+    has drawn them.
 
-    Parameters
-    ----------
-    adaptive : AdaptiveProposal
-        Which has drawn them.
-
-    Notes
-    -----
     Memory: 16 bytes an item.
     """
 

@@ -49,28 +49,11 @@ CACHE = Count("cache", 1 << 20, "mode=as_printed: number of collision probabilit
 
 
 cdef class HashTables:
-    """Buckets of the items in several tables.
+    """Buckets of the items in several tables. `vectors`, of shape (N, D): dense float32, float64 or uint8, or sparse;
+    kept, not copied. `bits`: directions of a table (K of the paper), 1 to 30; `tables`: their number (L of the paper);
+    `centre`: project x - mean; without it, data of one sign have nothing in opposite buckets; `seed`: of the
+    directions. A ValueError for a parameter out of range, or more than 2^31 entries.
 
-    Parameters
-    ----------
-    vectors : ndarray or scipy.sparse.csr_array, shape (N, D)
-        Dense float32, float64 or uint8, or sparse; kept, not copied.
-    bits : int
-        Directions of a table (K of the paper), 1 to 30.
-    tables : int
-        Number of tables (L of the paper), at least 1.
-    centre : bool
-        Project x - mean; without it, data of one sign have nothing in opposite buckets.
-    seed : int
-        Seed of the directions.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range, or more than 2^31 entries.
-
-    Notes
-    -----
     Built in O(bits tables) times the entries of the vectors. Memory: 8 bytes an item and table and 8 a bucket, so at
     most 16 an item and table; directions 4 bits tables D. Source: Luo & Shrivastava 2018, sections 2.1 and 3.2.
     """
@@ -149,15 +132,9 @@ cdef class HashTables:
         return sum(array.nbytes for array in (self.bucket, self.opposite, self.starts, self.members, self.directions))
 
     def statistics(self):
-        """How the items spread over the buckets.
-
-        Returns
-        -------
-        dict
-            bits, tables : int. buckets : int, of all tables. mean_size, largest : float, int, items of a bucket;
-            mean_shared : float, items of an item's own bucket. without_direction : int, items in no bucket.
-            empty, empty_opposite : float, share of the queries u, and -u, that no table answers. nbytes : int.
-        """
+        """How the items spread over the buckets, a dict of bits, tables; buckets, of all tables; mean_size and largest,
+        items of a bucket; mean_shared, items of an item's own bucket; without_direction, items in no bucket; empty and
+        empty_opposite, share of the queries u, and -u, that no table answers; nbytes."""
         cdef Py_ssize_t u, empty = 0, empty_opposite = 0
         if self.known is not None:
             return dict(self.known)

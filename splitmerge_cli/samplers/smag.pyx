@@ -48,13 +48,7 @@ cdef double LOG_2 = log(2.0)
 
 
 cdef class WeightedSequential(Allocation):
-    """Equations 16 and 17: items in a random order; the weight is divided before or after.
-
-    Parameters
-    ----------
-    before : bool
-    p : float
-    """
+    """Equations 16 and 17: items in a random order; the weight is divided before or after."""
 
     cdef bint before                    # the weight is divided first, else by the tables that the sides would have
     cdef double p                       # before: the share of side A is Beta(p, p)

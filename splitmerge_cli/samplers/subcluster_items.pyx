@@ -69,17 +69,9 @@ cdef task_t TAKE = <task_t> take_task
 
 
 cdef class Items:
-    """The items of a model, and what a step of `subcluster` does with them.
-
-    Parameters
-    ----------
-    model : Model
-        One that draws parameters.
-    rng : Rng
-        If its choices follow a script (``verify``), the choices of the items do, one after the other.
-    near : int
-        Items among which the neighbour of an item is found.
-    """
+    """The items of a model, and what a step of `subcluster` does with them. `model`: one that draws parameters; `rng`:
+    if its choices follow a script (``verify``), the choices of the items do, one after the other; `near`: items among
+    which the neighbour of an item is found."""
 
     def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near):
         self.memory = Memory()

@@ -34,6 +34,7 @@ import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_add
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport ROOM
 from splitmerge_cli.kinds.documents.hdp_state cimport LEAST, MOST, HDPState
 
 from splitmerge_cli.core.model import draw_permutation
@@ -75,24 +76,9 @@ def hyper_prior(value):
 
 
 cdef class HDP(HDPState):
-    """Topics of the tokens of documents.
-
-    Parameters
-    ----------
-    words : array_like of int, shape (N,)
-        Word of each token, 0 .. V-1, documents one after the other.
-    starts : array_like of int, shape (J + 1,)
-        Tokens of document j are those from starts[j] to before starts[j + 1]; a document may have none.
-    V : int
-        Words of the vocabulary.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range (the message names it), or words or starts that are not as said.
-    """
+    """Topics of the tokens of documents. `words`: of each token, 0 .. V-1, documents one after the other, int of shape
+    (N,); `starts`: tokens of document j are those from starts[j] to before starts[j + 1], maybe none, int of shape (J +
+    1,); `V`: words of the vocabulary."""
 
     kind = "documents"
     simulate = staticmethod(simulate_words)
@@ -121,6 +107,10 @@ cdef class HDP(HDPState):
         self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior(given["alpha0"])
         N = self.take_corpus(words, starts, V, given["eta"])
         self.scans_itself = True
+        self.keep(&self.mass_of, ROOM)
+        self.keep(&self.per, ROOM)
+        self.keep(&self.share, ROOM)
+        self.keep(&self.run, ROOM)
         self._allocate(N, N)
         self.set_alpha0(self.alpha0)
         self.set_labels(np.zeros(N, dtype=np.int32))
@@ -135,14 +125,6 @@ cdef class HDP(HDPState):
         return cls(tokens.words, tokens.starts, data.values.V, **params)
 
     # -- scans
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap
-        self.mass_of = <double *> self.memory.larger(self.mass_of, old * 8, cap * 8)
-        self.per = <double *> self.memory.larger(self.per, old * 8, cap * 8)
-        self.share = <double *> self.memory.larger(self.share, old * 8, cap * 8)
-        self.run = <double *> self.memory.larger(self.run, 0, cap * 8)
-        return HDPState.grow(self, cap)
-
     @cython.final
     cdef bint lanes_pay(self, Py_ssize_t n) noexcept nogil:
         """Whether a scan of n tokens weighs all topics of each, since words are held by many of them. By the state

@@ -18,6 +18,7 @@ from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport allocate_or_abort, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.documents.word_counts cimport WordCounts
 
 from splitmerge_cli.core.checks import as_numbers, check_range
@@ -95,6 +96,12 @@ cdef class HDPState(Topics):
             self.side_doc[s], self.docs_seen[s] = self.memory.ints(self.J), self.memory.ints(self.J)
             self.word_seen[s], self.doc_seen[s] = self.memory.flags(V), self.memory.flags(self.J)
             self.rise[s] = self.memory.doubles(self.longest + 2)
+        self.keep(&self.log_beta, ROOM)
+        self.keep(&self.total, ROOM)
+        self.keep(&self.here, ROOM_INTS)
+        self.keep(&self.topics, ROOM_INTS)
+        self.keep(&self.number, ROOM_INTS)
+        self.keep(&self.pairs, ROOM_INTS, 2, BY_COLUMN)
         self.lists_later = True
         self.paired = self.held_version = -1
         return len(data.word)
@@ -107,14 +114,8 @@ cdef class HDPState(Topics):
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
-        self.log_beta = <double *> self.memory.larger(self.log_beta, old * 8, cap * 8)
-        self.total = <double *> self.memory.larger(self.total, old * 8, cap * 8)
-        self.here = <int32_t *> self.memory.larger(self.here, old * 4, cap * 4)
-        self.topics = <int32_t *> self.memory.larger(self.topics, old * 4, cap * 4)
-        self.number = <int32_t *> self.memory.larger(self.number, old * 4, cap * 4)
-        self.pairs = <int32_t *> self.memory.larger(self.pairs, 0, cap * 8)
         self.n_doc_start = <int64_t *> self.memory.larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
-        return 0
+        return Topics.grow(self, cap)
 
     # -- lists of members
     cdef int keep_lists(self) except -1:

@@ -730,13 +730,8 @@ def _check_numbers(name, numbers, n):
 
 
 def _fixed_topics(corpus_tokens, heldout, labels, K):
-    """Topics of the fixed tokens, for every held-out document.
-
-    Returns
-    -------
-    (ndarray of int32, ndarray of int64, shape (D + 1,))
-        One document after the other, and where they start.
-    """
+    """Topics of the fixed tokens, for every held-out document. Returns int32, one document after the other, and where
+    they start, int64 of shape (D + 1,)."""
     n = len(heldout.tokens.starts)
     if heldout.by == "document":
         return np.empty(0, dtype=np.int32), np.zeros(n, dtype=np.int64)

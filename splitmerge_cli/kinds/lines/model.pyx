@@ -28,6 +28,7 @@ from splitmerge_cli.core.log_scale cimport exp_weights
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, MARK, ROOM
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
@@ -235,22 +236,8 @@ def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
 
 @cython.final
 cdef class Lines(Uncollapsed):
-    """Mixture of straight lines.
+    """Mixture of straight lines. `x`: points x, y, float of shape (N, 2).
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, 2)
-        Points x, y.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For points that are not finite or out of range, or a parameter out of range.
-
-    Notes
-    -----
     Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point,
     180 a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
     docs/decisions/0006): the state is the labels and parameters alone. Source: van Rossum et al. 2018, 2.1.1 and 3.
@@ -335,6 +322,14 @@ cdef class Lines(Uncollapsed):
         lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
         cdef Py_ssize_t N = len(points), n, lane
         self.sigma0, self.sigma1, self.a0, self.noise, self.refresh = sigma0, sigma1, a0, noise, refresh
+        # the sums are of numbers of two sizes
+        self.keep(&self.sums, COPIED, sizeof(line_sums) // 8, BY_COLUMN)
+        self.keep(&self.at, COPIED, N_ROWS)
+        self.keep(&self.theta, COPIED, 3, BY_COLUMN)
+        self.keep(&self.power, ROOM)
+        self.keep(&self.front, ROOM)
+        self.keep(&self.left, ROOM)
+        self.keep(&self.stale, MARK)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.conjugate = conjugate
@@ -388,38 +383,18 @@ cdef class Lines(Uncollapsed):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t k, old = self.cap
-        self.at = <double *> self.memory.larger_rows(self.at, 8 * old, 8 * cap, N_ROWS, N_ROWS)
-        self.sums = <line_sums *> self.memory.larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
-        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
-        self.theta = <double *> self.memory.larger(self.theta, 3 * old * sizeof(double), 3 * cap * sizeof(double))
-        self.power = <double *> self.memory.larger(self.power, old * sizeof(double), cap * sizeof(double))
-        self.front = <double *> self.memory.larger(self.front, old * sizeof(double), cap * sizeof(double))
-        self.left = <double *> self.memory.larger(self.left, old * sizeof(double), cap * sizeof(double))
-        for k in range(old, cap):
+        cdef Py_ssize_t k
+        Uncollapsed.grow(self, cap)
+        for k in range(self.cap, cap):
             self.theta[3 * k + VARIANCE] = self.sigma1 * self.sigma1
-            self.stale[k] = True
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         memset(self.sums + k, 0, sizeof(line_sums))
         self.stale[k] = True
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        line_count(self.sums + k, <int64_t> self.xy[2 * i], <int64_t> self.xy[2 * i + 1], 1)
-        self.stale[k] = True
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        line_count(self.sums + k, <int64_t> self.xy[2 * i], <int64_t> self.xy[2 * i + 1], -1)
-        self.stale[k] = True
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        cdef Py_ssize_t r
-        self.sums[dst] = self.sums[src]
-        self.stale[dst] = self.stale[src]
-        for r in range(N_ROWS):
-            self.at[r * self.cap + dst] = self.at[r * self.cap + src]
-        self.copy_parameters(src, dst)
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        line_count(self.sums + k, <int64_t> self.xy[2 * i], <int64_t> self.xy[2 * i + 1], sign)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         line_absorb(self.sums + dst, self.sums + src, sign)
@@ -757,13 +732,8 @@ cdef class Lines(Uncollapsed):
         return np.array([[self.theta[3 * k + p] for p in range(3 if self.student else 2)] for k in range(self.K)])
 
     def set_parameters(self, values):
-        """Set the parameters of every cluster, ndarray of shape (K, P).
-
-        Raises
-        ------
-        ValueError
-            The lines are integrated out, or the values are no parameters.
-        """
+        """Set the parameters of every cluster, ndarray of shape (K, P). A ValueError where the lines are integrated
+        out, or the values are no parameters."""
         cdef Py_ssize_t k, p, width = 3 if self.student else 2
         if self.conjugate:
             raise ValueError("parameters: this model integrates its lines out")

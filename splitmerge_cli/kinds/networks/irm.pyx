@@ -90,18 +90,8 @@ cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
 
 
 def csr(adjacency):
-    """The graph as a symmetric csr_array of int8 with an empty diagonal.
-
-    Parameters
-    ----------
-    adjacency : sparse array or array_like, shape (N, N)
-        0 and 1.
-
-    Raises
-    ------
-    ValueError
-        For anything but an undirected simple graph.
-    """
+    """The graph as a symmetric csr_array of int8 with an empty diagonal; a ValueError for anything but an undirected
+    simple graph of 0 and 1."""
     graph = scipy.sparse.csr_array(adjacency, copy=True)
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
         raise ValueError(f"adjacency: expected a square table with at least one row, got shape {graph.shape}")
@@ -125,24 +115,9 @@ def _prepare(adjacency):
 
 
 cdef class IRM(Coupled):
-    """Infinite relational model.
+    """Infinite relational model. `adjacency`: sparse or dense array of 0 and 1, shape (N, N), symmetric, with an empty
+    diagonal. A MemoryError: more than some 8,000 blocks at a time.
 
-    Parameters
-    ----------
-    adjacency : sparse array or array_like of 0 and 1, shape (N, N)
-        Symmetric, with an empty diagonal.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For anything but an undirected simple graph, or a parameter out of range.
-    MemoryError
-        For more than some 8,000 blocks at a time.
-
-    Notes
-    -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
     of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block; shared by the models of the same
@@ -361,14 +336,7 @@ cdef class IRM(Coupled):
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, -1)
-
-    cdef inline void count_in(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t t
         cdef int32_t other
         cdef int32_t *row = self.row(k)

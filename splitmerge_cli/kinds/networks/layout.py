@@ -170,18 +170,8 @@ def prepare(relations: Any) -> Mapping[str, Any]:
 
 class Sizes:
     """Numbers of pairs and edges of each layer, rates where they are not given, and the unit of log likelihoods.
-
-    Parameters
-    ----------
-    relations : splitmerge_cli.kinds.networks.data.Relations
-    given : mapping
-        Options, all with values.
-
-    Raises
-    ------
-    ValueError
-        Corrected degrees with unknown pairs; rates for another number of layers.
-    """
+    `given`: options, all with values. A ValueError for corrected degrees with unknown pairs, or rates for another
+    number of layers."""
 
     def __init__(self, relations: Any, given: Mapping[str, Any]) -> None:
         layers, N = relations.layers, relations.N

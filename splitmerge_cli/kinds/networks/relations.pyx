@@ -117,25 +117,10 @@ cdef enum:
 
 @cython.final
 cdef class Relations(Coupled):
-    """Infinite relational model of a network as it is.
+    """Infinite relational model of a network as it is. `relations`: a ``data.relations.Relations``; `vectors`: the
+    simple network, sparse of shape (N, N), by whose rows samplers find nodes that are alike. A MemoryError: more blocks
+    at a time than 2 GiB hold, 8,000 of a directed relation.
 
-    Parameters
-    ----------
-    relations : splitmerge_cli.kinds.networks.data.Relations
-    vectors : sparse array, shape (N, N), optional
-        The simple network, by whose rows samplers find nodes that are alike.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; options that do not go with the network.
-    MemoryError
-        For more blocks at a time than 2 GiB hold: 8,000 of a directed relation.
-
-    Notes
-    -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it; a change of the partition O(degree + K); an item against a given block O(degree + K). Memory: 16 bytes, and 8
     for each number of a cell, a block and block; shared by the models of the same network, 16 bytes an edge and
@@ -346,16 +331,16 @@ cdef class Relations(Coupled):
                     self.touch(k, t)
         memset(self.loop, 0, self.V * sizeof(int64_t))
         for t in range(self.loop_start[i], self.loop_start[i + 1]):
-            self.tell(self.loop, self.loop_slot[t], self.loop_value[t])
+            self.count_entry(self.loop, self.loop_slot[t], self.loop_value[t])
 
     cdef inline void touch(self, int32_t k, int64_t t) noexcept nogil:
         if not self.is_touched[k]:
             self.is_touched[k] = True
             self.touched[self.n_touched] = k
             self.n_touched += 1
-        self.tell(self.count + k * self.V, self.slot[t], self.value[t])
+        self.count_entry(self.count + k * self.V, self.slot[t], self.value[t])
 
-    cdef inline void tell(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
+    cdef inline void count_entry(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
         """Count an entry in a cell."""
         if self.form[slot] == 1:
             cell[slot] += value
@@ -461,14 +446,7 @@ cdef class Relations(Coupled):
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count_in(i, k, -1)
-
-    cdef void count_in(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t t, v, g
         cdef int32_t other
         cdef int64_t *cell

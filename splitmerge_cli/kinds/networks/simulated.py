@@ -44,21 +44,9 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
 
 
 class _Layer:
-    """One relation that is drawn.
-
-    Parameters
-    ----------
-    layer, evidence : splitmerge_cli.kinds.networks.data.Relation
-        What is drawn, and what its parameters are drawn given: the edges of the first n nodes.
-    labels : numpy.ndarray
-        int64 ``[N]``, each number from 0 to K - 1 at least once.
-    options : mapping
-        Options of the model.
-    r : int
-        Number of the layer.
-    edge_prior : tuple of float
-        Pseudo-counts of edges and of missing ones.
-    """
+    """One relation that is drawn. `layer` is drawn; its parameters are drawn given `evidence`, the edges of the first n
+    nodes. `labels`: int64 of shape (N,), each number from 0 to K - 1 at least once; `r`: number of the layer;
+    `edge_prior`: pseudo-counts of edges and of missing ones."""
 
     def __init__(
         self,

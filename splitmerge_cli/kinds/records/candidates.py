@@ -15,28 +15,13 @@ def prepare(
 ) -> dict[str, Any]:
     """Tables of the values in all fields, numbered through: values of field f begin at ``begin[f]``.
 
-    Parameters
-    ----------
-    values : numpy.ndarray
-        int32 ``[N, F]``: codes of a field's values, from 0; -1 where missing.
-    fields : sequence
-        For each field its type and its levels, the words that the codes stand for.
-    similarity, strength
-        Of `near_values`.
-
-    Returns
-    -------
-    dict
-        ``value`` int32 ``[N F]``, numbers of values, -1 where missing; ``begin`` int32 ``[F + 1]``; ``share`` float64
-        ``[U]``, of the records whose cell is known; ``near_begin`` int64 ``[U + 1]``, ``near`` int32 and ``alike``
-        float64 ``[M]``: the values near each and the weights of these, symmetric; ``norm`` float64 ``[U]``: 1 over the
-        sum of a value's weights and the unseen slips' weight, 0 in a field without near values; ``known`` int64
-        ``[F]``: known cells.
-
-    Raises
-    ------
-    ValueError
-        A field without a known cell.
+    `values`: int32 of shape (N, F), codes of a field's values, from 0; -1 where missing. `fields`: for each its type
+    and its levels, the words that the codes stand for. A ValueError for a field without a known cell. The tables:
+    ``value`` int32 ``[N F]``, numbers of values, -1 where missing; ``begin`` int32 ``[F + 1]``; ``share`` float64
+    ``[U]``, of the records whose cell is known; ``near_begin`` int64 ``[U + 1]``, ``near`` int32 and ``alike`` float64
+    ``[M]``: the values near each and the weights of these, symmetric; ``norm`` float64 ``[U]``: 1 over the sum of a
+    value's weights and the unseen slips' weight, 0 in a field without near values; ``known`` int64 ``[F]``: known
+    cells.
     """
     begin, share, starts, near, alike, norm = [0], [], [np.zeros(1, dtype=np.int64)], [], [], []
     known = (values >= 0).sum(axis=0)

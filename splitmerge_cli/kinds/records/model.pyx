@@ -82,21 +82,10 @@ cdef void draw_within(Rng rng, double a, double b, double *value) noexcept nogil
 
 
 cdef class Records(Model):
-    """Entities whose records have distorted cells.
+    """Entities whose records have distorted cells. `values`: codes of each field's values from 0, -1 where missing, int
+    of shape (N, F); every value occurs. `fields`: for each its ``type`` and ``levels``, the words that the codes stand
+    for. `sources`: of each record, from 0; of one an entity has one record at most.
 
-    Parameters
-    ----------
-    values : array_like of int, shape (N, F)
-        Codes of each field's values from 0, -1 where missing; every value occurs.
-    fields : sequence
-        For each field its ``type`` and ``levels``, the words that the codes stand for.
-    sources : array_like of int, shape (N,), optional
-        Sources from 0, of which an entity has one record at most.
-    **options
-        See ``OPTIONS``.
-
-    Notes
-    -----
     Cost of a predictive: for each field the values near the record's and the cluster's. Memory: 12 bytes for each
     field and cluster, 12 for each cell of a cluster, 60 for each value. `log_joint` leaves out the density of phi,
     whose small entries would hide all else.
@@ -322,20 +311,13 @@ cdef class Records(Model):
             self.head[k * self.F + f] = -1
         memset(self.records_of + k * self.S, 0, 4 * self.S)
 
-    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Count record i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t f
         for f in range(self.F):
             if self.value[i * self.F + f] >= 0:
                 self.count_value(self.head + k * self.F + f, self.value[i * self.F + f], sign)
         if self.S:
             self.records_of[k * self.S + self.source[i]] += sign
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         if src == dst:
@@ -739,13 +721,8 @@ cdef class Records(Model):
         return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
 
     def set_parameters(self, values):
-        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, one that is not between 0 and 1, or where all are fixed.
-        """
+        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them. A ValueError for another
+        number of values, one that is not between 0 and 1, or where all are fixed."""
         cdef Py_ssize_t f, u
         held = self.parameters
         if held is None:
@@ -778,14 +755,9 @@ cdef class Records(Model):
     def true_values(self):
         """The most probable true value of every cluster in each field, given its records, theta and lambda.
 
-        Only values that a record has or is near to are compared: any other has no cell that speaks for it.
-
-        Returns
-        -------
-        values : ndarray of int32, shape (K, F)
-            Codes as in the data; -1 where all cells are missing.
-        probability : ndarray of float64, shape (K, F)
-            Of that value; NaN where all cells are missing.
+        Only values that a record has or is near to are compared: any other has no cell that speaks for it. Returns its
+        codes as in the data, int32 of shape (K, F), -1 where all cells are missing, and its probability, float64 of
+        shape (K, F), then NaN.
         """
         cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
         cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)

@@ -47,23 +47,9 @@ def find_pairs(
     that are sure by a first score show how often each field differs, which the second score uses: a field that differs
     in all of them speaks against no pair. Pairs whose odds are below exp(`LEAST`) are left out.
 
-    Parameters
-    ----------
-    values : numpy.ndarray
-        int32 ``[N, F]``: codes of a field's values, -1 where missing.
-    data : Prepared
-        Result of ``record_tables.prepare``.
-    sources : numpy.ndarray, optional
-        int32 ``[N]``: two records of one source are no pair.
-    most : float, optional
-        Pairs by record, at most; the most likely ones stay.
-
-    Returns
-    -------
-    pairs : numpy.ndarray
-        int32 ``[P, 2]``, the smaller record first, ascending.
-    odds : numpy.ndarray
-        float64 ``[P]``: their log odds.
+    `values`: int32 of shape (N, F), codes of a field's values, -1 where missing; `data`: of ``record_tables.prepare``;
+    two records of one of the `sources`, int32 of shape (N,), are no pair; `most`: pairs by record, at most; the most
+    likely ones stay. Returns the pairs, int32 of shape (P, 2), the smaller record first, ascending, and their log odds.
     """
     N = len(values)
     numbers = np.where(values >= 0, values + data.begin[:-1], -1)
@@ -201,21 +187,8 @@ def near_pairs_of(
 def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blocks: int) -> NDArray[np.int32]:
     """Divide records into blocks of about one size that no near pair joins: components of the pairs, packed together.
 
-    Pairs are left out, the least likely ones first, until no component has more records than a block.
-
-    Parameters
-    ----------
-    pairs, odds
-        Of `find_pairs`.
-    N : int
-        Number of records.
-    blocks : int
-        Number of blocks.
-
-    Returns
-    -------
-    numpy.ndarray
-        int32 ``[N]``: the block of each record.
+    Pairs are left out, the least likely ones first, until no component has more records than a block. Returns the block
+    of each record, int32 of shape (N,).
 
     Examples
     --------

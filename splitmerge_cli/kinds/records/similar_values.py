@@ -68,25 +68,10 @@ def near_values(
     A field of 1,000 values or more has a limit of one edit if values have more than 20 near ones on average, and none
     if one edit makes more than 40.
 
-    Parameters
-    ----------
-    levels : sequence of str
-        The distinct values: dates as YYYY-MM-DD, numbers as text.
-    type : {"categorical", "string", "number", "date"}
-        The type of the field.
-    similarity : {"edit", "jaro_winkler"}, optional
-        How strings are compared.
-    strength : float, optional
-        The weight is exp(-strength x distance).
-
-    Returns
-    -------
-    begin : numpy.ndarray
-        int64 ``[V + 1]``: where the near values of each value begin.
-    other : numpy.ndarray
-        int32 ``[M]``: the near values, ascending for each value, without the value itself. If a is near b, b is near a.
-    weight : numpy.ndarray
-        float64 ``[M]``, positive.
+    `levels`: the distinct values, dates as YYYY-MM-DD, numbers as text; `type`: of the field; `similarity`: how strings
+    are compared; the weight is exp(-`strength` x distance). Returns where the near values of each value begin, int64 of
+    shape (V + 1,); these, int32 of shape (M,), ascending for each value, without the value itself, symmetric; and their
+    weights, float64 of shape (M,), positive.
 
     Examples
     --------
@@ -116,21 +101,8 @@ def slip_norms(
     type: str, begin: NDArray[np.int64], weight: NDArray[np.float64], strength: float = 2.0
 ) -> NDArray[np.float64]:
     """Factors that make weights of near values probabilities of slips, with a rest for slips that no record shows.
-
-    Parameters
-    ----------
-    type : {"categorical", "string", "number", "date"}
-        The type of the field.
-    begin, weight : numpy.ndarray
-        Results of `near_values`.
-    strength : float, optional
-        As in `near_values`.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[V]``: 1 / (sum of the value's weights + weight of `UNSEEN` slips); 0 if no value is near another.
-    """
+    `begin` and `weight`: of `near_values`. Returns 1 / (sum of the value's weights + weight of `UNSEEN` slips), float64
+    of shape (V,); 0 if no value is near another."""
     if not len(weight):
         return np.zeros(len(begin) - 1)
     total = np.diff(np.concatenate(([0.0], np.cumsum(weight)))[begin])

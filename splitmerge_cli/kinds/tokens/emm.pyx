@@ -12,6 +12,7 @@ import numpy as np
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.sums cimport COPIED, DOUBLES
 
 from splitmerge_cli.core.options import Count, Positive, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, share
@@ -43,22 +44,8 @@ def _tables(Py_ssize_t N, Py_ssize_t L, double alpha):
 
 
 cdef class EMM(Model):
-    """Entity/mention model.
+    """Entity/mention model. `tokens`: of each mention, from 0, int of shape (N,).
 
-    Parameters
-    ----------
-    tokens : array_like of int, shape (N,)
-        Token of each mention, from 0.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For a token outside the vocabulary or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
     12 bytes an item; shared by the models of the same data, 44 bytes an item.
     Source: Wang & Russell 2015, section 3.1; equation 5 for the predictive.
@@ -95,6 +82,8 @@ cdef class EMM(Model):
         self.alpha = given.pop("alpha")
         cdef Py_ssize_t N = values.size
         self.allows_empty = True
+        self.keep(&self.count, DOUBLES, self.L)
+        self.keep(&self.scale, COPIED)
         self._allocate(N, given["kmax"])
         self._set_prior(Entities(N, **given))
         by_count = share(_tables, N, self.L, self.alpha)
@@ -123,35 +112,16 @@ cdef class EMM(Model):
         return super().with_new(data, whole, **(params | {"kmax": min(kmax + 1, MOST_ENTITIES)}))
 
     # -- statistics
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        self.scale = <double *> self.memory.larger(self.scale, self.cap * sizeof(double), cap * sizeof(double))
-        self.count = <double *> self.memory.larger_rows(self.count, 8 * self.cap, 8 * cap, self.L, self.L)
-        return 0
-
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t token
-        for token in range(self.L):
-            self.count[token * self.cap + k] = 0.0
+        Model.clear(self, k)
         self.scale[k] = self.inverse[0]
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count[self.token[i] * self.cap + k] += 1.0
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        self.count[self.token[i] * self.cap + k] += sign
         self.scale[k] = self.inverse[self.size[k]]
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count[self.token[i] * self.cap + k] -= 1.0
-        self.scale[k] = self.inverse[self.size[k]]
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        cdef Py_ssize_t token
-        for token in range(self.L):
-            self.count[token * self.cap + dst] = self.count[token * self.cap + src]
-        self.scale[dst] = self.scale[src]
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        cdef Py_ssize_t token
-        for token in range(self.L):
-            self.count[token * self.cap + dst] += sign * self.count[token * self.cap + src]
+        Model.absorb(self, dst, src, sign)
         self.scale[dst] = self.inverse[self.size[dst] + sign * self.size[src]]
 
     # -- probabilities
@@ -190,20 +160,13 @@ cdef class EMM(Model):
         if own >= 0:
             w[own] = (row[own] - 1.0 + alpha) * self.inverse[self.size[own] - 1]
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        """log g(C_k)."""
-        cdef Py_ssize_t token
-        cdef double total = -self.log_rise_all[self.size[k]]
-        for token in range(self.L):
-            total += self.log_rise[<Py_ssize_t> self.count[token * self.cap + k]]
-        return total
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log g(C_a), of both as one log g(C_a + C_b)."""
         cdef Py_ssize_t _token
         cdef double *row = self.count
-        cdef double total = -self.log_rise_all[self.size[a] + self.size[b]]
+        cdef double total = -self.log_rise_all[self.size[a] + (self.size[b] if b >= 0 else 0)]
         for _token in range(self.L):
-            total += self.log_rise[<Py_ssize_t> (row[a] + row[b])]
+            total += self.log_rise[<Py_ssize_t> (row[a] + (row[b] if b >= 0 else 0.0))]
             row += self.cap
         return total
 

@@ -15,6 +15,7 @@ from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport DOUBLES, ROOM_INTS
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
@@ -115,21 +116,8 @@ def _tables(Py_ssize_t N, Py_ssize_t D, Py_ssize_t piece, double beta1, double b
 
 
 cdef class Bernoulli(Model):
-    """Mixture of products of Bernoulli attributes.
+    """Mixture of products of Bernoulli attributes. `x`: 0 and 1, shape (N, D).
 
-    Parameters
-    ----------
-    x : array_like of 0 and 1, shape (N, D)
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For data that are not binary or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
@@ -184,6 +172,8 @@ cdef class Bernoulli(Model):
         self.beta[0], self.beta[1] = beta0, beta1
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
+        self.keep(&self.count, DOUBLES, 2 * self.D)
+        self.keep(&self.exponent, ROOM_INTS)
         self._allocate(len(values), N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = share(_tables, N, self.D, self.piece, beta1, beta0)
@@ -220,41 +210,13 @@ cdef class Bernoulli(Model):
         return super().from_data(data, **params)
 
     # -- statistics
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        self.count = <double *> self.memory.larger_rows(self.count, 8 * self.cap, 8 * cap, 2 * self.D, 2 * self.D)
-        self.exponent = <int32_t *> self.memory.larger(self.exponent, 0, 4 * cap)
-        return 0
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.D):
-            self.count[r * self.cap + k] = 0.0
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1.0)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1.0)
-
-    @cython.final
-    cdef inline void tell(self, Py_ssize_t i, Py_ssize_t k, double sign) noexcept nogil:
-        """Count item i in column k, or no longer."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t d, cap = self.cap
         cdef const uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
             row[x[d] * cap] += sign
             row += 2 * cap
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.D):
-            self.count[r * self.cap + dst] = self.count[r * self.cap + src]
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.D):
-            self.count[r * self.cap + dst] += sign * self.count[r * self.cap + src]
 
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -353,23 +315,17 @@ cdef class Bernoulli(Model):
         if alone:
             w[m - 1] = 0.0
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t _d
-        cdef double *row = self.count + k
-        cdef double total = -self.D * self.log_rise_all[self.size[k]]
+        cdef bint both = b >= 0
+        cdef double *row = self.count + a
+        cdef double *more = self.count + b
+        cdef double total = -self.D * self.log_rise_all[self.size[a] + (self.size[b] if both else 0)]
         for _d in range(self.D):
-            total += self.log_rise0[<Py_ssize_t> row[0]] + self.log_rise1[<Py_ssize_t> row[self.cap]]
+            total += (self.log_rise0[<Py_ssize_t> (row[0] + (more[0] if both else 0.0))]
+                      + self.log_rise1[<Py_ssize_t> (row[self.cap] + (more[self.cap] if both else 0.0))])
             row += 2 * self.cap
-        return total
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t _d
-        cdef double *row = self.count
-        cdef double total = -self.D * self.log_rise_all[self.size[a] + self.size[b]]
-        for _d in range(self.D):
-            total += (self.log_rise0[<Py_ssize_t> (row[a] + row[b])]
-                      + self.log_rise1[<Py_ssize_t> (row[self.cap + a] + row[self.cap + b])])
-            row += 2 * self.cap
+            more += 2 * self.cap
         return total
 
     def statistics(self):
@@ -477,12 +433,6 @@ cdef class BernoulliParameters(DrawnParameters):
 cdef class BernoulliShards(Shards):
     """Rows in shards."""
 
-    cdef Bernoulli model
-
-    def __init__(self, Bernoulli model not None):
-        self.model = model
-        self.column_bytes = 16 * model.D
-
     @classmethod
     def build_shard(cls, values, columns, **params):
         return Bernoulli(Rows(values, len(values)), **params)
@@ -492,14 +442,3 @@ cdef class BernoulliShards(Shards):
         if not (np.isin(columns.low, (0, 1)) & np.isin(columns.high, (0, 1))).all():
             raise ValueError("x: a value is neither 0 nor 1")
         return Bernoulli(Rows(np.empty((0, len(columns.low)), dtype=np.uint8), columns.rows), **params)
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.model.D):
-            (<double *> to)[r] = self.model.count[r * self.model.cap + k]
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        cdef Py_ssize_t r
-        cdef double *column = self.model.count + k
-        for r in range(2 * self.model.D):
-            column[r * self.model.cap] += (<const double *> packed)[r]

@@ -24,7 +24,7 @@ cdef class CountVectors(Model):
     cdef int64_t *constant_sum          # [cap] of `constant`
     cdef int64_t *exposure_sum          # [cap] of `exposure`
     cdef double *row                    # [cap] numbers for each cluster, in a scan
-    cdef int8_t *is_settled             # [cap] for a model that derives more of them: whether that follows the sums
+    cdef int8_t *stale                  # [cap] for a model that derives more of them: whether that is behind the sums
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL
     cdef int take_counts(self, data, double pseudo_count, double zeta) except -1
@@ -34,7 +34,6 @@ cdef class CountVectors(Model):
     # -- must implement
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 
 
 cdef class GivenTotals(CountVectors):

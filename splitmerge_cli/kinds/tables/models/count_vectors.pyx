@@ -8,7 +8,7 @@ of the likelihood"). Items are held as their counts that are not 0, so that word
 absent cost nothing.
 """
 from libc.math cimport INFINITY, NAN, exp, log
-from libc.stdint cimport int8_t, int64_t
+from libc.stdint cimport int64_t
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
+from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Positive
@@ -74,18 +75,8 @@ def rising_of(double a, Py_ssize_t length, double zeta):
 
 
 def check_counts(x):
-    """Return a table of counts as an array or csr_array, not copied where it is one.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or a value that is no whole number from 0 to 2^31 - 1.
-    """
+    """Return a table of counts as an array or csr_array, not copied where it is one; a ValueError for one that is not
+    [N, D] whole numbers from 0 to 2^31 - 1."""
     values = x if issparse(x) else as_array(x)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError("x: expected a table of counts with at least one row and one column")
@@ -96,35 +87,15 @@ def check_counts(x):
 
 
 def prepare_counts(values, ordered, rates=()):
-    """Return the `Prepared` of a table of counts, which all models of it share.
-
-    Parameters
-    ----------
-    values : ndarray or csr_array, shape (N, D)
-        As ``check_counts`` returns it.
-    ordered : bool
-        Whether an item's constant term counts the orders of a multinomial.
-    rates : tuple of float
-        One for each column: the constant term has every count's in its denominator. Empty: none.
-    """
+    """Return the `Prepared` of a table of counts, which all models of it share. `values`: as ``check_counts`` returns
+    them. `ordered`: an item's constant term counts the orders of a multinomial. `rates`, one for each column or none:
+    the constant term has each count's in its denominator."""
     return share(_prepare, values, ordered, rates)
 
 
 cdef class CountVectors(Model):
-    """Base class for mixtures on count vectors: statistics, and the loops over clusters.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-    **options
-        See ``OPTIONS`` of the class.
-
-    Raises
-    ------
-    ValueError
-        For data that are no counts or a parameter out of range.
-    """
+    """Base class for mixtures on count vectors: statistics, and the loops over clusters. `x`: array or csr_array of
+    whole numbers from 0, shape (N, D)."""
 
     kind = "counts"
 
@@ -144,63 +115,23 @@ cdef class CountVectors(Model):
         self.length = min(data.largest + 1, LONGEST_TABLE)
         self.is_whole = data.largest < self.length
         self.rise = self.rising_table(pseudo_count, self.length)
+        self.keep(&self.sums, LONGS, self.D)
+        self.keep(&self.total_sum, LONGS)
+        self.keep(&self.constant_sum, LONGS)
+        self.keep(&self.exposure_sum, LONGS)
+        self.keep(&self.stale, STALE)
+        self.keep(&self.row, ROOM)
         return 0
 
     # -- statistics
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap
-        self.sums = <int64_t *> self.memory.larger_rows(self.sums, 8 * old, 8 * cap, self.D, self.D)
-        self.total_sum = <int64_t *> self.memory.larger(self.total_sum, 8 * old, 8 * cap)
-        self.constant_sum = <int64_t *> self.memory.larger(self.constant_sum, 8 * old, 8 * cap)
-        self.exposure_sum = <int64_t *> self.memory.larger(self.exposure_sum, 8 * old, 8 * cap)
-        self.is_settled = <int8_t *> self.memory.larger(self.is_settled, old, cap)
-        self.row = <double *> self.memory.larger(self.row, 8 * old, 8 * cap)
-        return 0
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
-        for d in range(self.D):
-            self.sums[d * self.cap + k] = 0
-        self.total_sum[k] = self.constant_sum[k] = self.exposure_sum[k] = 0
-        self.is_settled[k] = False
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef int64_t t
         for t in range(self.start[i], self.start[i + 1]):
-            self.sums[self.column[t] * self.cap + k] += self.value[t]
-        self.total_sum[k] += self.total[i]
-        self.constant_sum[k] += self.constant[i]
+            self.sums[self.column[t] * self.cap + k] += sign * self.value[t]
+        self.total_sum[k] += sign * self.total[i]
+        self.constant_sum[k] += sign * self.constant[i]
         if self.exposure != NULL:
-            self.exposure_sum[k] += self.exposure[i]
-        self.is_settled[k] = False
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef int64_t t
-        for t in range(self.start[i], self.start[i + 1]):
-            self.sums[self.column[t] * self.cap + k] -= self.value[t]
-        self.total_sum[k] -= self.total[i]
-        self.constant_sum[k] -= self.constant[i]
-        if self.exposure != NULL:
-            self.exposure_sum[k] -= self.exposure[i]
-        self.is_settled[k] = False
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        cdef Py_ssize_t d
-        for d in range(self.D):
-            self.sums[d * self.cap + dst] = self.sums[d * self.cap + src]
-        self.total_sum[dst] = self.total_sum[src]
-        self.constant_sum[dst] = self.constant_sum[src]
-        self.exposure_sum[dst] = self.exposure_sum[src]
-        self.is_settled[dst] = False
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        cdef Py_ssize_t d
-        for d in range(self.D):
-            self.sums[d * self.cap + dst] += sign * self.sums[d * self.cap + src]
-        self.total_sum[dst] += sign * self.total_sum[src]
-        self.constant_sum[dst] += sign * self.constant_sum[src]
-        self.exposure_sum[dst] += sign * self.exposure_sum[src]
-        self.is_settled[dst] = False
+            self.exposure_sum[k] += sign * self.exposure[i]
 
     # -- to be implemented
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
@@ -218,10 +149,6 @@ cdef class CountVectors(Model):
         """Further terms of a reported density, which has no power: item i, which column k does not count."""
         return NAN
 
-    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log likelihood of cluster a, joined with cluster b unless b is -1."""
-        return NAN
-
     # -- probabilities
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Constant terms and log rising factorials of all columns, of the items in cluster a and, unless b is -1, b."""
@@ -233,12 +160,6 @@ cdef class CountVectors(Model):
                               row[a] + (row[b] if b >= 0 else 0))
             row += self.cap
         return total
-
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_of(k, -1)
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return self.log_of(a, b)
 
     cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """Log predictive of item i given the others in column k, which counts it or not."""

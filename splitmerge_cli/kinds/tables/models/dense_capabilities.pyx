@@ -2,12 +2,12 @@
 density."""
 cimport cython
 from libc.math cimport M_PI, exp, lgamma, log, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, whole
+from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.kinds.tables.models.normal cimport DIAG
 from splitmerge_cli.kinds.tables.models.packed_factor cimport draw_factor
 
@@ -161,20 +161,6 @@ cdef class FullParameters(DenseParameters):
 
 cdef class DenseShards(Shards):
     """Sums of clusters whose points are in shards; models of these are built by ``gaussian.py``."""
-
-    cdef DenseGaussian model
-
-    def __init__(self, DenseGaussian model not None):
-        self.model = model
-        self.column_bytes = 16 * model.n_squares + 16 * ((model.D + 1) // 2)
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        memcpy(to, self.model.squares_of(k), 16 * self.model.n_squares)
-        memcpy(to + 16 * self.model.n_squares, self.model.sums_of(k), 8 * self.model.D)
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        cdef Py_ssize_t n_squares = self.model.n_squares
-        self.model.add_column(k, <const int64_t *> (packed + 16 * n_squares), <const whole *> packed, 1)
 
 
 @cython.final

@@ -99,7 +99,6 @@ cdef class DenseGaussian(Normal):
     cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last)
     cdef object densities_in(self, points, Py_ssize_t k)
     cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next)

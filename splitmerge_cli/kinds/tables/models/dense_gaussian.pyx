@@ -44,8 +44,8 @@ Here is what the three share; what a covariance has of its own is in ``gaussian_
 ``gaussian_full.pyx``, and missing cells of the last are in ``missing_cells.pyx``.
 """
 from libc.math cimport INFINITY, NAN, exp, ldexp, lgamma, log, log1p, sqrt
-from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -53,6 +53,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, BY_LANE, LONGS, MARK, ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.normal cimport ISO, Normal
 from splitmerge_cli.kinds.tables.models.row_weights cimport FRACTION, LOG_FRACTION, RowWeights
 from splitmerge_cli.kinds.tables.models.scale_prior cimport Scaled, ScalePrior
@@ -128,14 +129,8 @@ cdef class DenseGaussian(Normal):
     ``posterior_with``; ``write_scatter`` and ``score_block``, what scores a point against eight clusters, and
     ``log_q_counted`` and ``log_q_of``, the same of a point that its cluster counts, and of new points.
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, D)
-        Points; float32 and float64 arrays are kept as they are.
-    known : int, optional
-        Points that are data; those behind them are new: only ``log_predictive`` asks for them, however far they are.
-    **options
-        See ``OPTIONS``.
+    `x`: float of shape (N, D); float32 and float64 arrays are kept as they are. `known`: points that are data; those
+    behind them are new: only ``log_predictive`` asks for them, however far they are.
     """
 
     SHAPE = ""
@@ -224,6 +219,21 @@ cdef class DenseGaussian(Normal):
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
         self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
+        self.keep(&self.square, WHOLES, self.width, BY_COLUMN)
+        self.keep(&self.sum, LONGS, D, BY_COLUMN)
+        self.keep(&self.at, COPIED, self.rows, BY_LANE)
+        self.keep(&self.gain, COPIED)
+        self.keep(&self.level, COPIED)
+        self.keep(&self.weight, COPIED)
+        self.keep(&self.degree, COPIED)
+        self.keep(&self.log_det, COPIED)
+        self.keep(&self.power, ROOM)
+        self.keep(&self.left, ROOM)
+        self.keep(&self.stale, MARK)
+        self.keep(&self.stale_own, STALE)
+        if self.coarse:
+            self.keep(&self.own_scatter, ROOM, max(D, self.n_squares), BY_COLUMN)
+            self.keep(&self.own_level, ROOM)
         self.work = self.memory.doubles(8 * D)
         self.mean = self.memory.doubles(D)
         self.scatter = self.memory.doubles(max(D, self.n_squares))
@@ -290,72 +300,11 @@ cdef class DenseGaussian(Normal):
         return None
 
     # -- statistics
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
-        self.sum = <int64_t *> self.memory.larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
-        self.square = <whole *> self.memory.larger(self.square, 16 * self.width * old, 16 * self.width * cap)
-        self.at = <double *> self.memory.larger(self.at, old * row, cap * row)
-        self.gain = <double *> self.memory.larger(self.gain, 8 * old, 8 * cap)
-        self.level = <double *> self.memory.larger(self.level, 8 * old, 8 * cap)
-        self.weight = <double *> self.memory.larger(self.weight, 8 * old, 8 * cap)
-        self.degree = <double *> self.memory.larger(self.degree, 8 * old, 8 * cap)
-        self.log_det = <double *> self.memory.larger(self.log_det, 8 * old, 8 * cap)
-        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
-        self.left = <double *> self.memory.larger(self.left, 8 * old, 8 * cap)
-        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
-        self.stale_own = <int8_t *> self.memory.larger(self.stale_own, old, cap)
-        if self.coarse:
-            row = 8 * max(self.D, self.n_squares)
-            self.own_scatter = <double *> self.memory.larger(self.own_scatter, old * row, cap * row)
-            self.own_level = <double *> self.memory.larger(self.own_level, 8 * old, 8 * cap)
-        for k in range(old, cap):
-            self.stale[k] = True
-        return 0
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        memset(self.sums_of(k), 0, 8 * self.D)
-        memset(self.squares_of(k), 0, 16 * self.width)
-        self.stale[k] = True
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         if self.weights is None:
-            self.count(k, self.point(i), 1)
+            self.count(k, self.point(i), sign)
         else:
-            self.count_row(i, k, 1)
-        self.stale[k] = True
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        if self.weights is None:
-            self.count(k, self.point(i), -1)
-        else:
-            self.count_row(i, k, -1)
-        self.stale[k] = True
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        cdef Py_ssize_t r
-        cdef double *here = self.block_of(src)
-        cdef double *there = self.block_of(dst)
-        memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
-        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.width)
-        self.stale[dst] = self.stale[src]
-        self.stale_own[dst] = True
-        if self.stale[src]:
-            return
-        for r in range(self.rows):
-            there[8 * r] = here[8 * r]
-        self.gain[dst] = self.gain[src]
-        self.level[dst] = self.level[src]
-        self.weight[dst] = self.weight[src]
-        self.degree[dst] = self.degree[src]
-        self.log_det[dst] = self.log_det[src]
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        self.add_column(dst, self.sums_of(src), self.squares_of(src), sign)
-
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil:
-        """Add the sums of other points to the sums of cluster k, or take them out."""
-        absorb_sums(self.sums_of(k), self.squares_of(k), sum, square, self.D, self.width, sign)
-        self.stale[k] = True
+            self.count_row(i, k, sign)
 
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + self.D * k

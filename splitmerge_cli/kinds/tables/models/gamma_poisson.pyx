@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.sums cimport ROOM
 from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
@@ -45,25 +46,9 @@ def _tables(rates, Py_ssize_t sizes):
 
 
 def find_rates(values, shape, rate, exposure=None):
-    """Return the rate of each column's prior.
-
-    Parameters
-    ----------
-    values : ndarray or csr_array of int, shape (N, D)
-    shape : float
-    rate : None, float or sequence of float
-        None: `shape` over the mean of each column, 1 for a column of zeros.
-    exposure : ndarray of float64, optional
-        Exposures of the rows: the mean is a count per unit.
-
-    Returns
-    -------
-    list of float, D of them
-
-    Raises
-    ------
-    ValueError
-        For another number of rates than of columns.
+    """Return the rate of each column's prior, a list of D floats. `values` and `shape`: as of the model; `rate`: None,
+    a number, or one for each column; None: `shape` over the mean of each column, 1 for a column of zeros, with
+    `exposure` (of the rows) a mean by unit.
 
     Examples
     --------
@@ -82,17 +67,10 @@ def find_rates(values, shape, rate, exposure=None):
 
 
 cdef class GammaPoisson(CountVectors):
-    """Mixture of products of Poisson distributions: clusters differ in the rate of every column, so in totals, too.
+    """Mixture of products of Poisson distributions: clusters differ in the rate of every column, so in totals, too. By
+    default the mean of a rate's prior is the mean of its column. `exposure`, float64 of shape (N,), positive: what the
+    counts of a row are per unit of.
 
-    Parameters
-    ----------
-    x, **options
-        As in `CountVectors`. By default the mean of a rate's prior is the mean of its column.
-    exposure : ndarray of float64, shape (N,), optional
-        Positive: what the counts of a row are per unit of.
-
-    Notes
-    -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0, and O(D) for each cluster that has
     changed; a cluster's likelihood O(D). All are additions and look-ups while a cluster has less than 2^20 / D items,
     beyond that logarithms. Memory: 16 D (K + 3) for the sums and the columns' logarithms; shared by the models of the
@@ -139,6 +117,10 @@ cdef class GammaPoisson(CountVectors):
         self.take_counts(data, self.shape, given["power"])
         if exposure is not None:
             self.take_exposures(data, np.ascontiguousarray(exposure, dtype=np.float64))
+        self.keep(&self.level, ROOM)
+        self.keep(&self.own_level, ROOM)
+        self.keep(&self.slope, ROOM, self.D)
+        self.keep(&self.until_slope, ROOM)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
@@ -190,13 +172,6 @@ cdef class GammaPoisson(CountVectors):
                 total += (gammaln(total_shape) - total_shape * np.log(total_rate)).sum()
         return total
 
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        self.level = <double *> self.memory.larger(self.level, 8 * self.cap, 8 * cap)
-        self.own_level = <double *> self.memory.larger(self.own_level, 8 * self.cap, 8 * cap)
-        self.slope = <double *> self.memory.larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D, self.D)
-        self.until_slope = <int64_t *> self.memory.larger(self.until_slope, 8 * self.cap, 8 * cap)
-        return CountVectors.grow(self, cap)
-
     # -- logarithms by size and column
     @cython.final
     cdef inline double log_growth(self, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
@@ -216,7 +191,7 @@ cdef class GammaPoisson(CountVectors):
             level -= a * self.log_step(n, d)
             own_level -= a * self.log_step(max(n - 1, 0), d)
         self.level[k], self.own_level[k] = level, own_level
-        self.is_settled[k] = True
+        self.stale[k] = False
         self.until_slope[k] = self.D
 
     cdef void set_slope(self, Py_ssize_t k) noexcept nogil:
@@ -246,7 +221,7 @@ cdef class GammaPoisson(CountVectors):
         # `own_level` has the item's counts in its sums: log(1 + n / rate) in place of log(1 + (n - 1) / rate)
         cdef Py_ssize_t n = self.size[k] - 1 if counted else self.size[k] + 1
         cdef double total
-        if not self.is_settled[k]:
+        if self.stale[k]:
             self.settle(k)
         total = self.own_level[k] if counted else self.level[k]
         for t in range(self.start[i], self.start[i + 1]):
@@ -261,7 +236,7 @@ cdef class GammaPoisson(CountVectors):
             CountVectors.log_rests(self, i, m, out)
             return
         for k in range(m):
-            if not self.is_settled[k]:
+            if self.stale[k]:
                 self.settle(k)
             if self.until_slope[k] > 0:
                 self.until_slope[k] -= counts

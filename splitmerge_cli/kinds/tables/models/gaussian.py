@@ -70,25 +70,12 @@ class GaussianShards(DenseShards):
 
 
 class Gaussian(Normal):
-    """Mixture of normal distributions: of points and a covariance, the class that reads them.
+    """Mixture of normal distributions: of points and a covariance, the class that reads them. `x`: array or sparse
+    array, float of shape (N, D); float32 and float64 arrays are kept as they are. `known`: points that are data; those
+    behind them are new: only ``log_predictive`` asks for them, however far they are. By default b0 is such that with a0
+    = 2 and kappa0 = 0.1 the prior spreads over the data; a column without spread counts as one of variance 1 (iso: of
+    their mean).
 
-    Parameters
-    ----------
-    x : array_like of float or scipy.sparse array, shape (N, D)
-        Points; float32 and float64 arrays are kept as they are.
-    known : int, optional
-        Points that are data; those behind them are new: only ``log_predictive`` asks for them, however far they are.
-    **options
-        See ``OPTIONS``. By default b0 is such that with a0 = 2 and kappa0 = 0.1 the prior spreads over the data; a
-        column without spread counts as one of variance 1 (iso: of their mean).
-
-    Raises
-    ------
-    ValueError
-        For points that are not finite or out of range, or a parameter out of range.
-
-    Notes
-    -----
     Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
     full O(D^3). Memory: 12 bytes a point; a cluster 40 D + 150, full 12 D^2; shared by the models of the same data, the
     data and 8 D + 40 bytes a point; b0 or kappa0 resampled: 32 bytes a point more. Sums are exact

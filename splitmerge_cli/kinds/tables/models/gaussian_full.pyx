@@ -78,7 +78,7 @@ cdef class FullGaussian(DenseGaussian):
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         if self.cells is not None:
-            self.cells.grow(self.cap, cap)
+            self.cells.widen(cap)
         return DenseGaussian.grow(self, cap)
 
     # -- the covariance
@@ -305,13 +305,8 @@ cdef class FullGaussian(DenseGaussian):
         return cells if scales is None else np.concatenate([scales, cells])
 
     def set_parameters(self, values):
-        """Set what ``parameters`` gives.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, a scale that is not finite and positive, or a cell out of reach.
-        """
+        """Set what ``parameters`` gives. A ValueError for another number of values, a scale that is not finite and
+        positive, or a cell out of reach."""
         cdef Py_ssize_t k
         if self.cells is None:
             DenseGaussian.set_parameters(self, values)

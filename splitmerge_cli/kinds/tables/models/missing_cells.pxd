@@ -3,11 +3,12 @@ cimport cython
 from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport Sums
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
 
 
 @cython.final
-cdef class MissingCells:
+cdef class MissingCells(Sums):
     cdef readonly Py_ssize_t n          # missing cells
     cdef Py_ssize_t D
     cdef Py_ssize_t rows                # rows that have any
@@ -21,7 +22,6 @@ cdef class MissingCells:
     cdef int32_t *next                  # [rows] next one of the same
     cdef double *draws                  # [7 D^2 + 9 D + rows] scratch of a draw
 
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1
     cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
     cdef void draw_column(self, DenseGaussian model, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil
     cdef void draw_row(self, DenseGaussian model, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean,

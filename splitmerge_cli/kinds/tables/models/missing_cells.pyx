@@ -5,13 +5,13 @@
 cimport cython
 from libc.math cimport fabs, rint, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, doubles_of, ints, ints_of, larger
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport ROOM_INTS, Sums
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, whole
 from splitmerge_cli.kinds.tables.models.packed_factor cimport draw_factor, factorise
 
@@ -37,7 +37,7 @@ cdef extern from *:
 
 
 @cython.final
-cdef class MissingCells:
+cdef class MissingCells(Sums):
     """The cells that rows lack, as ``dense_points.prepare`` found them, and what they are at present."""
 
     def __init__(self, data, Py_ssize_t D):
@@ -47,21 +47,11 @@ cdef class MissingCells:
         self.row_of, self.item, self.begin = ints_of(data.gap_of), ints_of(data.gap_item), ints_of(data.gap_begin)
         self.column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
         self.n = self.begin[self.rows]
-        self.filled = doubles(self.rows * D)
-        self.next = ints(self.rows)
-        self.draws = doubles(7 * D * D + 9 * D + self.rows)
+        self.filled, self.next = self.memory.doubles(self.rows * D), self.memory.ints(self.rows)
+        self.keep(&self.first, ROOM_INTS)
+        self.draws = self.memory.doubles(7 * D * D + 9 * D + self.rows)
         for g in range(self.rows):
             memcpy(self.filled + g * D, x + self.item[g] * D, 8 * D)
-
-    def __dealloc__(self):
-        free(self.filled)
-        free(self.first)
-        free(self.next)
-        free(self.draws)
-
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1:
-        self.first = <int32_t *> larger(self.first, 4 * old, 4 * cap)
-        return 0
 
     cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
         """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given

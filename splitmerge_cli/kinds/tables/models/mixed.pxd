@@ -65,12 +65,10 @@ cdef class Mixed(Table):
     cdef int _join_reals(self, reals, known, bint is_full, given) except -1
     cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
-    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef void real_columns_changed(self) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
     cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
-    cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
 
     cdef inline const int32_t *cell_counts(self, Py_ssize_t k) noexcept nogil:

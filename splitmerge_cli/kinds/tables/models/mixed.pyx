@@ -21,8 +21,7 @@ Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from pkgutil import resolve_name
 
@@ -32,6 +31,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STALE
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
@@ -98,30 +98,15 @@ _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rat
 
 @cython.final
 cdef class Mixed(Table):
-    """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
+    """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing. `x`: float
+    of shape (N, D), NaN where a cell is missing: codes from 0 (binary, categorical), whole numbers from 0 (count),
+    numbers (real). `types`: of each column a word of ``TYPES``, or an object with `type` and `levels`
+    (``data.dataset.ColumnType``); with the word ``categorical`` alone, the largest code is the last level. `known`:
+    rows that are data; those behind are new ones, which are kept aside. `standard`: first rows, by which effects are
+    standardised; by default the `known` ones. By default the mean of the rates' prior is that of a column's counts, and
+    the prior of real columns spreads over the data as that of ``gaussian``; a column without spread counts as one of
+    variance 1.
 
-    Parameters
-    ----------
-    x : array_like of float, shape (N, D)
-        NaN where a cell is missing. Codes from 0 (binary, categorical), whole numbers from 0 (count), numbers (real).
-    types : sequence of length D
-        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With
-        the word ``categorical`` alone, the largest code is the last level.
-    known : int, optional
-        Rows that are data; those behind are new ones, which are kept aside.
-    standard : int, optional
-        First rows, by which effects are standardised; by default the `known` ones.
-    **options
-        See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real
-        columns spreads over the data as that of ``gaussian``; a column without spread counts as one of variance 1.
-
-    Raises
-    ------
-    ValueError
-        For a cell that its column cannot hold, or a parameter out of range.
-
-    Notes
-    -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a change of a cluster O(D + levels). Memory:
     12 bytes an item; a cluster 12 bytes a level, 48 a column of counts, 56 a real column; shared by the models of the
     same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item; b0 or kappa0 resampled: 40 bytes an item
@@ -277,6 +262,13 @@ cdef class Mixed(Table):
         self.sums, self.rows = self.P + 1, self.levels + 5 * self.P
         self.code, self.tally = ints_of(data.code), ints_of(data.tally)
         self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
+        self.keep(&self.sum, LONGS, self.sums, BY_COLUMN)
+        self.keep(&self.count, INTS, self.levels, BY_COLUMN)
+        self.keep(&self.seen, INTS, self.S, BY_COLUMN)
+        self.keep(&self.at, ROOM, self.rows, BY_LANE)
+        self.keep(&self.stale, STALE)
+        self.keep(&self.stale_own, STALE)
+        self.keep(&self.power, ROOM)
         self.slot, self.slot_discrete = ints_of(data.slot), ints_of(data.slot_discrete)
         self.slot_count, self.rate = ints_of(data.slot_count), doubles_of(data.rate)
         self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
@@ -330,46 +322,26 @@ cdef class Mixed(Table):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
-        self.count = <int32_t *> self.memory.larger(self.count, 4 * self.levels * old, 4 * self.levels * cap)
-        self.seen = <int32_t *> self.memory.larger(self.seen, 4 * self.S * old, 4 * self.S * cap)
-        self.sum = <int64_t *> self.memory.larger(self.sum, 8 * self.sums * old, 8 * self.sums * cap)
-        self.at = <double *> self.memory.larger(self.at, old * row, cap * row)
-        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
-        self.stale_own = <int8_t *> self.memory.larger(self.stale_own, old, cap)
-        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
-        for k in range(old, cap):
-            self.stale[k] = True
         if self.reals is not None:
-            self.reals.grow(old, cap)
+            self.reals.widen(cap)
         if self.joint is not None:
             self.joint._reserve(cap - 3)
         if self.ordered is not None:
-            self.ordered.grow(old, cap)
+            self.ordered.widen(cap)
         if self.regression is not None:
-            self.regression.grow(old, cap)
-        return 0
+            self.regression.widen(cap)
+        return Table.grow(self, cap)
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        memset(self.count + k * self.levels, 0, 4 * self.levels)
-        memset(self.seen + k * self.S, 0, 4 * self.S)
-        memset(self.sum + k * self.sums, 0, 8 * self.sums)
+        Table.clear(self, k)
         if self.reals is not None:
             self.reals.clear(k)
         if self.joint is not None:
             self.joint.scratch(k)
         if self.regression is not None:
             self.regression.clear(k)
-        self.stale[k] = True
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.tell(i, k, -1)
-
-    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Count the cells of item i in cluster k, or take them out."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t c
         cdef int32_t *count = self.count + k * self.levels
         cdef int32_t *seen = self.seen + k * self.S
@@ -386,20 +358,17 @@ cdef class Mixed(Table):
                 sum[c] += sign * <int64_t> tally[c]
         sum[self.P] += sign * self.constant[i]
         if self.reals is not None:
-            self.reals.count(i, k, sign)
+            self.reals.tell(i, k, sign)
         if self.joint is not None:
             if sign > 0:
                 self.joint.join(i, k)
             else:
                 self.joint.leave(i, k)
         if self.regression is not None:
-            self.regression.count(i, k, sign)
-        self.stale[k] = True
+            self.regression.tell(i, k, sign)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        memcpy(self.count + dst * self.levels, self.count + src * self.levels, 4 * self.levels)
-        memcpy(self.seen + dst * self.S, self.seen + src * self.S, 4 * self.S)
-        memcpy(self.sum + dst * self.sums, self.sum + src * self.sums, 8 * self.sums)
+        Table.copy(self, src, dst)
         if self.reals is not None:
             self.reals.copy(src, dst)
         if self.joint is not None:
@@ -407,24 +376,16 @@ cdef class Mixed(Table):
             self.joint.size[dst] = self.joint.size[src]
         if self.regression is not None:
             self.regression.copy(src, dst)
-        self.stale[dst] = True
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        cdef Py_ssize_t c
-        for c in range(self.levels):
-            self.count[dst * self.levels + c] += sign * self.count[src * self.levels + c]
-        for c in range(self.S):
-            self.seen[dst * self.S + c] += sign * self.seen[src * self.S + c]
-        for c in range(self.sums):
-            self.sum[dst * self.sums + c] += sign * self.sum[src * self.sums + c]
+        Table.absorb(self, dst, src, sign)
         if self.reals is not None:
-            self.reals.add_column(dst, self.reals.sums_of(src), self.reals.squares_of(src), sign)
+            self.reals.absorb(dst, src, sign)
         if self.joint is not None:
             self.joint.absorb(dst, src, sign)
             self.joint.size[dst] = self.joint.size[dst] + sign * self.joint.size[src]
         if self.regression is not None:
             self.regression.absorb(dst, src, sign)
-        self.stale[dst] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         """Bring what scores an item against cluster k up to date: the rows of ``score_mixed``."""
@@ -678,14 +639,7 @@ cdef class Mixed(Table):
         cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
         return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_lik_of(k, -1)
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return self.log_lik_of(a, b)
-
-    cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log marginal likelihood of cluster a, joined with cluster b unless b is -1."""
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t c, r, n, M = self.total + 2
         cdef bint both = b >= 0
         # without a second cluster the first stands in, and nothing of it is read twice

@@ -255,14 +255,15 @@ def _count(
 
 def with_moments(columns: Columns, packed: bytes) -> Columns:
     """The columns with means and variances of reals, from the sums of all rows as shards send them."""
-    _, counts, reals, order = by_kind(columns.types, columns.observed < columns.rows)
-    words = np.frombuffer(packed[: 16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
+    _, _, reals, order = by_kind(columns.types, columns.observed < columns.rows)
+    # 128 bits of each column's squares, then 64 of its sum
+    words = np.frombuffer(packed[: 24 * len(reals)], dtype=np.int64).tolist()
     mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
     for at, d in enumerate(order):
         # whole numbers until the division, so that it does not depend on what the shards are
         j, n = reals[d], max(1, int(columns.observed[reals[d]]))
         square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
-        v = words[2 * len(reals) + len(counts) + at]
+        v = words[2 * len(reals) + at]
         unit = float(resolution(columns.widest(j), columns.rows))
         mean[j], variance[j] = v / n * unit, (n * square - v * v) / n**2 * unit**2
     return columns.with_moments(mean, variance)

@@ -3,10 +3,11 @@ cimport cython
 from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport Sums
 
 
 @cython.final
-cdef class OrderedLevels:
+cdef class OrderedLevels(Sums):
     cdef object shared                  # what the pointers lead into
     cdef Py_ssize_t n                   # ordinal columns
     cdef Py_ssize_t before              # rows of what scores an item before theirs
@@ -25,7 +26,6 @@ cdef class OrderedLevels:
     cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil
     cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
                             bint own) noexcept nogil
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1
     cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil

@@ -14,12 +14,12 @@ columns"). Cost: a change of a cluster O(levels POINTS), an item as in a categor
 cimport cython
 from libc.math cimport log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, ROOM, Sums
 
 cdef extern from "simd_math.h":
     pass
@@ -132,16 +132,9 @@ def tables_of_levels(cuts, double zeta):
 
 
 @cython.final
-cdef class OrderedLevels:
-    """Scores of the columns; `count`, here and below, are a cluster's counts of all rows.
-
-    Parameters
-    ----------
-    tables : Prepared
-        Of ``tables_of_levels``.
-    data : Prepared
-        Of ``mixed_cells.prepare``.
-    """
+cdef class OrderedLevels(Sums):
+    """Scores of the columns; `count`, here and below, are a cluster's counts of all rows. `tables`: of
+    ``tables_of_levels``; `data`: of ``mixed_cells.prepare``."""
 
     def __init__(self, tables, data):
         self.shared = tables, data
@@ -149,15 +142,9 @@ cdef class OrderedLevels:
         self.first = ints_of(data.first)
         self.first += <Py_ssize_t> data.C - self.n
         self.before, self.levels = self.first[0], self.first[self.n] - self.first[0]
+        self.keep(&self.own, ROOM, self.levels, BY_COLUMN)
         self.log_prior, self.log_q = doubles_of(tables.log_prior), doubles_of(tables.log_q)
         self.q, self.density = doubles_of(tables.q), doubles_of(tables.density)
-
-    def __dealloc__(self):
-        free(self.own)
-
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1:
-        self.own = <double *> larger(self.own, 8 * self.levels * old, 8 * self.levels * cap)
-        return 0
 
     cdef double weigh(self, Py_ssize_t c, const int32_t *count, const int32_t *more, double *w,
                       double *sum) noexcept nogil:

@@ -45,13 +45,8 @@ FARTHEST = 64.0
 
 
 def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a model with numbers, from 1 among the columns that were read, in place of names of columns.
-
-    Raises
-    ------
-    ValueError
-        For a name that no column has, a missing effect, or an outcome of which no cell is known.
-    """
+    """The options of a model with numbers, from 1 among the columns that were read, in place of names of columns. A
+    ValueError for a name that no column has, a missing effect, or an outcome of which no cell is known."""
     names = data.column_names
 
     def number_of(key: str, column: str | int) -> int:
@@ -82,13 +77,8 @@ def require_effects(data: Any, placed: Mapping[str, Any], where: str = "") -> No
 
 def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str, ...]:
     """Types of columns in which the outcome and effects of a regression, which no cluster describes, have words of
-    their own. An outcome of levels or counts without effects is a column like any other.
-
-    Raises
-    ------
-    ValueError
-        For columns that cannot be the outcome or effects, or options that do not go together; it names the keys.
-    """
+    their own. An outcome of levels or counts without effects is a column like any other. A ValueError, which names the
+    keys, for columns that cannot be the outcome or effects, or options that do not go together."""
     outcome, effects = options.get("outcome"), options.get("effects") or ()
     if outcome is None:
         if effects:
@@ -149,17 +139,9 @@ def prepare(
     b0: float | None,
     step: Any,
 ) -> dict[str, Any]:
-    """Effects and outcome of each row, in units, and the prior with them.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (N, D)
-        The first `known` rows are data, which say what is standardised by what.
-    outcome, effects : int, tuple of int
-        Columns, numbered from 0.
-    m0, b0, step
-        Prior mean and scale, and resolution, of a real outcome.
-    """
+    """Effects and outcome of each row, in units, and the prior with them. The first `known` rows of `values`, float of
+    shape (N, D), are data, which say what is standardised by what; `outcome` and `effects` are numbers of columns, from
+    0; `m0`, `b0` and `step`: prior mean and scale, and resolution, of a real outcome."""
     cells, deviations = design_of(values, kinds, levels, effects, known)
     y = values[:, outcome]
     is_latent = kinds[outcome] == "binary"
@@ -238,19 +220,9 @@ def term_names(data: Any, effects: Sequence[int]) -> list[str]:
 def draw_outcome(
     rng: np.random.Generator, given: Any, drawn: NDArray[np.int64]
 ) -> tuple[NDArray[Any], dict[str, Any], Numbers, Any]:
-    """The part of `splitmerge_cli.kinds.tables.simulated.simulate_table` that has an outcome.
-
-    Returns
-    -------
-    kinds : ndarray of str
-        Of ``outcome_kinds``.
-    options : dict
-        Options of the other columns.
-    made : ndarray of float, shape (n, m)
-        The table that is drawn: effects as they are, the outcome given these.
-    given : Given
-        What other columns are drawn given: a state without latent outcomes.
-    """
+    """The part of `splitmerge_cli.kinds.tables.simulated.simulate_table` that has an outcome. Returns types of columns as of
+    ``outcome_kinds``; options of the other columns; the table that is drawn, float of shape (n, m): effects as they
+    are, the outcome given these; and what other columns are drawn given: a state without latent outcomes."""
     of_table = [column.type for column in given.data.types]
     marked = outcome_kinds(of_table, given.options)
     others, of_outcome = split_reals(of_table, marked, given.options)

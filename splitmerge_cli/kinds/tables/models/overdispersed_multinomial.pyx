@@ -14,7 +14,6 @@ given a_k, and forgets a_k.
 """
 from libc.math cimport INFINITY, exp, fabs, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
 
 import zlib
 
@@ -22,6 +21,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, ROOM
 from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors, GivenTotals
 
 from splitmerge_cli import priors
@@ -220,6 +220,11 @@ cdef class OverdispersedMultinomial(GivenTotals):
                 self.tables[t] = first_tables(self.count[t])
             self.set_row(i, self.first_exposure(i), NULL)
         self.reseated = min(N, MOST_RESEATED)
+        self.keep(&self.level, ROOM)
+        self.keep(&self.shape_now, ROOM)
+        self.keep(&self.rate_now, ROOM)
+        # a cluster may take another's number in the course of a refresh
+        self.keep(&self.drawn, COPIED, self.D, BY_COLUMN)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
@@ -272,32 +277,19 @@ cdef class OverdispersedMultinomial(GivenTotals):
             total += log_rise_of(1.0 if a == NULL else a[self.column[t]], self.count[t])
         return total
 
-    # -- statistics
-    cdef int grow(self, Py_ssize_t cap) except -1:
-        self.level = <double *> self.memory.larger(self.level, 8 * self.cap, 8 * cap)
-        self.shape_now = <double *> self.memory.larger(self.shape_now, 8 * self.cap, 8 * cap)
-        self.rate_now = <double *> self.memory.larger(self.rate_now, 8 * self.cap, 8 * cap)
-        self.drawn = <double *> self.memory.larger(self.drawn, 8 * self.D * self.cap, 8 * self.D * cap)
-        return CountVectors.grow(self, cap)
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        CountVectors.copy(self, src, dst)
-        # a cluster may take another's number in the course of a refresh
-        memcpy(self.drawn + dst * self.D, self.drawn + src * self.D, 8 * self.D)
-
     # -- probabilities
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         self.shape_now[k] = self.shape + self.total_sum[k]
         self.rate_now[k] = self.rate + GRAIN * self.exposure_sum[k]
         self.level[k] = self.shape_now[k] * log(self.rate_now[k])
-        self.is_settled[k] = True
+        self.stale[k] = False
 
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef int64_t x = self.total[i], s = self.total_sum[k] - counted * x
         cdef double own = GRAIN * self.exposure[i], shape = self.shape + s
         cdef double log_rises = (log_rise(self.rise_shape, self.length_all, 1.0, self.shape, s, x)
                                  - log_rise(self.rise_all, self.length_all, 1.0, self.all_alpha, s, x))
-        if not self.is_settled[k]:
+        if self.stale[k]:
             self.settle(k)
         if counted:
             own = self.rate + GRAIN * (self.exposure_sum[k] - self.exposure[i])
@@ -310,7 +302,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
             CountVectors.log_rests(self, i, m, out)
             return
         for k in range(m):
-            if not self.is_settled[k]:
+            if self.stale[k]:
                 self.settle(k)
         score_exposed(self.rise_shape, self.rise_all, self.total_sum, self.total[i], GRAIN * self.exposure[i],
                       self.level, self.shape_now, self.rate_now, m, out)
@@ -442,14 +434,9 @@ cdef class OverdispersedMultinomial(GivenTotals):
         return np.asarray(found)[:, None]
 
     def set_parameters(self, values):
-        """Set tables and exposures, as ``parameters`` gives them: of all items, or of the first ones.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, one that is not finite, an exposure out of range, or tables that are no whole
-            number from 1 to their count.
-        """
+        """Set tables and exposures, as ``parameters`` gives them: of all items, or of the first ones. A ValueError for
+        another number of values, one that is not finite, an exposure out of range, or tables that are no whole number
+        from 1 to their count."""
         given = as_numbers("parameters", values).reshape(-1)
         cdef const double[::1] v = given
         cdef Py_ssize_t i, n = -1

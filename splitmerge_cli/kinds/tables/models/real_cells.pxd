@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport Sums
 from splitmerge_cli.kinds.tables.models.scale_prior cimport ScalePrior
 
 
@@ -16,7 +17,7 @@ cdef extern from "real_lanes.h":
 
 
 @cython.final
-cdef class RealCells:
+cdef class RealCells(Sums):
     cdef Py_ssize_t R                   # columns
     cdef Py_ssize_t complete            # those without missing cells: the first ones
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
@@ -50,11 +51,6 @@ cdef class RealCells:
     cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_reals
 
     # `n`, `seen`: items of a cluster, and observed cells of each column with missing ones
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1
-    cdef void clear(self, Py_ssize_t k) noexcept nogil
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil
     cdef void settle(self, Py_ssize_t k, Py_ssize_t n, const int32_t *seen) noexcept nogil
     cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                             double *total) noexcept nogil

@@ -12,13 +12,12 @@ add to a score comes first: the methods take that sum and go on with it.
 cimport cython
 from libc.math cimport M_PI, lgamma, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, BY_LANE, LONGS, ROOM, WHOLES, Sums
 from splitmerge_cli.kinds.tables.models.scale_prior cimport ScalePrior
 
 from splitmerge_cli.core.options import Gamma
@@ -36,15 +35,6 @@ cdef extern from *:
                 sum[d] += sign * v;
                 square[d] += (whole)v * (sign * v);
             }
-    }
-
-    static inline void absorb_reals(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
-                                    ptrdiff_t R, int64_t sign)
-    {
-        for (ptrdiff_t d = 0; d < R; d++) {
-            sum[d] += sign * more[d];
-            square[d] += sign * more_square[d];
-        }
     }
 
     /* b_n of one real column from its sums less the value v (0: nothing), n cells in all; the posterior mean in `mean`.
@@ -80,8 +70,6 @@ cdef extern from *:
     }
     """
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
-    void absorb_reals(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
-                      Py_ssize_t R, int64_t sign) noexcept nogil
     double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, const double *inverse,
                     const double *shrunk, double kappa0, double m0, double b0, double *mean) noexcept nogil
     double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2, const whole *square2,
@@ -111,22 +99,16 @@ def _tables(Py_ssize_t N, double kappa0, double a0, double zeta):
 
 
 @cython.final
-cdef class RealCells:
-    """Statistics and scores of the columns.
-
-    Parameters
-    ----------
-    data : Prepared
-        Of ``mixed_cells.prepare``.
-    N : int
-        Items that a cluster may come to hold.
-    b0, kappa0 : Gamma, or as they are configured
-    a0, zeta : float
-    """
+cdef class RealCells(Sums):
+    """Statistics and scores of the columns. `data`: of ``mixed_cells.prepare``; `N`: items that a cluster may come to
+    hold; b0 and kappa0: as configured."""
 
     def __init__(self, data, Py_ssize_t N, b0, kappa0, double a0, double zeta):
         self.R, self.complete, self.piece, self.M = data.R, data.complete, data.piece, N + 2
         self.rows = 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
+        self.keep(&self.square, WHOLES, self.R, BY_COLUMN)
+        self.keep(&self.sum, LONGS, self.R, BY_COLUMN)
+        self.keep(&self.at, ROOM, self.rows, BY_LANE)
         self.x, self.slot, self.real = doubles_of(data.x), ints_of(data.slot_real), ints_of(data.real)
         self.m0, self.b0, self.log_b0 = doubles_of(data.m0), doubles_of(data.b0), doubles_of(data.log_b0)
         self.grain, self.coarse = doubles_of(data.grain), data.coarse
@@ -139,42 +121,15 @@ cdef class RealCells:
         self.log_c, self.log_n = doubles_of(by_count.log_c), doubles_of(by_count.log_n)
         self.inverse, self.shrunk = doubles_of(by_count.inverse), doubles_of(by_count.shrunk)
         if self.scale_prior is not None:
-            self.own = doubles(2 * self.R + 3 * self.M + 1)
+            self.own = self.memory.doubles(2 * self.R + 3 * self.M + 1)
             self.free_c, self.free_n, self.kappa_start = self.log_c, self.log_n, self.kappa0
             self.b0, self.log_b0 = self.own, self.own + self.R
             self.shrunk = self.own + 2 * self.R
             self.log_c, self.log_n = self.shrunk + self.M + 1, self.shrunk + 2 * self.M + 1
             self.scales_changed()
 
-    def __dealloc__(self):
-        free(self.own)
-        free(self.sum)
-        free(self.square)
-        free(self.at)
-
-    # -- statistics
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t row = self.rows * sizeof(double)
-        self.sum = <int64_t *> larger(self.sum, 8 * self.R * old, 8 * self.R * cap)
-        self.square = <whole *> larger(self.square, 16 * self.R * old, 16 * self.R * cap)
-        self.at = <double *> larger(self.at, old * row, cap * row)
-        return 0
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        memset(self.sums_of(k), 0, 8 * self.R)
-        memset(self.squares_of(k), 0, 16 * self.R)
-
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Add the cells of item i to the sums of cluster k, or take them out."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         count_reals(self.sums_of(k), self.squares_of(k), self.x + i * self.R, self.R, sign)
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.R)
-        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.R)
-
-    cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square, int sign) noexcept nogil:
-        """Add the sums of other items to the sums of cluster k, or take them out."""
-        absorb_reals(self.sums_of(k), self.squares_of(k), sum, square, self.R, sign)
 
     cdef double scale(self, Py_ssize_t k, Py_ssize_t c, int64_t v, Py_ssize_t n, double *mean) noexcept nogil:
         """b_n of column c in cluster k from its sums less the value v (0: nothing), n cells in all; the posterior

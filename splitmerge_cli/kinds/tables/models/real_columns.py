@@ -22,17 +22,8 @@ OFF_GRID = 0.01
 def find_resolution(column: ArrayLike) -> float:
     """The step to which the values of a column are recorded: the least difference between values that occur at least
     twice; of one such value, to its nearest neighbour. Where fewer than half of the cells are on the grid of that step,
-    values that repeat are too few to show it: the least difference between any.
-
-    Parameters
-    ----------
-    column : array_like of float, shape (N,)
-        NaN where a cell is missing.
-
-    Returns
-    -------
-    float
-        0 where no value occurs twice, or all are the same: a density has no ties.
+    values that repeat are too few to show it: the least difference between any. `column`: float of shape (N,), NaN
+    where a cell is missing. 0 where no value occurs twice, or all are the same: a density has no ties.
 
     Examples
     --------
@@ -87,14 +78,8 @@ def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
 
 
 def resolutions_of(resolution: Any, D: int, columns: Iterable[ArrayLike] | None, items: str = "columns") -> Numbers:
-    """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each,
-    None if they are not at hand and ``auto`` finds none.
-
-    Raises
-    ------
-    ValueError
-        For another number of values.
-    """
+    """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each, None
+    if they are not at hand and ``auto`` finds none. A ValueError for another number of values."""
     if isinstance(resolution, str):
         if resolution == "none" or columns is None:
             return np.zeros(D)
@@ -127,31 +112,10 @@ def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
 def prior_of(
     covariance: str, m0: Any, b0: Any, mean: Numbers, variance: Numbers, span: Numbers, centre: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Location and scale of the prior, from the options or from the data.
-
-    Parameters
-    ----------
-    covariance : str
-    m0 : float, sequence of D floats, or None
-        m0 of the configuration.
-    b0 : float, sequence of D floats, Gamma, or None
-        b0 of the configuration; a `Gamma`: the scale is the one at the start.
-    mean, variance, span : ndarray of float, shape (D,)
-        Of the data: means from `centre`, variances, ranges.
-    centre : ndarray of float, shape (D,)
-
-    Returns
-    -------
-    location : ndarray of float, shape (D,)
-        From the centre.
-    scale : ndarray of float, shape (D,)
-        iso: D times the same number.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range.
-    """
+    """Location and scale of the prior, from the options or from the data, each float of shape (D,): the location from
+    `centre`, of iso the scale D times the same number. `m0` and `b0`: of the configuration; of a `Gamma` the scale is
+    the one at the start. `mean`, `variance`, `span` and `centre`, of shape (D,): of the data, means from `centre`. A
+    ValueError for a parameter out of range."""
     D = len(mean)
     variance = unit_of(covariance, b0, variance)
     location = mean if m0 is None else per_column("model.m0", m0, D) - centre

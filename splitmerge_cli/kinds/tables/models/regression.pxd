@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport Sums
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:
@@ -10,7 +11,7 @@ cdef extern from "fixed_point.h":
 
 
 @cython.final
-cdef class Regression:
+cdef class Regression(Sums):
     cdef readonly Py_ssize_t D          # effects, and the outcome
     cdef readonly Py_ssize_t n_latent   # latent outcomes that are a part of the state; 0: of a normal outcome
     cdef readonly bint is_latent        # binary outcome: a latent normal one of variance 1
@@ -42,11 +43,6 @@ cdef class Regression:
     cdef int8_t *stale                  # [cap] whether that is behind the statistics
     cdef double *drawn                  # [cap, D] coefficients of a cluster, from a draw to its end
 
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1
-    cdef void clear(self, Py_ssize_t k) noexcept nogil
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil
     cdef double factor(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil
     cdef double marginal(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil
     cdef void settle(self, Py_ssize_t k) noexcept nogil

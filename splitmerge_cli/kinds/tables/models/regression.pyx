@@ -22,13 +22,13 @@ u given these and y, and forgets the coefficients (Albert and Chib 1993). Given 
 cimport cython
 from libc.math cimport M_PI, erfc, exp, lgamma, log, log1p, rint, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, larger
+from splitmerge_cli.core.memory cimport bytes_of, doubles_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STALE, WHOLES, Sums
 from splitmerge_cli.kinds.tables.models.packed_factor cimport factorise
 
 from splitmerge_cli.core.checks import as_numbers
@@ -155,19 +155,9 @@ cdef double draw_positive(Rng rng, double mean) noexcept nogil:
 
 
 @cython.final
-cdef class Regression:
-    """Statistics and scores of an outcome.
-
-    Parameters
-    ----------
-    data : Prepared
-        Of ``outcome_cells.prepare``.
-    N, known : int
-        Rows, of which the first `known` are data; new ones have no latent outcome.
-    total : int
-        Rows that a cluster may come to hold.
-    kappa0, a0, zeta : float
-    """
+cdef class Regression(Sums):
+    """Statistics and scores of an outcome. `data`: of ``outcome_cells.prepare``; `N` rows, of which the first `known`
+    are data: new ones have no latent outcome; `total`: rows that a cluster may come to hold."""
 
     def __init__(self, data, Py_ssize_t N, Py_ssize_t known, Py_ssize_t total, double kappa0, double a0, double zeta):
         cdef Py_ssize_t i
@@ -182,63 +172,27 @@ cdef class Regression:
         self.tables = (by_count,)
         self.inverse, self.log_c, self.log_n = (
             doubles_of(by_count.inverse), doubles_of(by_count.log_c), doubles_of(by_count.log_n))
-        self.work, self.mean, self.scatter = doubles(8 * self.D), doubles(self.D), doubles(self.squares)
-        self.both_sums, self.both_squares = <int64_t *> doubles(self.D), <whole *> doubles(2 * self.squares)
-        self.x = doubles(N * self.D)
+        self.work, self.mean = self.memory.doubles(8 * self.D), self.memory.doubles(self.D)
+        self.scatter = self.memory.doubles(self.squares)
+        self.both_sums = <int64_t *> self.memory.doubles(self.D)
+        self.both_squares = <whole *> self.memory.doubles(2 * self.squares)
+        self.x = self.memory.doubles(N * self.D)
         memcpy(self.x, doubles_of(data.x), 8 * N * self.D)
+        self.keep(&self.square, WHOLES, self.squares, BY_COLUMN)
+        self.keep(&self.sum, LONGS, self.D, BY_COLUMN)
+        self.keep(&self.n, INTS)
+        self.keep(&self.at, ROOM, self.rows, BY_LANE)
+        self.keep(&self.stale, STALE)
+        self.keep(&self.drawn, ROOM, self.D, BY_COLUMN)
         for i in range(known if self.is_latent else 0):
             self.n_latent += self.answer[i] >= 0
 
-    def __dealloc__(self):
-        free(self.work)
-        free(self.mean)
-        free(self.scatter)
-        free(self.both_sums)
-        free(self.both_squares)
-        free(self.x)
-        free(self.n)
-        free(self.sum)
-        free(self.square)
-        free(self.at)
-        free(self.stale)
-        free(self.drawn)
-
-    # -- statistics
-    cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t k
-        self.n = <int32_t *> larger(self.n, 4 * old, 4 * cap)
-        self.sum = <int64_t *> larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
-        self.square = <whole *> larger(self.square, 16 * self.squares * old, 16 * self.squares * cap)
-        self.at = <double *> larger(self.at, 8 * self.rows * old, 8 * self.rows * cap)
-        self.stale = <int8_t *> larger(self.stale, old, cap)
-        self.drawn = <double *> larger(self.drawn, 8 * self.D * old, 8 * self.D * cap)
-        for k in range(old, cap):
-            self.stale[k] = True
-        return 0
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        self.n[k] = 0
-        memset(self.sums_of(k), 0, 8 * self.D)
-        memset(self.squares_of(k), 0, 16 * self.squares)
-        self.stale[k] = True
-
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
-        """Add the outcome of item i to the sums of cluster k, or take it out."""
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        """Count the outcome of item i, if it has one."""
         if self.is_observed(i):
             self.n[k] += sign
             count_full(self.sums_of(k), self.squares_of(k), self.x + i * self.D, self.D, sign)
             self.stale[k] = True
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        self.n[dst] = self.n[src]
-        memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
-        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.squares)
-        self.stale[dst] = True
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        self.n[dst] += sign * self.n[src]
-        add_products(self.sums_of(dst), self.squares_of(dst), self.sums_of(src), self.squares_of(src), self.D, sign)
-        self.stale[dst] = True
 
     # -- probabilities
     cdef double factor(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil:
@@ -340,9 +294,9 @@ cdef class Regression:
             rest = b - 0.5 * self.zeta * (self.grain + off * off / left)
             if left >= LEAST_LEFT and rest >= LEAST_LEFT * b:
                 return total + 0.5 * log(left) + (a - 0.5 * self.zeta) * log(rest) - a * log(b)
-        self.count(i, k, -1)
+        self.tell(i, k, -1)
         total = self.direct(i, k, False)
-        self.count(i, k, 1)
+        self.tell(i, k, 1)
         self.settle(k)
         return total
 
@@ -416,10 +370,10 @@ cdef class Regression:
     cdef void put(self, Py_ssize_t i, Py_ssize_t k, double value) noexcept nogil:
         """Set the latent outcome of item i, which is in cluster k, or in none (-1)."""
         if k >= 0:
-            self.count(i, k, -1)
+            self.tell(i, k, -1)
         self.x[(i + 1) * self.D - 1] = value
         if k >= 0:
-            self.count(i, k, 1)
+            self.tell(i, k, 1)
 
     cdef bint equals(self, Regression other) noexcept nogil:
         """Whether the latent outcomes are the same."""
@@ -456,23 +410,17 @@ cdef class Regression:
         cdef const int32_t[::1] z = labels
         cdef double[:, ::1] out = np.empty((len(labels), K + 1))
         for i in range(len(labels)):
-            self.count(i, z[i], -1)
+            self.tell(i, z[i], -1)
             for k in range(K + 1):
                 out[i, k] = self.log_probability(i, k)
-            self.count(i, z[i], 1)
+            self.tell(i, z[i], 1)
         return np.asarray(out)
 
     # -- answers
     def predictive(self, Py_ssize_t first, columns):
-        """Predict the outcomes of the items from `first` on in clusters of these numbers.
-
-        Returns
-        -------
-        location, scale : ndarray of float64, shape (N - first, len(columns))
-            In the units of the data; of a binary outcome of the latent one.
-        freedom : ndarray of float64, shape (len(columns),)
-            Degrees of freedom of Student's t; infinite for a latent outcome.
-        """
+        """Predict the outcomes of the items from `first` on in clusters of these numbers. Returns location and scale,
+        of shape (N - first, len(columns)), in the units of the data, of a binary outcome of the latent one; and degrees
+        of freedom of Student's t, of shape (len(columns),), infinite for a latent outcome."""
         cdef Py_ssize_t i, t, k
         cdef double off, spread, value, variance
         cdef double *y

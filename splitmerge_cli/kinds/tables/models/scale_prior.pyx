@@ -40,26 +40,11 @@ def start_value(value, double least, double most):
 
 @cython.final
 cdef class ScalePrior:
-    """Present values of b0 and kappa0, of which one at least is resampled, and their priors.
+    """Present values of b0 and kappa0, of which one at least is resampled, and their priors. `b0`: prior of b0_d over
+    `unit`, a `Gamma`, or None: b0 is fixed; `kappa0`: `Gamma` or float. Held, float64 of shape (n,): `start`, b0 at the
+    start, and `unit`, variances of the columns, in units^2; `square`, the squares of the columns' units, powers of two.
+    `log_unit`: sum of the logs of `unit` in the data's units; `least`: least multiple of `unit` that b0 may be.
 
-    Parameters
-    ----------
-    b0 : Gamma or None
-        Prior of b0_d over `unit`; None: b0 is fixed.
-    kappa0 : Gamma or float
-    start : ndarray of float64, shape (n,)
-        b0 at the start, in units^2.
-    unit : ndarray of float64, shape (n,)
-        Variances of the columns, in units^2. Held.
-    square : ndarray of float64, shape (n,)
-        The squares of the columns' units, powers of two. Held.
-    log_unit : float
-        Sum of the logs of `unit` in the data's units.
-    least : float
-        Least multiple of `unit` that b0 may be.
-
-    Notes
-    -----
     The priors are cut off outside their ranges: a draw beyond them is a rejected proposal, and the value stays.
     """
 
@@ -144,13 +129,8 @@ cdef class ScalePrior:
         return np.array([*scales, *([self.kappa0] if self.of_kappa0 else [])])
 
     def set_values(self, values):
-        """Set what is resampled, as ``values`` gives it.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, or one that is not finite and positive.
-        """
+        """Set what is resampled, as ``values`` gives it. A ValueError for another number of values, or one that is not
+        finite and positive."""
         cdef Py_ssize_t d, wanted = self.n * self.of_b0 + self.of_kappa0
         given = as_numbers("parameters", values, wanted)
         # whatever a chain may visit: a draw has the range of its own data
@@ -241,13 +221,8 @@ cdef class Scaled(Model):
         return np.concatenate(held)[:, None] if held else None
 
     def set_parameters(self, values):
-        """Set what ``parameters`` gives.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, one out of range, or where nothing is resampled.
-        """
+        """Set what ``parameters`` gives. A ValueError for another number of values, one out of range, or where nothing
+        is resampled."""
         if self.scale_prior is None and self.weights is None:
             raise ValueError(f"model {type(self).__name__} keeps no parameters: b0 and kappa0 are fixed")
         scales = values

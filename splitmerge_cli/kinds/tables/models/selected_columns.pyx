@@ -18,12 +18,13 @@ distributions.)
 """
 cimport cython
 from libc.math cimport exp, lgamma
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 
 import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport ROOM, STALE
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
 from splitmerge_cli.kinds.tables.models.table cimport Table
 
@@ -144,7 +145,7 @@ cdef class Column:
                 + (0.0 if self.after is None else self.after.log_density(i, k)))
 
     cdef double log_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return ((self.own.log_lik_of(a, b) if self.inside else 0.0)
+        return ((self.own.log_of(a, b) if self.inside else 0.0)
                 + (0.0 if self.after is None else self.after.log_lik(a, b)))
 
     # -- the columns that are out
@@ -181,7 +182,7 @@ cdef class Column:
     cdef void weigh_alone(self, const int32_t *labels, Py_ssize_t N) noexcept nogil:
         """Set ``alone``; all items have label 0."""
         self.place(labels, 1, N)
-        self.alone = self.own.log_lik_of(0, -1)
+        self.alone = self.own.log_of(0, -1)
         if self.after is not None:
             self.after.weigh_alone(labels, N)
 
@@ -196,7 +197,7 @@ cdef class Column:
         if not was_inside:
             self.place(labels, K, N)
         for k in range(K):
-            gain += self.own.log_lik_of(k, -1)
+            gain += self.own.log_of(k, -1)
         n -= was_inside
         self.inside = rng.draw_coin(1.0 / (1.0 + exp(-gain) * (D - n) / (1.0 + n)))
         n += self.inside
@@ -211,15 +212,8 @@ cdef class Column:
 
 @cython.final
 cdef class SelectedColumns(Table):
-    """Mixture of tables, with indicators of the columns that tell the clusters apart.
+    """Mixture of tables, with indicators of the columns that tell the clusters apart. Arguments are those of `Mixed`.
 
-    Parameters
-    ----------
-    x, types, known, **options
-        As of `Mixed`.
-
-    Notes
-    -----
     Cost: as of `Mixed` with the columns that are in, in loops of one column each; ``refresh`` O(N D). Memory: for each
     column what a `Mixed` of one column has.
     """
@@ -257,6 +251,8 @@ cdef class SelectedColumns(Table):
         self.D, self.types, self.zeta = len(kinds), kinds, given["power"]
         for j in reversed(range(self.D)):
             self.first = Column(Mixed(apart.columns[j], types[j:j + 1], known, **by_column[j]), self.first)
+        self.keep(&self.power, ROOM)
+        self.keep(&self.stale, STALE)
         self._allocate(values.shape[0], values.shape[0])
         self._set_prior(given["prior"].build(self.N, given["concentration"]))
         self.first.weigh_alone(self.memory.ints(self.N), self.N)
@@ -264,29 +260,23 @@ cdef class SelectedColumns(Table):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        self.power = <double *> self.memory.larger(self.power, 8 * self.cap, 8 * cap)
-        self.stale = <int8_t *> self.memory.larger(self.stale, self.cap, cap)
-        return self.first.reserve(cap)
+        self.first.reserve(cap)
+        return Table.grow(self, cap)
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         self.first.clear(k)
-        self.stale[k] = True
+        self.mark_changed(k)
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.first.count(i, k, True)
-        self.stale[k] = True
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.first.count(i, k, False)
-        self.stale[k] = True
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        self.first.count(i, k, sign > 0)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         self.first.copy(src, dst)
-        self.stale[dst] = True
+        self.mark_changed(dst)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         self.first.absorb(dst, src, sign)
-        self.stale[dst] = True
+        self.mark_changed(dst)
 
     # -- scores
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
@@ -308,10 +298,7 @@ cdef class SelectedColumns(Table):
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         return self.first.log_pred(i, k)
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.first.log_lik(k, -1)
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         return self.first.log_lik(a, b)
 
     # -- the indicators in the state of a chain
@@ -355,13 +342,8 @@ cdef class SelectedColumns(Table):
         return np.array(found)
 
     def set_parameters(self, values):
-        """Set the indicators, as ``parameters`` gives them.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, or one that is not 0 or 1.
-        """
+        """Set the indicators, as ``parameters`` gives them. A ValueError for another number of values, or one that is
+        not 0 or 1."""
         cdef Column column = self.first
         given = as_numbers("parameters", values).reshape(-1)
         if given.shape != (self.D,) or not ((given == 0.0) | (given == 1.0)).all():

@@ -245,23 +245,10 @@ def _prepare(points, str covariance, m0, b0):
 
 @cython.final
 cdef class SparseGaussian(Normal):
-    """Mixture of normal distributions, for sparse points.
+    """Mixture of normal distributions, for sparse points. `x`: sparse array of shape (N, D), CSR or what becomes it.
+    Options are those of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1
+    and gamma priors of b0 and kappa0.
 
-    Parameters
-    ----------
-    x : scipy.sparse array, shape (N, D)
-        Points, CSR or what becomes it.
-    **options
-        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1 and gamma
-        priors of b0 and kappa0.
-
-    Raises
-    ------
-    ValueError
-        For points that are not finite or out of range, or a parameter out of range.
-
-    Notes
-    -----
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
     the cluster). Memory: 12 bytes a point; a cluster 24 (diag 56) bytes a column that its points have, or less; shared
     by the models of the same data, the data, 12 bytes an entry and 48 (iso: 96) a point. Sums are exact
@@ -367,18 +354,12 @@ cdef class SparseGaussian(Normal):
         self.of_cluster[k] = NO_TOTALS
         self.forget(k)
 
-    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef int64_t s = self.starts[i]
         cdef whole inner = columns_count(&self.table[k], self.index + s, self.value + s, self.starts[i + 1] - s, sign)
         if self.shape_of == ISO:
             self.of_cluster[k] = totals_with(self.of_cluster[k], self.of_item[i], inner, sign)
         self.forget(k)
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(i, k, 1)
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(i, k, -1)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         columns_copy(&self.table[src], &self.table[dst])
