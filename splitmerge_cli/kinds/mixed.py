@@ -27,6 +27,9 @@ class Mixed(Kind):
     has_columns = True
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
+    def example_options(self, N: int) -> dict[str, Any]:
+        return {"components": min(5, N)}
+
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
