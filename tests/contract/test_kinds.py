@@ -84,6 +84,13 @@ def test_a_kind_answers(name: str) -> None:
         assert np.array_equal(whole.values[12:], data.values, equal_nan=data.values.dtype.kind == "f")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kind_has_examples_of_every_size_that_is_verified(name: str) -> None:
+    kind = get_kind(name)
+    for N in range(1, 8):
+        assert kind.example(N).N >= N
+
+
 @pytest.mark.parametrize("model", choices("model"))
 def test_a_model_accepts_the_example_of_its_kind_alone(model: str) -> None:
     cls = locate(choice("model", model)["_target_"])

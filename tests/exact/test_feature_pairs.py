@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.config import classes, compose
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.options import Choice, Flag, Option
+from splitmerge_cli.core.options import Choice, Flag, Option, Positive, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
@@ -62,7 +63,6 @@ MAGNITUDES = {
     "strength",
 }
 """Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
-MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}, "IRM": {"kappa0", "b0"}}
 LEVELS: dict[str, list[Any]] = {
     "concentration": [1.3, "gamma(2,1)"],
     "kappa0": [0.4, "gamma(2,4)"],
@@ -94,8 +94,6 @@ PRIORS = {
 }
 """Forms of a prior; of the others the default."""
 OF_PRIOR = {"prior", "concentration"}
-WITHOUT = {"uniform", "uniform_count", "esc", "learned_sizes"}
-"""Priors without a concentration."""
 SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density"}
 """Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
 column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no density of edges, which
@@ -195,8 +193,10 @@ def features_of(model: type[Model]) -> dict[str, list[Any]]:
     """The features of a model and their levels, that of the plainest posterior first."""
     found: dict[str, list[Any]] = {}
     for option in model.OPTIONS:
-        if option.name not in MAGNITUDES | MAGNITUDES_OF.get(model.__name__, set()):
-            found[option.name] = levels_of(option)
+        levels = levels_of(option)
+        # one that has no other form in this model is a magnitude
+        if option.name not in MAGNITUDES and (len(levels) > 1 or option.name not in LEVELS):
+            found[option.name] = levels
     return found | OF_DATA.get(model.__name__, {})
 
 
@@ -208,14 +208,25 @@ def levels_of(option: Option) -> list[Any]:
         return list(option.choices)
     if isinstance(option, Flag):
         return [option.default, not option.default]
-    return LEVELS.get(option.name, [])
+    return [level for level in LEVELS.get(option.name, []) if reads(option, level)]
+
+
+def reads(option: Option, value: Any) -> bool:
+    """Whether an option of this name takes such a value in this model: a rate may be a number alone."""
+    try:
+        option.read(value, "model")
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 @cache
 def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
-        without = [prior for prior in features_of(model)["prior"] if prior.split("(")[0] in WITHOUT]
+        without = [
+            prior for prior in features_of(model)["prior"] if not priors()[prior.split("(")[0]].TAKES_CONCENTRATION
+        ]
         found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
     return found
 
@@ -336,6 +347,21 @@ def test_every_option_is_a_feature(name: str) -> None:
     unknown = [o.name for o in MODELS[name].OPTIONS if o.name not in known and not isinstance(o, Choice | Flag)]
     assert unknown == []
     assert bool({"missing", "complete"} & features.keys()) == MODELS[name].READS_MISSING
+
+
+def test_what_is_new_has_the_features_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose rate is a number, and a prior without a concentration: neither is named in this file."""
+    toy = SimpleNamespace(NAME="toy", TAKES_CONCENTRATION=False, __module__="splitmerge_cli.priors.toy")
+    known = {**priors(), "toy": toy}
+    monkeypatch.setitem(globals(), "priors", lambda: known)
+    prior = next(option for option in MODELS["bernoulli"].OPTIONS if option.name == "prior")
+    concentration = PositiveOrGamma("concentration", 1.0, "")
+    New = type("New", (), {"OPTIONS": (prior, concentration, Positive("rate", 1.0, "of a prior"))})
+    assert features_of(New).keys() == {"prior", "concentration"}
+    refused = {one["prior"].split("(")[0] for one, _ in list_refusals(New)}
+    assert refused == {"toy", "uniform", "uniform_count", "esc", "learned_sizes"}
+    Other = type("Other", (), {"OPTIONS": (PositiveOrGamma("kappa0", 1.0, ""),)})
+    assert features_of(Other) == {"kappa0": LEVELS["kappa0"]}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -155,14 +155,15 @@ def test_shares_given_the_partition():
             assert own.std() == pytest.approx(np.sqrt((share - mean) ** 2 @ weight / weight.sum()), rel=0.15)
 
 
-@pytest.mark.parametrize("frequencies", [0.1, 2.0])
-def test_frequencies_given_the_partition(frequencies):
+@pytest.mark.parametrize("frequencies, distortion", [(0.1, 0.3), (2.0, 0.3), (0.5, 0.95)])
+def test_frequencies_given_the_partition(frequencies, distortion):
     """Mean and variance of how often each value is true, by ``refresh`` alone and by quadrature: names near each other,
-    and a word whose values no other is near; every cluster leaves values out."""
+    and a word whose values no other is near; every cluster leaves values out, which are true where most cells are
+    distorted."""
     fields = (ColumnType("string", ("anna", "anne", "zoe")), ColumnType("categorical", ("a", "b", "c", "d")))
     values = np.array([[0, 0], [1, 0], [1, 1], [2, -1], [0, 2], [1, 3], [1, 0]], dtype=np.int32)
     labels = np.array([0, 0, 0, 1, 1, 2, 3], dtype=np.int32)
-    model = Records(values, fields, prior="uniform", distortion=0.3, similar=0.6, frequencies=frequencies)
+    model = Records(values, fields, prior="uniform", distortion=distortion, similar=0.6, frequencies=frequencies)
     model.set_labels(labels)
     refresh, draws = Refresh(model, Rng(6)), []
     for _ in range(20_000):
@@ -172,7 +173,7 @@ def test_frequencies_given_the_partition(frequencies):
     for f, field in enumerate(fields):
         V, nodes = len(field.levels), []
         for phi, weight in simplex_nodes(np.ones(V) / V, frequencies):
-            P = probabilities(phi, slips_of(field), 0.3, 0.6)
+            P = probabilities(phi, slips_of(field), distortion, 0.6)
             for k in range(4):
                 own = values[labels == k, f]
                 weight *= phi @ P[:, own[own >= 0]].prod(axis=1)

@@ -11,13 +11,14 @@ from compiled import pieces as compiled
 from enumerations import enumeration
 from every_sampler import SAMPLERS, check_terms, chooses, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
+from scipy.special import betaln, gammaln
 from scipy.stats import chisquare
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relations
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
@@ -315,3 +316,28 @@ def test_scores_heed_every_column_after_columns_grow():
         compiled.move(model, i, model.n_clusters)
         other.set_labels(model.labels)
         np.testing.assert_array_equal(pieces.scan(model, 0), pieces.scan(other, 0))
+
+
+@pytest.mark.parametrize("form", [BINARY, COUNT])
+def test_sums_beyond_the_tables(form):
+    """More pairs, or a larger count, than a table has entries: what is beyond its end is computed."""
+    if form == BINARY:
+        N, options = 2100, {"beta1": 0.6, "beta0": 1.7}
+        ends = np.unique(np.random.default_rng(0).integers(N, size=(6000, 2)), axis=0).astype(np.int32)
+        ends = ends[ends[:, 0] != ends[:, 1]]
+        layer = Relation("", ends, form, directed=True)
+        pairs = N * (N - 1.0)
+        assert pairs > 1 << 22
+        expected = betaln(len(ends) + 0.6, pairs - len(ends) + 1.7) - betaln(0.6, 1.7)
+    else:
+        N, options = 4, {"shape": 0.6, "rate": 0.8}
+        count = np.array([5e6, 3.0, 7e6])
+        layer = Relation("", np.array([[0, 1], [1, 2], [2, 3]], dtype=np.int32), form, count)
+        expected = gammaln(0.6 + count.sum()) - gammaln(0.6) + 0.6 * np.log(0.8)
+        expected -= (0.6 + count.sum()) * np.log(6.8) + gammaln(count + 1).sum()
+    model = IRM.from_data(dataset_of(Relations(N, (layer,))), **options)
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-3 if form == COUNT else 1e-4)
+    model.set_labels(np.arange(N) // (N // 2))
+    for i in (0, N - 1):
+        fast, slow = compiled.scan(model, i), compiled.scan_by_definition(model, i)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-4, atol=1e-300)

@@ -129,6 +129,25 @@ def test_draws_given_the_partition_have_their_conditional(covariance):
     assert pvalues(weigh(log_prior=lambda w, a, scale: stats.gamma.logpdf(w, a + 0.5, scale=scale)))[1] < 1e-9
 
 
+def test_degrees_of_freedom_heed_rows_that_lack_cells():
+    """Rows that have one of two columns each, in one cluster, are two clusters of a column that no row lacks."""
+    x = np.random.default_rng(5).normal(size=40)
+    gaps = np.full((40, 2), np.nan)
+    gaps[:20, 0], gaps[20:, 1] = x[:20], x[20:]
+    clusters, found = np.repeat([0, 1], 20), []
+    for points, labels in ((gaps, np.zeros(40)), (x[:, None], clusters)):
+        data = Dataset("t", "points", points)
+        model = Gaussian.from_data(data, tails="t", prior="uniform", resolution="none", **PRIOR)
+        model.set_labels(labels.astype(np.int32))
+        refresh, draws = Refresh(model, Rng(11)), np.empty(20_000)
+        for t in range(len(draws)):
+            refresh.step()
+            draws[t] = np.log2(model.parameters[0, 0])
+        found.append(draws.reshape(50, -1).mean(axis=1))
+    error = np.sqrt(sum(batches.var() for batches in found) / 50)
+    assert abs(found[0].mean() - found[1].mean()) < 4 * error < 0.5
+
+
 MOVES = {
     "gibbs": (Gibbs, {}),
     "sams": (Dyadic, {"allocation": "sams"}),

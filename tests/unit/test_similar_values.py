@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from splitmerge_cli.kinds.records import similar_values
-from splitmerge_cli.kinds.records.similar_values import near_values
+from splitmerge_cli.kinds.records.similar_values import near_values, slip_norms
 
 STRENGTH = 0.5
 
@@ -94,6 +94,20 @@ def test_numbers() -> None:
     assert {b for a, b in near_pairs_of(ages, "number") if a == "29"} == {"19", "20", "21", "30"}
     heights = ["1.70", "1.7001", "1.9", "2.4444", "3.3"]
     assert {b for a, b in near_pairs_of(heights, "number") if a == "1.70"} == {"1.7001"}
+
+
+@pytest.mark.parametrize(
+    ("type", "levels", "unseen"),
+    [
+        ("string", ["anna", "anne", "zoe"], np.exp(-4.0)),
+        ("number", ["17", "18", "92"], np.exp(-4.0)),
+        ("date", ["1980-01-01", "1980-01-02", "1999-11-23"], 15 * np.exp(-2.0)),
+    ],
+)
+def test_slips_that_no_record_shows_have_a_share(type: str, levels: list[str], unseen: float) -> None:
+    """One slip of two edits, of dates fifteen of one: numbers, not the table that the package and brute force share."""
+    begin, _, weight = near_values(levels, type)
+    np.testing.assert_allclose(slip_norms(type, begin, weight), 1 / (np.exp(-2.0) * np.array([1, 1, 0]) + unseen))
 
 
 def test_categories_have_no_near_values() -> None:

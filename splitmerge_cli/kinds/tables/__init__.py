@@ -111,6 +111,9 @@ class Points(Rows):
     def fits(self, x: Any) -> Any:
         return np.abs(x) <= MAGNITUDE
 
+    def example_options(self, N: int) -> dict[str, Any]:
+        return {"components": min(5, N)}
+
     def outline(self, N: int, D: int) -> Dataset:
         """Places from -2 to 2 in the first column."""
         dataset = super().outline(N, D)
@@ -200,6 +203,9 @@ class Mixed(Columns):
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
+
+    def example_options(self, N: int) -> dict[str, Any]:
+        return {"components": min(5, N)}
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
