@@ -24,6 +24,8 @@ SMALL = 1 << 26
 """Bytes of a text that the program wrote, and that does not grow with the data."""
 LARGE = 1 << 30
 """Bytes of one that does, such as the summary of a run, which lists the cluster of every item."""
+PACKING = 1 << 16
+"""How many bytes one packed byte can stand for: more than zstd (32,768), zlib (1,032) and lz4 (255) reach."""
 DEPTH = 64
 """How deep lists and objects of JSON are nested at most."""
 LISTED = 150
@@ -56,6 +58,9 @@ def reject_machine_error(error: BaseException, called: object) -> None:
     """Raise an error again, as MemoryError or OSError, if the machine caused it and not the file: a lack of
     memory, of threads, of open files, of room on the disk, or of a permission; others are left to the caller.
 
+    A request for more memory than the file `called` can hold, however packed, is no lack of memory: the library
+    believed a number of a damaged file.
+
     A library may have turned it into another error: whatever `error` follows from counts as well. Messages say that
     the file, `called` so, is left as it is.
     """
@@ -64,12 +69,31 @@ def reject_machine_error(error: BaseException, called: object) -> None:
         lacks_threads = isinstance(cause, RuntimeError) and "start new thread" in str(cause)
         # what zlib says that has no other error for it
         lacks_memory = isinstance(cause, zlib.error) and str(cause).startswith("Error -4 ")
+        message = " ".join(str(cause).split())
+        if isinstance(cause, MemoryError) and _requested_bytes(cause, message) > _most_held(called):
+            return
         if isinstance(cause, MemoryError) or lacks_threads or lacks_memory:
-            message = " ".join(str(cause).split())
             raise MemoryError(f"{called} is left as it is" + (f" ({message})" if message else "")) from error
         if isinstance(cause, OSError) and cause.errno in _OF_MACHINE:
             raise OSError(cause.errno, cause.strerror, str(cause.filename or called)) from error
         cause = cause.__cause__ or cause.__context__
+
+
+def _requested_bytes(error: MemoryError, message: str) -> int:
+    """Bytes that an allocation of NumPy (shape and type) or Arrow (its message) asked for; 0 if it does not say."""
+    if hasattr(error, "shape") and hasattr(error, "dtype"):
+        return math.prod(error.shape) * int(error.dtype.itemsize)
+    size = re.match(r"(?:malloc|realloc) of size (\d+) failed", message)
+    return int(size[1]) if size else 0
+
+
+def _most_held(called: object) -> int:
+    """Most bytes that a file can hold, at least `LARGE`; of what is no file, `LARGE` bytes are taken for packed."""
+    try:
+        packed = os.path.getsize(str(called))
+    except (OSError, ValueError):
+        packed = LARGE
+    return max(LARGE, PACKING * packed)
 
 
 class Refused(DataError):

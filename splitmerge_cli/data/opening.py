@@ -285,6 +285,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
             with archive.open(member) as stream:
                 shape, _, dtype = header_of(stream)
                 promised, held = prod(shape) * dtype.itemsize, member.file_size - stream.tell()
+            held = min(held, received.PACKING * member.compress_size)
             if promised > held:
                 raise ValueError(f"{member.filename} promises {promised} bytes and holds {held}")
             total += bytes_as_numbers(shape, dtype)

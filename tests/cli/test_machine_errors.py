@@ -16,6 +16,7 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
+from refusals import make_numpy_error
 from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli import received, runs
@@ -35,7 +36,7 @@ def make_refusal(number: int) -> Refused:
 
 MACHINE: dict[str, tuple[Exception, type[Exception]]] = {
     "memory": (MemoryError(), MemoryError),
-    "memory of numpy": (np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype(float)), MemoryError),
+    "memory of numpy": (make_numpy_error(1 << 20), MemoryError),
     "memory of arrow": (pa.ArrowMemoryError("malloc of size 64 failed"), MemoryError),
     "memory of zlib": (zlib.error("Error -4 while decompressing data"), MemoryError),
     "threads": (RuntimeError("can't start new thread"), MemoryError),

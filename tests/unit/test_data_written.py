@@ -2,6 +2,8 @@
 
 import io
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pytest
+from refusals import make_numpy_error
+from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.received import DataError
+from splitmerge_cli.received import DataError, reject_machine_error
 
 
 def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t.csv", **options: Any) -> Dataset:
@@ -187,6 +192,74 @@ def test_damaged_feather_files_are_refused_or_read(tmp_path: Path) -> None:
             rejected += 1
             assert "\n" not in str(error)
     assert 0 < rejected < 150
+
+
+def patched_feather(size: int) -> bytes:
+    """A feather file whose first packed column claims to hold so many bytes."""
+    out = io.BytesIO()
+    pyarrow.feather.write_feather(pd.DataFrame({"x": np.zeros(1000)}), out, compression="zstd")
+    content = bytearray(out.getvalue())
+    frame = content.index(b"\x28\xb5\x2f\xfd")
+    content[frame - 8 : frame] = size.to_bytes(8, "little")
+    return bytes(content)
+
+
+def patched_npz(size: int) -> bytes:
+    """A sparse matrix whose `data` claim so many numbers, in their header and in the zip."""
+    out, header = io.BytesIO(), io.BytesIO()
+    save_npz(out, csr_array(np.eye(3)))
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (size,)})
+    claimed = io.BytesIO()
+    with zipfile.ZipFile(out) as old, zipfile.ZipFile(claimed, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, header.getvalue() if name == "data.npy" else old.read(name))
+        new.getinfo("data.npy").file_size = len(header.getvalue()) + 8 * size
+    return claimed.getvalue()
+
+
+def patched_npy(size: int) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": "<f8", "fortran_order": False, "shape": (size, 2)})
+    return out.getvalue() + bytes(16)
+
+
+def patched_matrix(form: str) -> Callable[[int], bytes]:
+    """A Matrix Market file of two entries that claims 100 million times more."""
+    head, numbers = ("array real symmetric", "") if form == "array" else ("coordinate real general", "1 1 ")
+    claimed = "100000000 100000000" if form == "array" else "2 2 10000000000000000"
+    return lambda _: f"%%MatrixMarket matrix {head}\n{claimed}\n{numbers}1\n{numbers}1\n".encode()
+
+
+CLAIMED: dict[str, tuple[Callable[[int], bytes], Callable[[Path], Any]]] = {
+    "a.feather": (patched_feather, lambda path: csv(path, "points")),
+    "a.npy": (patched_npy, lambda path: csv(path, "points")),
+    "a.npz": (patched_npz, lambda path: csv(path, "points")),
+    "array.mtx": (patched_matrix("array"), edges),
+    "coordinate.mtx": (patched_matrix("coordinate"), edges),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_size_beyond_what_the_file_can_hold_is_damage(tmp_path: Path, name: str) -> None:
+    write, read_file = CLAIMED[name]
+    for exponent in (44, 50, 53):
+        (tmp_path / name).write_bytes(write(1 << exponent))
+        with pytest.raises(DataError, match="not a readable") as raised:
+            read_file(tmp_path / name)
+        assert "data.max_bytes" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["a.feather", "a.parquet", "a.npy"])
+def test_what_cannot_be_allocated_is_damage_or_a_lack_of_memory(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(bytes(1000))
+    for size in (1 << 20, 1 << 29):
+        for error in (pa.ArrowMemoryError(f"malloc of size {size} failed"), make_numpy_error(size)):
+            with pytest.raises(MemoryError, match="left as it is"):
+                reject_machine_error(error, path)
+    for size in (1 << 31, 7_900_000_000_000_000):
+        for error in (pa.ArrowMemoryError(f"realloc of size {size} failed"), make_numpy_error(size)):
+            reject_machine_error(error, path)
 
 
 def workbook(path: Path, **sheets: pd.DataFrame) -> Path:

@@ -112,11 +112,12 @@ def _load_mtx(path: Path) -> Any:
     data = content(path, 4)
     try:
         rows, columns, entries, form, field, _ = mminfo(BytesIO(data))
+        least = entries // 2 if form == "array" else entries  # of a symmetric matrix one half is written
+        if least > len(data):
+            raise ValueError(f"{len(data)} bytes do not hold {least} entries")
         check_rows(path, rows + columns, EMPTY_BYTES, "rows and columns")
         if form == "array":
             Limit.current().check(path, 8 * rows * columns, " as numbers")
-        elif entries > len(data):
-            raise ValueError(f"{len(data)} bytes do not hold {entries} entries")
         if field == "complex":
             raise ValueError("it holds complex numbers")
         return mmread(BytesIO(data))
