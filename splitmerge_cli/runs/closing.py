@@ -58,7 +58,8 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     Yields
     ------
     str
-        The verdict, which names first what the model does not describe; then, if something is to be done, the reason and a line ``next: smcmc run ...``.
+        The verdict, which names first what the model does not describe; then, if something is to be done, the reason
+        and a line ``next: smcmc run ...``.
     """
     judged = judgement_of(run)
     first, *others = _describe_judgement(run, judged)

@@ -18,9 +18,9 @@ from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError, reject_machine_error
 
 

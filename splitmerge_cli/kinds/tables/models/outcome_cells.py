@@ -220,9 +220,9 @@ def term_names(data: Any, effects: Sequence[int]) -> list[str]:
 def draw_outcome(
     rng: np.random.Generator, given: Any, drawn: NDArray[np.int64]
 ) -> tuple[NDArray[Any], dict[str, Any], Numbers, Any]:
-    """The part of `splitmerge_cli.kinds.tables.simulated.simulate_table` that has an outcome. Returns types of columns as of
-    ``outcome_kinds``; options of the other columns; the table that is drawn, float of shape (n, m): effects as they
-    are, the outcome given these; and what other columns are drawn given: a state without latent outcomes."""
+    """The part of `splitmerge_cli.kinds.tables.simulated.simulate_table` that has an outcome. Returns types of columns
+    as of ``outcome_kinds``; options of the other columns; the table that is drawn, float of shape (n, m): effects as
+    they are, the outcome given these; and what other columns are drawn given: a state without latent outcomes."""
     of_table = [column.type for column in given.data.types]
     marked = outcome_kinds(of_table, given.options)
     others, of_outcome = split_reals(of_table, marked, given.options)
