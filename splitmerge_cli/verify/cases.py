@@ -16,7 +16,6 @@ from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma, read_options
 from splitmerge_cli.data.dataset import ColumnType, Dataset, get_kind
-from splitmerge_cli.kinds.records.verified import records_log_weight
 from splitmerge_cli.kinds.tables.models.normal import Normal
 from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of
 from splitmerge_cli.verify.continuous import (
@@ -43,6 +42,7 @@ from splitmerge_cli.verify.enumerate import (
     normalise,
 )
 from splitmerge_cli.verify.outcomes import latent_outcomes, outcome_log_weight
+from splitmerge_cli.verify.records import records_log_weight
 from splitmerge_cli.verify.variants import VARIANTS
 
 
