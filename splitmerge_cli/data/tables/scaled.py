@@ -97,9 +97,10 @@ def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArra
 
 
 def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
-    """Whether cells on a scale differ by more than a share `least` of their size: a power far from it leaves no digits
-    to tell them apart."""
-    return bool(least * np.abs(y).max() < np.ptp(y) < MAGNITUDE)
+    """Whether cells on a scale are numbers that models read, and differ by more than a share `least` of their size: a
+    power far from it leaves no digits to tell them apart."""
+    largest = np.abs(y).max()
+    return bool(largest <= MAGNITUDE and least * largest < np.ptp(y))
 
 
 def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = None) -> float:
