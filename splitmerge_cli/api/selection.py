@@ -36,6 +36,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from splitmerge_cli.api import candidates
+from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.candidates import (
     AS_THEY_ARE,
     MIXED,
@@ -131,6 +132,8 @@ def model_for_object(data: Any) -> tuple[str, Any]:
         with suppress(DataError):
             read = from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
+                if kept is not data:
+                    warn_of_data(table)
                 return model, kept
     return MIXED, data
 

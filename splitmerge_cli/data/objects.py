@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table
 from splitmerge_cli.data.tables.wanted import TOTAL, as_list
-from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
+from splitmerge_cli.data.values import notes_entry, place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
 
 OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
@@ -124,6 +124,7 @@ def from_object(
         is_of_network = key in OF_NETWORKS
         fits = of_kind.is_network if is_of_network else of_kind.has_topics
         require(fits, f"data.{key}", value, f"null: {kind} {'is no network' if is_of_network else 'has no words'}")
+    data, durations_note = in_seconds(data)
     if of_kind.is_network:
         words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
         columns = types = None
@@ -155,6 +156,8 @@ def from_object(
         dataset = with_exposure(dataset, of_rows["exposure"])
         if isinstance(exposure, str) and exposure != TOTAL:
             dataset = replace(dataset, meta=dataset.meta | {"exposure": exposure})
+    if durations_note:
+        dataset = replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, durations_note]))
     options = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     dataset = bundle_rows(dataset, columns_of(dataset.N, name, bundled), options)
     return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
@@ -231,6 +234,23 @@ def as_pandas(data: Any) -> Any:
         exact = {"integer_object_nulls": True} if type(data).__module__.split(".")[0] in ("pyarrow", "polars") else {}
         return data.to_pandas(**exact)
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
+
+
+def in_seconds(data: Any) -> tuple[Any, str]:
+    """A table whose durations are numbers of seconds, and a note on them; anything else as it is, without a note."""
+    if isinstance(data, np.ndarray) and data.dtype.kind == "m":
+        return data / np.timedelta64(1, "s"), "data: durations are read as seconds"
+    data = as_pandas(data)
+    if not isinstance(data, pd.DataFrame):
+        return data, ""
+    columns = [column for _, column in data.items()]
+    lasting = [j for j, column in enumerate(columns) if pd.api.types.infer_dtype(column).startswith("timedelta")]
+    if not lasting:
+        return data, ""
+    for j in lasting:
+        columns[j] = pd.to_timedelta(columns[j]).dt.total_seconds()
+    names = ", ".join(str(data.columns[j]) for j in lasting)
+    return pd.concat(columns, axis=1), f"data: durations are read as seconds: {names}"
 
 
 def _frame_of_columns(data: Mapping[Any, Any]) -> pd.DataFrame:

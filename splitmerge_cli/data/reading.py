@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.data.objects import as_pandas, with_exposure
+from splitmerge_cli.data.objects import in_seconds, with_exposure
 from splitmerge_cli.data.tables.bundled import bundle_units
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
@@ -28,7 +28,7 @@ class KindReading:
         if dataset.reduction is not None:
             reduced: Dataset = dataset.reduction.project(self.new_items(dataset.original, new))
             return reduced
-        new = as_pandas(new)
+        new = in_seconds(new)[0]
         exposure = dataset.meta.get("exposure")
         if isinstance(new, Dataset):
             exposure = new.exposure

@@ -1,12 +1,16 @@
 """Mixed tables: what each column is read as, what is missing, what is left out and what is rejected."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
+import smcmc
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
@@ -474,3 +478,38 @@ def test_columns_that_became_categories_for_one_reason_have_one_note() -> None:
     notes = [note for note in from_object(frame, "mixed").notes if "different numbers" in note]
     assert len(notes) == 1 and "('year0'): 3 different numbers, each in 20 rows" in notes[0]
     assert notes[0].endswith("; likewise column 3 ('year1'), column 4 ('year2')")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_seconds_and_nanoseconds_are_dates(tmp_path: Path, unit: str) -> None:
+    seconds = np.array([75.0, 3600.0, np.nan, 90.0, 61.0])
+    last = pd.Series(pd.to_timedelta(seconds, unit="s")).astype(f"timedelta64[{unit}]")
+    when = pd.Series(pd.to_datetime([1472588086377577680] * 5)).astype(f"datetime64[{unit}]")
+    frame = pd.DataFrame({"last": last, "when": when, "x": [1.5, 2.5, 3.5, 4.5, 5.5]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    kind = get_kind("mixed")
+    objects = [frame, frame.astype({"last": object}), pl.from_pandas(frame), pa.Table.from_pandas(frame)]
+    for data in [
+        *(from_object(each, "mixed", types={"when": "date"}) for each in objects),
+        *(csv(tmp_path / f"t.{suffix}", "mixed", types={"when": "date"}) for suffix in ("parquet", "feather")),
+    ]:
+        assert types_of(data) == {"last": "real", "when": "real", "x": "real"}
+        np.testing.assert_array_equal(data.values[:, 0], seconds)
+        np.testing.assert_allclose(data.values[:, 1], 17043.84, atol=0.01)
+        assert "durations are read as seconds" in " ".join(data.notes)
+        new = kind.new_items(data, frame.assign(last=last[::-1].to_numpy()))
+        np.testing.assert_array_equal(new.values[:, 0], seconds[::-1])
+    plain = from_object(frame[["last", "x"]], "points")
+    np.testing.assert_array_equal(plain.values[:, 0], seconds)
+    np.testing.assert_array_equal(get_kind("points").new_items(plain, frame).values, plain.values)
+    array = from_object(frame[["last"]].to_numpy().repeat(2, axis=1), "points")
+    np.testing.assert_array_equal(array.values[:, 1], seconds)
+    assert array.notes[-1] == "data: durations are read as seconds"
+
+
+def test_auto_says_what_it_leaves_out() -> None:
+    r = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": r.normal(size=30), "at": [datetime.time(i % 24, 5) for i in range(30)]})
+    with pytest.warns(smcmc.DataNote, match=r"column 2 \('at'\) is left out: it holds times of day, as '00:05:00'"):
+        smcmc.sample(frame, iterations=20, chains=2, progress="none")

@@ -182,6 +182,6 @@ def days_of_column(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
     """Convert dates or times of Arrow to days since 1970-01-01, null to NaN; None: the column has another type."""
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
         return None
-    stamps = pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64())
+    stamps = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
     days: NDArray[np.float64] = pc.divide(pc.cast(stamps, pa.float64(), safe=False), 86_400e6).to_numpy()
     return days
