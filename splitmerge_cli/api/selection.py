@@ -36,7 +36,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from splitmerge_cli.api import candidates
-from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.candidates import (
     AS_THEY_ARE,
     MIXED,
@@ -54,6 +53,7 @@ from splitmerge_cli.api.candidates import (
     of_given_totals,
     scales_for,
 )
+from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.degrees import compare_degrees, format_degrees
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import columns_read

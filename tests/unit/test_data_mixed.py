@@ -117,7 +117,9 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
     [
         (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
         (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that shows .*: data.types={c:real} reads points"),
-        (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
+        (["52 kg", "150 cm", "60 kg"], r"row 3, column 1 \('c'\): '150 cm'; expected a unit that .* converted to kg"),
+        (["158 cm", "159", "1.61 m"], "'159'; expected a unit in every cell or in none, as in '158 cm'"),
+        (["10 mg", "none", "20 mg"], r"'none'; expected a number: data.missing=\[none\] reads it as missing, or data"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
         (
@@ -266,7 +268,7 @@ def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
 
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 m,6 %,2.5,u\n3 m,7,4,v\n")
+    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 kg,6 %,2.5,u\n3 m,7,4,v\n")
     with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 unreadable columns out"):
         csv(path, "mixed", drop=["other"])
     assert csv(path, "mixed", drop=["other", "born", 2]).columns == ["x"]
@@ -513,3 +515,85 @@ def test_auto_says_what_it_leaves_out() -> None:
     frame = pd.DataFrame({"x": r.normal(size=30), "at": [datetime.time(i % 24, 5) for i in range(30)]})
     with pytest.warns(smcmc.DataNote, match=r"column 2 \('at'\) is left out: it holds times of day, as '00:05:00'"):
         smcmc.sample(frame, iterations=20, chains=2, progress="none")
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (["1.5 kg", "2 kg", "7 kg", "3 kg"], [1.5, 2, 7, 3], "kg"),
+        (["152 cm", "1.58 m", "150cm", "1.5 m", "161 cm"], [152, 158, 150, 150, 161], "cm"),
+        (["158 CM", "1.6 M", "1.7 m", "160.5 cm", ""], [158, 160, 170, 160.5, np.nan], "CM"),
+        (["1,58 m", "158 cm", "1,6 m"], [1.58, 1.58, 1.6], "m"),
+        (["100 lbs", "50 kg", "120 lb", "NA"], [100, 110.231131092, 120, np.nan], "lbs"),
+        (["20 °C", "68 °F", "-5 °C", "−2 °C"], [20, 20, -5, -2], "°C"),
+        (["68 F", "20 C", "70.5 F"], [68, 68, 70.5], "F"),
+        (["90 min", "1.5 h", "2 hours", "45 min"], [90, 90, 120, 45], "min"),
+        (["18 km/h", "5 m/s", "20.5 km/h"], [18, 18, 20.5], "km/h"),
+        (["512 MB", "1.5 GB", "256 MB"], [512, 1500, 256], "MB"),
+        (["300 K", "310 K", "305 K"], [300, 310, 305], "K"),
+        (["1 µg", "2 mg", "3 mg"], [0.001, 2, 3], "mg"),
+        (["586k", "1.5M", "950", "1,200", "2.1m"], [586e3, 1.5e6, 950, 1200, 2.1e6], ""),
+        (["$586k", "$1.5M", "$950"], [586e3, 1.5e6, 950], ""),
+        (["1,5 Mio. €", "586k €", "3 Mio. €"], [1.5e6, 586e3, 3e6], ""),
+        (["50K", "60K", "81K"], [50e3, 60e3, 81e3], ""),
+    ],
+)
+def test_units_are_converted_and_factors_multiplied(
+    tmp_path: Path, cells: list[str], values: list[float], unit: str
+) -> None:
+    rows = len(cells)
+    frame = pd.DataFrame({"c": cells, "x": np.arange(rows) + 0.5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for kind in ("mixed", "points"):
+        for data in (csv(tmp_path / "t.csv", kind), from_object(frame, kind)):
+            assert data.columns == ["c", "x"] and data.meta.get("units", {}).get(0, "") == unit
+            np.testing.assert_array_equal(data.values[:, 0], values)
+            shown = next(note for note in data.notes if "are read as numbers, " in note)
+            assert shown.startswith(f"{data.meta.get('path', 'data')}: column 1 ('c'): cells such as ")
+            assert shown.endswith(f" {unit}".rstrip()) or not unit
+            # new rows are read in the unit of the data, whichever they have
+            again = get_kind(kind).new_items(data, get_kind(kind).as_given(data))
+            np.testing.assert_array_equal(again.values, data.values)
+        for i in (0, 1):
+            new = get_kind(kind).new_items(data, pd.DataFrame({"x": [0.5], "c": [cells[i]]}))
+            np.testing.assert_array_equal(new.values[:, 0], values[i])
+            new = get_kind(kind).new_items(data, [[cells[i], 0.5]])
+            np.testing.assert_array_equal(new.values[:, 0], values[i])
+        assert get_kind(kind).new_items(data, pd.DataFrame({"c": [7.5], "x": [0.5]})).values.tolist() == [[7.5, 0.5]]
+    if unit and unit != "°C":
+        with pytest.raises(DataError, match=f"'12 acres'; expected a unit that can be converted to {unit}"):
+            get_kind("mixed").new_items(from_object(frame, "mixed"), pd.DataFrame({"c": ["12 acres"], "x": 0.5}))
+
+
+@pytest.mark.parametrize("kind", ["mixed", "points"])
+def test_units_in_all_formats(tmp_path: Path, kind: str) -> None:
+    frame = pd.DataFrame({"h": ["152 cm", "1.58 m", "161 cm"], "n": ["2k", "950", "1.5M"], "p": ["$5", "$7.5", "$6"]})
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    files = [csv(tmp_path / f"t.{suffix}", kind) for suffix in ("tsv", "parquet", "feather", "xlsx")]
+    for data in (*files, from_object(pl.from_pandas(frame), kind), from_object(pa.Table.from_pandas(frame), kind)):
+        assert data.values.tolist() == [[152, 2000, 5], [158, 950, 7.5], [161, 1.5e6, 6]] and data.columns == [
+            "h",
+            "n",
+            "p",
+        ]
+        assert data.meta["units"] == {0: "cm"} and sum("are read as numbers" in note for note in data.notes) == 3
+
+
+@pytest.mark.parametrize(
+    "cells", [["12A", "14B", "3C"], ["10h", "2s", "3d", "4c"], ["9 am", "10 pm", "8 am"], ["1st", "2nd", "3rd"]]
+)
+def test_letters_behind_numbers_that_are_no_units(tmp_path: Path, cells: list[str]) -> None:
+    assert types_of(column(tmp_path, cells * 4))["c"] == "categorical"
+
+
+def test_doses_are_categories_and_rooms_counts_as_without_their_unit(tmp_path: Path) -> None:
+    doses = column(tmp_path, ["5 mg", "20 mg", "10 mg"] * 8)
+    assert doses.types is not None and doses.types[0] == ColumnType("categorical", ("5", "10", "20"))
+    new = pd.DataFrame({"c": ["0.01 g", "20 mg", "5", "7 mg"], "x": 0.5})
+    np.testing.assert_array_equal(get_kind("mixed").new_items(doses, new).values[:, 0], [1, 2, 0, np.nan])
+    again = get_kind("mixed").new_items(doses, get_kind("mixed").as_given(doses))
+    np.testing.assert_array_equal(again.values, doses.values)
+    assert types_of(column(tmp_path, ["3 rooms", "14 rooms", "2 rooms", "4 rooms"]))["c"] == "count"

@@ -9,10 +9,12 @@ no value; one value                                          nothing: it is left
 dates                                                        nothing: it is left out, unless data.types says date
 text that is free, or of too many words                      nothing: it is left out
 words with numbers, more than `SOME`, or fewer rows than     nothing: it is rejected
-`REPEATED` of each on average; numbers with units
+`REPEATED` of each on average
 categories that the file itself declares                     categorical (two: binary)
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
+numbers with units: one, or several of one quantity; with k  as their numbers are
+and M; what does not agree is rejected
 two words, or two whole numbers                              binary
 digits that begin with 0, and whole numbers that lose        as words are
 digits as a number
@@ -37,13 +39,14 @@ column. A quantity has rare values at its ends; codes, years of a study and dose
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import ColumnType
-from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
+from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
 from splitmerge_cli.data.tables.digits import EXACT
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
@@ -240,7 +243,7 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     if cells.other is not None:
         return _foreign(cells, column_key(cells.table, cells.j), True)
     if type in ("count", "real"):
-        if cells.numbers is None and cells.matches(DECORATED).any() and type == "real":
+        if cells.numbers is None and cells.decorated().any() and type == "real":
             return as_written(cells, cells.decimal or ".", "(data.types)")
         if cells.numbers is None:
             assert cells.text is not None and cells.is_number is not None
@@ -268,18 +271,24 @@ def read_as_type(cells: Cells, type: str) -> Reading:
 
 
 def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
-    """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
+    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers.
 
     `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`).
+    The table has the unit of the column, or receives it.
     """
     assert cells.text is not None
-    numbers = numbers_written(cells.text, cells.missing, decimal)
+    numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:
         return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
-    i = cells.first(cells.matches(DECORATED) & ~(cells.is_number if cells.is_number is not None else cells.missing))
+    i, unit = cells.first(cells.decorated()), ""
+    if numbers.unit:
+        cells.table.units[cells.j] = numbers.unit
+        other = cells.decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
+        i, unit = cells.first(other) if other.any() else i, f" {numbers.unit}"
     shown = quote(str(cells.text[i].as_py()))
     reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
-    return replace(reading, said=f"cells such as {shown} are read as numbers, {numbers.values[i]:.12g}")
+    value = f"{numbers.values[i]:.6g}{unit}" if unit else f"{numbers.values[i]:.12g}"
+    return replace(reading, said=f"cells such as {shown} are read as numbers, {value}")
 
 
 def _as_days(cells: Cells, type: str) -> Reading:
@@ -326,30 +335,28 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
-    decorated = cells.matches(DECORATED) & ~cells.is_number
+    decorated = cells.decorated()
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
         further_ways = (
             (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
         )
-        return replace(reading, ways=(*further_ways, as_categories)) if reading.problem else reading
-    if (unit := cells.unit()) is not None:
-        i = cells.first(~cells.missing)
-        return Reading(
-            problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
-        )
+        if reading.problem:
+            return replace(reading, ways=(*further_ways, *_as_missing(cells, decorated), as_categories))
+        # doses may be categories, and rooms counts, as they would be without their unit
+        if j in table.units and reading.values is not None:
+            alone = _of_numbers(replace(cells, numbers=reading.values, text=None), key, "", True)
+            said = f"{reading.said}; {alone.said}" if alone.said else reading.said
+            reading = reading if alone.type is None else replace(alone, said=said)
+        return reading
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
         few = len(words) <= SOME and REPEATED * len(words) <= present
         if few or _are_levels(np.bincount(codes[codes >= 0])):
             note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
             return replace(_as_levels(codes, words), said=note)
         i = cells.first(~(cells.is_number | cells.missing))
-        word = str(cells.text[i].as_py()) if cells.text is not None else ""
-        ways = [as_categories]
-        if re.fullmatch(r"[\w.-]+", word, re.ASCII):
-            ways.insert(0, f"data.missing=[{word}] reads it as missing")
         expected = f"a number, as in {numeric} of {present} rows"
-        return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
+        return Reading(problem=str(table.error(i, j, expected)), ways=(*_as_missing(cells, decorated), as_categories))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
         if chosen:
             description = f"free text, {len(words)} different ones; expected words of a few kinds"
@@ -364,6 +371,15 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if chosen:
         return _reject(cells, f"{description}; expected at most {most_words}", as_categories)
     return Reading(why=f"{description}, more than {most_words}", ways=(as_categories,))
+
+
+def _as_missing(cells: Cells, decorated: NDArray[np.bool_]) -> Iterator[str]:
+    """The option that reads the first word among numbers as missing, where it is one word."""
+    assert cells.text is not None and cells.is_number is not None
+    words = ~(cells.is_number | decorated | cells.missing)
+    word = str(cells.text[cells.first(words)].as_py()) if words.any() else ""
+    if re.fullmatch(r"[\w.-]+", word, re.ASCII):
+        yield f"data.missing=[{word}] reads it as missing"
 
 
 def as_documents(table: Table, key: str) -> str:

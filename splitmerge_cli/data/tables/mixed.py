@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
-from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.reading import KindReading, read_new
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
@@ -170,7 +170,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
         }
         | notes_entry(table.notes)
-        | width_entry(read, table.width),
+        | width_entry(read, table.width)
+        | table.units_entry(read),
         is_recorded=True,
         positions=positions_in(read, table.width),
     )
@@ -319,20 +320,8 @@ class MixedReading(KindReading):
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
-                values[:, j] = self._numbers(cells, dataset.meta.get("dates", {}).get(j, column.type))
+                values[:, j] = read_new(cells, dataset.meta.get("dates", {}).get(j, column.type))
         return Dataset("new items", self.kind, values, columns=dataset.columns, types=types)
-
-    def _numbers(self, cells: Any, type: str) -> Any:
-        """Convert new cells, numbers or dates, like the cells of the data; raises a `DataError`."""
-        try:
-            column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reject_machine_error(error, "new items")
-            column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
-        reading = read_as_type(cells_of(from_arrow("new items", column), 0), type)
-        if reading.problem:
-            raise DataError(reading.problem)
-        return reading.values
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as a data frame, levels in place of codes."""

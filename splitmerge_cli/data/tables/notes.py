@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
-from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
+from splitmerge_cli.data.tables.cells import DATE, cells_of
 from splitmerge_cli.data.tables.edge_values import describe_values
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
 from splitmerge_cli.overrides import write
@@ -116,13 +116,13 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-    """A column of text with currencies and the like as numbers, null where a cell is missing, with a note; None of any
+    """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None of any
     other column. Raises a `DataError` if its cells do not agree on how numbers are written.
     """
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
         return None
-    decorated = cells.matches(DECORATED) & ~cells.is_number
+    decorated = cells.decorated()
     # what may be a decimal comma and nothing else is for data.decimal to say
     commas = cells.matches(r"^[-+]?\d*,\d+$") & ~cells.matches(r"^[-+]?\d{1,3},\d{3}$")
     if not decorated.any() or 2 * (decorated | cells.is_number).sum() < cells.present or (commas >= decorated).all():

@@ -73,7 +73,7 @@ class RowsReading(KindReading):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta=notes_entry(table.notes) | width_entry(columns_read, width),
+            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.units_entry(columns_read),
             is_recorded=True,
             positions=positions_in(columns_read, width),
         )
@@ -125,7 +125,7 @@ class RowsReading(KindReading):
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        )
+        ) | table.units_entry(columns_read)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes
@@ -144,6 +144,9 @@ class RowsReading(KindReading):
             return table.points(columns, wanted.missing)
         if self.kind.truth_values:
             return zeros_and_ones(table, columns, wanted)
+        for j in columns:
+            if is_text(table.cells(j)) and (numbers := notes.written_column(table, j, wanted.missing)) is not None:
+                table.columns[j] = numbers
         x = matrix_of(table, columns, "data.columns and data.drop choose", wanted.missing)
         if self.kind.reads_matrices:  # checked where they are read
             return x

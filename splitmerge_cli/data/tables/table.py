@@ -62,6 +62,8 @@ class Table:
         Advice in the error for a missing cell in one of the columns `hinted`.
     item_names : list of str or None
         Names of all rows of the file, where a column without a name holds them.
+    units : dict of int to str
+        The units of columns whose cells have them.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -73,6 +75,7 @@ class Table:
         self.item_names: list[str] | None = None
         self.left_out: set[int] = set()
         self.written: list[str] | None = None
+        self.units: dict[int, str] = {}
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
@@ -97,6 +100,11 @@ class Table:
         """Keep the first so many rows; None: all."""
         if rows is not None:
             self.columns = [column.slice(0, rows) for column in self.columns]
+
+    def units_entry(self, columns: Sequence[int]) -> dict[str, Any]:
+        """Entry of ``Dataset.meta`` for the units of the columns that are read; empty without units."""
+        units_by_column = {d: self.units[j] for d, j in enumerate(columns) if j in self.units}
+        return {"units": units_by_column} if units_by_column else {}
 
     def names_of_items(self) -> list[str] | None:
         """`item_names` of the rows that are kept."""
