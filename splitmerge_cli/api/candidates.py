@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
-from splitmerge_cli.api.readings import READINGS, REALS, log_totals
+from splitmerge_cli.api.readings import ORDERED, READINGS, log_totals
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
@@ -342,8 +342,7 @@ def compare_readings(
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
-    # reals have the most parameters
-    simplest = sorted(candidates, key=lambda name: name == REALS)
+    simplest = sorted(candidates, key=lambda name: _count_parameters(*candidates[name]))
     density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
@@ -389,6 +388,15 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
         return f"data.scale=auto: {scales}, {difference_text.format('ahead')}"
     side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
     return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {difference_text.format(side)}"
+
+
+def _count_parameters(options: Mapping[str, Any], dataset: Dataset) -> int:
+    """Parameters of a cluster: what makes a reading simpler than another."""
+    types, D = dataset.kind.types_of(dataset), count_reals(dataset) if dataset.types is not None else 0
+    of_levels = sum(
+        2 if column.type == READINGS["ratings"][ORDERED] else max(len(column.levels) - 1, 1) for column in types
+    )
+    return of_levels + (D * (D + 1) // 2 if options.get("covariance") == "full" else D)
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:

@@ -37,7 +37,7 @@ def from_object(
     name: str = "data",
     *,
     columns: Sequence[str | int] | None = None,
-    types: Mapping[str | int, str] | None = None,
+    types: Mapping[str | int, str | Sequence[str]] | None = None,
     repeated: str = "keep",
     scale: ScaleOption = None,
     reduce: ReduceOption = None,

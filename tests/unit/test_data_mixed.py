@@ -9,8 +9,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import smcmc
+from splitmerge_cli.cli import app
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
@@ -324,8 +326,15 @@ def test_types_may_be_said(tmp_path: Path) -> None:
         (
             ["low", "high", "low"],
             "ordinal",
-            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order is known \(data.types\)",
+            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order .*, or data.types={c:\[high,low\]}, in",
         ),
+        (["low", "high", "mid"], ["low", "mid"], r"row 3, column 1 \('c'\): 'high'; expected one of low, mid \(data.t"),
+        (
+            ["low", "high", "mid"],
+            ["low", "low", "mid"],
+            "data.types.c=.*: expected one of binary, .*, or words in their",
+        ),
+        (["low", "high", "mid"], ["low"], r"data.types.c=.*or words in their order, such as \[low,high\]"),
         (list(range(101)), "ordinal", r"column 1 \('c'\): 101 levels; expected 100 at most \(data.types\)"),
         (
             [1, 2, 3],
@@ -597,3 +606,69 @@ def test_doses_are_categories_and_rooms_counts_as_without_their_unit(tmp_path: P
     again = get_kind("mixed").new_items(doses, get_kind("mixed").as_given(doses))
     np.testing.assert_array_equal(again.values, doses.values)
     assert types_of(column(tmp_path, ["3 rooms", "14 rooms", "2 rooms", "4 rooms"]))["c"] == "count"
+
+
+def test_words_in_an_order(tmp_path: Path) -> None:
+    order = ["never", "rarely", "often", "always"]
+    cells = ["often", "never", "rarely", "Rarely", "", "NEVER", "often"] * 3
+    categories = pd.Categorical([word.lower() or None for word in cells], order, ordered=True)
+    frame = pd.DataFrame({"c": categories, "x": np.arange(21) + 0.5})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=5)
+    frame.to_feather(tmp_path / "t.feather")
+    words = frame.assign(c=cells)
+    enum = pl.DataFrame(
+        {"c": pl.Series([word.lower() or None for word in cells], dtype=pl.Enum(order)), "x": frame["x"]}
+    )
+    for data in [
+        column(tmp_path, cells, types={"c": order}),
+        from_object(words, "mixed", types={"c": order}),
+        *(from_object(each, "mixed") for each in (frame, enum, pa.Table.from_pandas(frame))),
+        *(csv(tmp_path / f"t.{suffix}", "mixed") for suffix in ("parquet", "feather")),
+    ]:
+        assert data.types is not None and data.types[0] == ColumnType("ordinal", ("never", "rarely", "often"))
+        np.testing.assert_array_equal(data.values[:7, 0], [2, 0, 1, 1, np.nan, 0, 2])
+        assert "levels that no row holds: always" in data.notes[0]
+        np.testing.assert_array_equal(get_kind("mixed").new_items(data, words).values, data.values)
+    grades = from_object(frame.assign(c=pd.Categorical([3, 1, 2] * 7, ordered=True)), "mixed")
+    assert grades.types is not None and grades.types[0] == ColumnType("ordinal", ("1", "2", "3"))
+    assert types_of(column(tmp_path, ["no", "yes"] * 3, types={"c": ["yes", "no"]}))["c"] == "binary"
+
+
+def test_the_order_of_words_is_a_key_of_the_command_line(tmp_path: Path) -> None:
+    column(tmp_path, ["often", "never", "rarely"] * 3)
+    run = CliRunner().invoke(app, ["columns", str(tmp_path / "t.csv"), "data.types={c:[never,rarely,often]}"])
+    assert "c       ordinal  never 3, rarely 3, often 3" in run.output
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels", "codes", "note"),
+    [
+        (
+            ["yes", "YES", "Y", "no", "No", "n", "yes"],
+            ("No", "yes"),
+            [1, 1, 1, 0, 0, 0, 1],
+            "'Y', 'YES', 'yes' are one",
+        ),
+        (["M", "male", "F", "f", "Female", "female"], None, [1, 1, 0, 0, 0, 0], "'M', 'male' are one level"),
+        (
+            ["Rome", "rome", "Ulm", "Bonn", "ROME"],
+            ("Bonn", "ROME", "Ulm"),
+            [1, 1, 2, 0, 1],
+            "'ROME', 'Rome', 'rome' are",
+        ),
+        (["AA", "Aa", "aa", "AA", "Aa"], ("AA", "Aa", "aa"), [0, 1, 2, 0, 1], ""),
+        (["a", "ab", "b", "a", "ab"], ("a", "ab", "b"), [0, 1, 2, 0, 1], ""),
+    ],
+)
+def test_spellings_of_one_word_are_one_level(
+    tmp_path: Path, cells: list[str], levels: tuple[str, ...] | None, codes: list[int], note: str
+) -> None:
+    data = column(tmp_path, cells * 3)
+    assert data.types is not None and levels in (None, data.types[0].levels)
+    assert data.values[: len(cells), 0].tolist() == codes
+    said = " ".join(data.notes)
+    assert note in said and ("(data.types={c:categorical} reads words as they are written)" in said) == bool(note)
+    np.testing.assert_array_equal(
+        get_kind("mixed").new_items(data, pd.DataFrame({"c": cells, "x": 0.5})).values[:, 0], codes
+    )
+    assert data.types[0].levels != column(tmp_path, cells * 3, types={"c": "categorical"}).types[0].levels or not note

@@ -275,8 +275,6 @@ def test_a_proposed_scale_does_not_overflow(exponent: int) -> None:
 
 def test_a_scale_that_overflows_names_the_file_and_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "times.csv").write_text("t,x\n1400000000,1\n1400000100,2.5\n1400000300,4\n")
-    message = (
-        r"times\.csv: row 1, column 1 \('t'\): 1.4e\+09 is 1.07565e\+45 on the yeo-johnson\(5\) scale; expected .*"
-    )
-    with pytest.raises(DataError, match=message + r"expected .*data\.scale=none"):
+    message = r"times\.csv: row 1, column 1 \('t'\): 1.4e\+09 is 1.07565e\+45 on the yeo-johnson\(5\) scale"
+    with pytest.raises(DataError, match=message + r"; expected .*data\.scale=none"):
         csv(tmp_path / "times.csv", "points", scale={"t": 5})

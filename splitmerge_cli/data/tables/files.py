@@ -40,7 +40,7 @@ def csv(
     columns: Sequence[str | int] | str | int | None = None,
     drop: Sequence[str | int] | str | int | None = None,
     N: int | None = None,
-    types: Mapping[str | int, str] | None = None,
+    types: Mapping[str | int, str | Sequence[str]] | None = None,
     missing: Sequence[str | int | float] | str | int | float | None = None,
     separator: str = "auto",
     decimal: str = "auto",

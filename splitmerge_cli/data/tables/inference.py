@@ -10,7 +10,7 @@ dates                                                        nothing: it is left
 text that is free, or of too many words                      nothing: it is left out
 words with numbers, more than `SOME`, or fewer rows than     nothing: it is rejected
 `REPEATED` of each on average
-categories that the file itself declares                     categorical (two: binary)
+categories that the file itself declares                     categorical (two: binary), ordinal if they are ordered
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
 numbers with units: one, or several of one quantity; with k  as their numbers are
@@ -48,11 +48,13 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
 from splitmerge_cli.data.tables.digits import EXACT
+from splitmerge_cli.data.tables.levels import Levels, merge_spellings
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
 from splitmerge_cli.overrides import shell_word
 
+ORDINAL = "ordinal"
 SOME = 10
 """Different values that are categories wherever they are not all different."""
 SOME_FROM_0 = 5
@@ -128,11 +130,17 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if cells.numbers is not None and not cells.category and not cells.is_coded:
         return _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
     codes, words = cells.values(spelled=True)
+    note = ""
+    if not cells.category and len(words) < cells.present and len(words) <= MOST:
+        codes, words, note = merge_spellings(codes, words)
     if len(words) == 1:
         return Reading(why=f"every value is {quote(words[0])}")
     if cells.category:
-        return _as_levels(codes, words)
+        return _in_order(cells, codes, words) if cells.j in cells.table.orders else _as_levels(codes, words)
     reading = _of_words(cells, key, codes, words, chosen)
+    if note and reading.type is not None and reading.type.levels:
+        note = f"{note} (data.types={{{key}:categorical}} reads words as they are written)"
+        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
 
 
@@ -261,10 +269,13 @@ def read_as_type(cells: Cells, type: str) -> Reading:
         shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
         return Reading(problem=f"{problem} (data.types)")
-    if type == "ordinal" and cells.numbers is None:
-        i = cells.first(~cells.missing)
-        return Reading(problem=str(cells.table.error(i, cells.j, "numbers, whose order is known (data.types)")))
-    if type == "ordinal" and len(words) > MOST:
+    if type == ORDINAL and cells.j in cells.table.orders:
+        return _in_order(cells, codes, words)
+    if type == ORDINAL and cells.numbers is None:
+        order = f"data.types={{{column_key(cells.table, cells.j)}:[{','.join(words[:5])}]}}, in their order"
+        expected = f"numbers, whose order is known, or {order} (data.types)"
+        return Reading(problem=str(cells.table.error(cells.first(~cells.missing), cells.j, expected)))
+    if type == ORDINAL and len(words) > MOST:
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} levels; expected {MOST} at most"
         return Reading(problem=f"{problem} (data.types)")
     return _as_levels(codes, words, type)
@@ -310,6 +321,20 @@ def _as_levels(codes: NDArray[np.int64], words: list[str], type: str | None = No
     # in their order the 0 of two comes first: 0 and 1, false and true, no and yes, n and y, off and on
     type = type or ("binary" if len(words) == 2 else "categorical")
     return Reading(ColumnType(type, tuple(words)), np.where(codes >= 0, codes, np.nan).astype(np.float64))
+
+
+def _in_order(cells: Cells, codes: NDArray[np.int64], words: list[str]) -> Reading:
+    """A column of words whose order the table has; levels that no row holds are left out."""
+    order = cells.table.orders[cells.j]
+    places = np.array([Levels(order).code(word) for word in words], dtype=np.float64)
+    if (unknown := np.isnan(places)).any():
+        i = cells.first(codes == int(unknown.argmax()))
+        return Reading(problem=str(cells.table.error(i, cells.j, f"one of {', '.join(order)} (data.types)")))
+    held, ranks = np.unique(places, return_inverse=True)
+    levels, without = [order[int(k)] for k in held], [word for k, word in enumerate(order) if k not in held]
+    said = f"levels that no row holds: {', '.join(without)}" if without else ""
+    values = np.where(codes >= 0, ranks[codes], -1)
+    return replace(_as_levels(values, levels, "binary" if len(levels) == 2 else ORDINAL), said=said)
 
 
 def _as_numbers(cells: Cells, type: str) -> Reading:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from textwrap import shorten
 from typing import Any
 
@@ -21,11 +20,12 @@ from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
-from splitmerge_cli.data.tables.inference import SOME, Reading, as_documents, infer, read_as_type
+from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names, say_records
+from splitmerge_cli.data.tables.levels import Levels
 from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out, note_pairs
 from splitmerge_cli.data.tables.parquet import from_arrow
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
@@ -62,16 +62,21 @@ class RejectedColumns(RefusedTable):
         self.drop = drop
 
 
-def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
-    """Read the option data.types, by the positions of the columns."""
+def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
+    """Read the option data.types, by the positions of the columns; the table receives the orders of words."""
     known = (*COLUMN_TYPES, *DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
     type_by_column: dict[int, str] = {}
     for column, type in types.items():
-        require(type in known, f"data.types.{column}", type, f"one of {', '.join(known)}")
-        type_by_column[index(table, "data.types", column)] = type
+        j, is_order = index(table, "data.types", column), isinstance(type, Sequence) and not isinstance(type, str)
+        is_order = is_order and len(set(map(str, type))) == len(type) > 1
+        known_types = f"one of {', '.join(known)}, or words in their order, such as [low,high]"
+        require(is_order or (isinstance(type, str) and type in known), f"data.types.{column}", type, known_types)
+        type_by_column[j] = ORDINAL if is_order else type
+        if is_order:
+            table.orders[j] = [str(word).lower() if isinstance(word, bool) else str(word) for word in type]
     return type_by_column
 
 
@@ -266,13 +271,14 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     # several columns may share a name
     plain = data.set_axis(range(data.shape[1]), axis=1)
     categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
+    orders = {j: [str(word) for word in plain[j].dtype.categories] for j in categories if plain[j].dtype.ordered}
     try:
         plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
         table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
     except (pa.ArrowException, TypeError, ValueError) as error:
         reject_machine_error(error, name)
         raise DataError(f"data: {error}; expected a value of one type in each column") from error
-    table.names, table.categories = [str(column) for column in data.columns], categories
+    table.names, table.categories, table.orders = [str(column) for column in data.columns], categories, orders
     check_names(table)
     return table, names
 
@@ -286,7 +292,7 @@ class MixedReading(KindReading):
         truth: Labels,
         name: str,
         whole: bool = False,
-        types: Mapping[str | int, str] | None = None,
+        types: Mapping[str | int, str | Sequence[str]] | None = None,
     ) -> Dataset:
         """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
         table, names = frame_table(data, name)
@@ -315,7 +321,7 @@ class MixedReading(KindReading):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
             if column.levels:
-                levels = _Levels(column.levels)
+                levels = Levels(column.levels)
                 values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -331,26 +337,3 @@ class MixedReading(KindReading):
                 cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
                 frame[column] = pd.Series(cells, dtype=object)
         return frame
-
-
-class _Levels:
-    """The levels of a column, found as they are written or, where one alone is that number, by number: 1 and 1.0."""
-
-    def __init__(self, levels: Sequence[str]) -> None:
-        self.by_word = {level: k for k, level in enumerate(levels)}
-        numbers = [_number_of(level) for level in levels]
-        self.by_number = {number: k for k, number in enumerate(numbers) if numbers.count(number) == 1}
-
-    def code(self, cell: Any) -> float:
-        """Return the code of a cell, NaN where no level is meant."""
-        word = str(cell).strip()
-        word = word.lower() if isinstance(cell, bool | np.bool_) else word
-        if word in self.by_word:
-            return self.by_word[word]
-        number = _number_of(word)
-        return np.nan if number is None else self.by_number.get(number, np.nan)
-
-
-def _number_of(word: str) -> Decimal | None:
-    """The number that a word writes, to its last digit; None of any other word."""
-    return Decimal(word) if NUMBER.fullmatch(word) else None

@@ -116,8 +116,8 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-    """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None of any
-    other column. Raises a `DataError` if its cells do not agree on how numbers are written.
+    """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None
+    of any other column. Raises a `DataError` if its cells do not agree on how numbers are written.
     """
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:

@@ -85,11 +85,15 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
     coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
     arrays, total = [], 0
+    orders = {
+        j: dict[str, None]() for j, kind in enumerate(declared.types) if pa.types.is_dictionary(kind) and kind.ordered
+    }
     for batch in batches:
         total += _plain_size(batch, coded)
         limit.check(path, total, " unpacked")
         columns = batch.columns
         for j in coded:
+            orders.get(j, {}).update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
             columns[j] = pc.cast(columns[j], plain.field(j).type)
         arrays.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
     arrow = pa.Table.from_batches(arrays, plain)
@@ -100,6 +104,7 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
             table.columns[j] = pc.divide(seconds, _A_SECOND[kind.unit])
             table.notes.append(f"{path}: {table.column(j)}: durations are read as seconds")
     table.categories = _categories(declared)
+    table.orders = {j: list(words) for j, words in orders.items()}
     return table
 
 

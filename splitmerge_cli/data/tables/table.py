@@ -64,6 +64,8 @@ class Table:
         Names of all rows of the file, where a column without a name holds them.
     units : dict of int to str
         The units of columns whose cells have them.
+    orders : dict of int to list of str
+        The levels of columns, in their order, where the file or the user says it.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -76,6 +78,7 @@ class Table:
         self.left_out: set[int] = set()
         self.written: list[str] | None = None
         self.units: dict[int, str] = {}
+        self.orders: dict[int, list[str]] = {}
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
