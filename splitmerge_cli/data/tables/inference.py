@@ -388,7 +388,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             return _reject(cells, description, as_documents(cells.table, key))
         return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
-        return Reading(why="every value differs", names=present == len(codes))
+        return Reading(why="every value differs", names=True)
     most_words = max(SOME, min(MOST, present // 2))
     if len(words) <= most_words:
         return _as_levels(codes, words)

@@ -23,7 +23,14 @@ from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names, say_records
 from splitmerge_cli.data.tables.levels import Levels
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out, note_pairs
+from splitmerge_cli.data.tables.notes import (
+    NAMES_OF_ITEMS,
+    check_names,
+    note_classes,
+    note_left_out,
+    note_pairs,
+    note_total,
+)
 from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -103,8 +110,11 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         key = column_key(table, j)
         chosen = wanted.columns is not None
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
-        if readings[j].names and names is None:
+        blank = np.flatnonzero(cells.missing).tolist() if readings[j].names else []
+        if readings[j].names and names is None and (not blank or blank == table.blank_rows()):
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
+            for i in blank:
+                names[i] = f"row {table.row(i)}"
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
         if (type := readings[j].type) is not None:
             is_named = j in types or cells.category or cells.boolean or cells.is_coded
@@ -159,6 +169,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     if labels is None and wanted.columns is None:
         note_classes(table, read, values)
         note_pairs(table, columns_read)
+    numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
+    if numeric:
+        note_total(table, [read[d] for d in numeric], values[:, numeric])
     types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,

@@ -15,7 +15,8 @@ from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, cells_of
 from splitmerge_cli.data.tables.edge_values import describe_values
-from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
+from splitmerge_cli.data.tables.table import IN_MEMORY, Table, column_key, is_missing, is_text, list_names, quote
+from splitmerge_cli.data.values import BLOCK
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 
@@ -28,6 +29,8 @@ MOST_CLASSES = 50
 """Most values of a column that may hold the classes of the rows."""
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
+LEAST_ROWS = 5
+"""Rows from which on the last may be noted as the sum of the others."""
 MANY_PAIRS, REPEATED = 20, 1.2
 """A list of edges has so many rows at least, and so many for each name."""
 
@@ -88,7 +91,7 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
         return True
     if not is_text(column):
         dated = pa.types.is_temporal(column.type)
-    elif (names := row_names(column)) is not None:
+    elif (names := table.row_names(j)) is not None:
         if table.item_names is None:
             table.item_names = names
         table.left_out.add(j)
@@ -190,6 +193,22 @@ def note_left_out(
         way = way.replace(" it", " the first", 1) if several else way
         ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
         table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{ways}")
+
+
+def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note that the last row holds the sums of the others in two of the `columns` (with their numbers `x`) or more, or
+    in the only one."""
+    if len(x) < LEAST_ROWS or x.size > BLOCK:
+        return
+    others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
+    sums = np.nansum(others, axis=0)
+    is_sum = (np.abs(last - sums) <= 1e-9 * np.abs(sums)) & (np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0))
+    held = int((~np.isnan(last)).sum())
+    if held and is_sum.sum() >= max(min(held, 2), held / 2):
+        names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum)])
+        way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
+        row = f"row {table.row(len(x) - 1)}, the last one"
+        table.notes.append(f"{table.path}: {row}, is the sum of the others in {names}: {way} leaves it out")
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:

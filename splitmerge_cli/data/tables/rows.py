@@ -65,6 +65,8 @@ class RowsReading(KindReading):
             columns_read, values = self._leave_out(table, columns_read, values)
             if isinstance(values, np.ndarray):
                 notes.note_classes(table, columns_read, values)
+            if isinstance(values, np.ndarray) and self.kind.of_numbers:
+                notes.note_total(table, columns_read, values)
         columns = [table.names[j] for j in columns_read] if table.names else None
         return Dataset(
             name,
@@ -120,6 +122,8 @@ class RowsReading(KindReading):
             columns_read, x = self._leave_out(table, columns_read, x)
         if wanted.truth is None and wanted.columns is None:
             notes.note_classes(table, columns_read, x)
+        if isinstance(x, np.ndarray) and self.kind.of_numbers:
+            notes.note_total(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None

@@ -113,6 +113,28 @@ class Table:
         """`item_names` of the rows that are kept."""
         return None if self.item_names is None else self.item_names[: self.rows]
 
+    def blank_rows(self) -> list[int]:
+        """Rows in which no column holds a cell."""
+        absent = np.ones(self.rows, dtype=bool)
+        for j in range(self.width):
+            column = self.cells(j)
+            if len(column) < len(absent) or not absent.any():
+                continue
+            text = is_text(column)
+            empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
+            absent &= pc.fill_null(empty, True).to_numpy()
+        return np.flatnonzero(absent).tolist()
+
+    def row_names(self, j: int) -> list[str] | None:
+        """The cells of column `j` if they are words, another one in each row; None if they are not. Blank rows are
+        named by their numbers."""
+        cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
+        if not all(cells):
+            for i in self.blank_rows():
+                cells[i] = f"row {self.row(i)}"
+        words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
+        return cells if words and len(set(cells)) == len(cells) > 1 else None
+
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
         return None
@@ -168,7 +190,7 @@ class Table:
                 why = "is the index of pandas"
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
-            elif items and self.item_names is None and (names := row_names(self.cells(j))):
+            elif items and self.item_names is None and (names := self.row_names(j)):
                 self.item_names, why = names, "has no name and a different word in every row, the names of the items"
             elif items and (names := _row_numbers(self.cells(j))):
                 self.item_names = self.item_names or names
@@ -276,13 +298,6 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
     return start if pc.all(same, skip_nulls=False).as_py() else None
-
-
-def row_names(column: pa.ChunkedArray) -> list[str] | None:
-    """The cells of a column if they are words, another one in each row; None if they are not."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
-    return cells if words and len(set(cells)) == len(cells) > 1 else None
 
 
 def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:
