@@ -125,18 +125,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
     are options that the data are to allow, too, with the covariance.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each covariance, first the one that is taken (`rank`): covariance, log_density (mean over rows,
-        natural logarithm), difference (by which the first is ahead), standard_error (of that difference, rows
-        taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
-        the points do not allow it; else empty). Where one alone is allowed it has no numbers.
-
-    Raises
-    ------
-    ConfigError
-        One row; no covariance is allowed.
+    A row for each covariance, first the one that is taken, as `rank` has them, and the problem why the points do not
+    allow it. Where one alone is allowed it has no numbers. Raises a `ConfigError` if none is.
     """
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
@@ -312,24 +302,12 @@ def compare_readings(
     fits: Fits,
     vectors: Dataset | None = None,
 ) -> pd.DataFrame:
-    """Leave-one-out log probability of rows whose whole numbers are read in several ways.
+    """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
+    a row for each reading, the chosen one first, as of `covariances`.
 
-    Parameters
-    ----------
-    option : {"ratings", "counts"}
-    options : mapping
-        Options of `mixed` in addition to the covariance, which is full if there are two real columns.
-    readings : mapping of str to Dataset
-        The simplest first.
-    vectors : Dataset, optional
-        The rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
-        (`log_totals`).
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each reading, the chosen one first: its name, or the name of a model, under `option`, log_density
-        (mean over rows, natural logarithm), difference, standard_error, few_draws and seconds as of `covariances`.
+    `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
+    the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
+    (`log_totals`).
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
@@ -351,19 +329,8 @@ def compare_readings(
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
-    their own.
-
-    Parameters
-    ----------
-    options : mapping
-        Options of the model, its name among them; without a covariance it is full where the points allow it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
-        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), difference,
-        standard_error, few_draws and seconds as of `covariances`.
+    their own: a row for each, as of `covariances`, first the one that is taken (`RESCALED` if it is ahead by more than
+    `AHEAD` standard errors). Without a covariance among the `options` it is full where the points allow it.
     """
     options_given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}

@@ -53,60 +53,16 @@ def from_object(
     prior_counts: str | None = None,
     **words: Any,
 ) -> Dataset:
-    """Convert an object to the data set that models of a kind read.
+    """Convert an object to the data set that models of a kind read; a `Dataset` is returned as it is.
 
-    Parameters
-    ----------
-    data : object
-        ``points``: an array, a data frame (pandas, polars, pyarrow, or what else has Arrow's interface) or a sparse
-        matrix ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames
-        may be missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or numbers. ``graph``: a graph of
-        networkx or igraph, a data frame with columns source and target, or a matrix ``[N, N]`` of which an entry
-        that is not 0 is an edge; directions, weights and self-loops are left out unless options ask for them.
-        ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or a data frame of one
-        column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
-        or an array, whose columns are
-        read as in a file (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
-    kind : Kind or str
-        The kind, or its name.
-    truth : array_like, optional
-        True label of each item, of any type; None or NaN: not known.
-    name : str
-        For titles.
-    columns : sequence of str or int, optional
-        Columns of a table that are read, as data.columns of a file: none of them is left out. ``graph``: attributes of
-        the nodes, or columns of the data frame `nodes`.
-    types : mapping, optional
-        ``mixed``: types of some columns, as data.types of a file; ``graph``: of columns of the nodes.
-    repeated : {"keep", "once"}
-        Of tables, as data.repeated of a file: whether rows that repeat others are items of their own. With ``once`` the
-        items of all rows are ``copies.items``.
-    scale : mapping, optional
-        Of tables, as data.scale of a file: real columns that are read on a scale of their own.
-    reduce : {"none", "pca", "auto"} or int, optional
-        Of tables, as data.reduce of a file: real columns that are read as their principal components.
-    exposure : array_like of float or str, optional
-        ``counts``: a positive number for each row, ``total``, or the name of a column of a data frame.
-    weights, group, labels : array_like or str, optional
-        For tables: a weight, a unit or a known class (None or NaN: not known) of each row, or the name of a column of a
-        data frame; as data.weights, data.group and data.labels of a file.
-    files : array_like or str, optional
-        ``records``: the file of each record, where an entity has at most one record of a file, or the name of a column.
-    must_link, cannot_link : array_like of int or str, str or Path, optional
-        For tables: pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a
-        file, as data.must_link.
-    weights_scale, apart, prior_counts
-        As the options of a file.
-    **words : object
-        ``graph``: `directed`, `values`, `loops`, `layer`, `bipartite` and `unknown` (pairs of nodes, or a file), as
-        data.directed and so on of a file (`splitmerge_cli.data.graphs.edges`); `nodes`, a data frame with a row for
-        each node. ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and
-        so on of a file, but that no stop word is left out where nothing is given.
+    ``points``, ``binary``, ``counts`` and ``mixed`` take an array, a data frame (pandas, polars, pyarrow, or what else
+    has Arrow's interface) or a sparse matrix; ``tokens`` a sequence of strings or numbers; ``graph`` a graph of
+    networkx or igraph, a data frame of edges, or a matrix ``[N, N]``; ``documents`` texts, each a string or a sequence
+    of words, or counts ``[documents, words]``. `truth` is a label of each item, None or NaN where it is not known.
 
-    Raises
-    ------
-    DataError
-        The object is not as said; the message names row and column.
+    All options are as the keys ``data.`` of the same names of a file; `exposure`, `weights`, `group`, `labels` and
+    `files` may be arrays, and links pairs of positions from 0. No stop word is left out where nothing is given. Raises
+    a `DataError` that names row and column.
     """
     if isinstance(data, Dataset):
         if truth is not None:

@@ -42,21 +42,13 @@ _UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{_CURRENCY}]?$"
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of column `j` in a table.
+    """The cells of column `j` in a table: which are missing (bool ``[N]``), and the numbers (float64 ``[N]``, NaN where
+    a cell is missing; None of words).
 
-    Attributes
-    ----------
-    missing, numbers : numpy.ndarray
-        bool ``[N]``; float64 ``[N]``, NaN where a cell is missing, or None of words.
-    text, is_number : pyarrow.ChunkedArray and numpy.ndarray, or None
-        The cells without spaces around them, and which of them are numbers; None of a column of another type. Whole
-        numbers that lose digits as float64 are text whatever their type is.
-    other : str or None
-        What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
-    boolean : bool
-        Whether the file itself says that its values are true and false.
-    is_padded, is_long : bool
-        Whether a cell is of digits that begin with 0; of more digits than float64 keeps.
+    Of text the cells without spaces around them, and which of them are numbers; whole numbers that lose digits as
+    float64 are text whatever their type is. What else the column holds (`other`: ``date``, or the name of its type), so
+    that it is read as nothing; whether the file says that its values are true and false (`boolean`), a cell is of
+    digits that begin with 0 (`is_padded`), or of more digits than float64 keeps (`is_long`).
     """
 
     table: Table

@@ -78,8 +78,8 @@ def csv(
         ``records``: see `splitmerge_cli.data.tables.records`.
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
-    header : {"auto", True, False}
-        Whether the first line of a text file names the columns; see `splitmerge_cli.data.tables.text_tables`.
+    header : {"auto", True, False, 2}
+        Whether the first line of a text file names the columns, or the first two do together; see `splitmerge_cli.data.tables.text_tables`.
     columns : sequence of str or int, optional
         Columns of the data, in this order, each as in `truth`; by default all except `truth` and `drop`, and except
         pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...;
@@ -89,7 +89,7 @@ def csv(
     N : int, optional
         Take the first N rows; all by default.
     types : mapping, optional
-        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip).
+        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip), or words in their order.
     missing : sequence or str or number, optional
         But of ``tokens``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
     separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
@@ -101,7 +101,8 @@ def csv(
         Encoding of a text.
     sheet : str or int, optional
         Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
-
+    skip : int or sequence of int, optional
+        Rows at the top of a text or sheet to leave out, such as a title; ``[1, 2]``: 1 at the top, 2 at the bottom.
     repeated : {"keep", "once"}
         Whether rows that repeat others are items of their own, or each different row is one item; see
         `splitmerge_cli.data.tables.repeats`.

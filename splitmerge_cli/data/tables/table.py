@@ -47,25 +47,11 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 class Table:
     """Columns of a file, all of one length (empty if they were not asked for), and where their rows are in it.
 
-    Attributes
-    ----------
-    names, written : list of str or None
-        Column names where the file has them; as it has them, where those that several columns share have got a number.
-    first : int
-        Number of the first row of data, as messages count rows.
-    notes : list of str
-        What the user should know of how the table was read.
-    categories, left_out : set of int
-        Columns that the file itself says to hold categories; columns that are no data, whatever the kind: copies of
-        others, names of the items.
-    hint : str
-        Advice in the error for a missing cell in one of the columns `hinted`.
-    item_names : list of str or None
-        Names of all rows of the file, where a column without a name holds them.
-    units : dict of int to str
-        The units of columns whose cells have them.
-    orders : dict of int to list of str
-        The levels of columns, in their order, where the file or the user says it.
+    Columns have names where the file has them, and `written` ones, as the file has them, where those that several
+    share have got a number. Messages count rows from `first`, that of the first row of data. `categories` are columns
+    that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
+    of all rows of the file, where a column without a name holds them. `units` and `orders` of levels are by column.
+    `hint` is advice in the error for a missing cell in one of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
