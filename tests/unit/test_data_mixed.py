@@ -12,12 +12,17 @@ import pytest
 from typer.testing import CliRunner
 
 import smcmc
+from splitmerge_cli.analysis.predictive import items_of
+from splitmerge_cli.api import candidates
 from splitmerge_cli.cli import app
+from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.runs.identity import file_digests, of_data
 
 
 def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) -> Dataset:
@@ -672,3 +677,22 @@ def test_spellings_of_one_word_are_one_level(
         get_kind("mixed").new_items(data, pd.DataFrame({"c": cells, "x": 0.5})).values[:, 0], codes
     )
     assert data.types[0].levels != column(tmp_path, cells * 3, types={"c": "categorical"}).types[0].levels or not note
+
+
+@pytest.mark.parametrize("model", ["gaussian", "mixed"])
+def test_units_of_a_file_of_new_rows_become_those_of_the_data(tmp_path: Path, model: str) -> None:
+    (tmp_path / "t.csv").write_text("h,w\n152 cm,1.5 kg\n1.58 m,2 kg\n161 cm,7 kg\n")
+    (tmp_path / "new.csv").write_text("w,h\n500 g,1.75 m\n3 kg,1.6 m\n")
+    spec = specify(["data=csv", f"data.path={tmp_path / 't.csv'}", f"model={model}"])
+    data = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    assert items_of(spec, data, str(tmp_path / "new.csv")).values.tolist() == [[175, 0.5], [160, 3]]
+
+
+def test_a_reading_is_simpler_that_has_fewer_parameters() -> None:
+    """Ages from 1 to 9 have eight shares as categories, two parameters as numbers or in their order."""
+    frame = pd.DataFrame({"age": [*range(1, 10)] * 4})
+    parameters = {
+        type: candidates._count_parameters({"name": "mixed"}, from_object(frame, "mixed", types={"age": type}))
+        for type in ("ordinal", "real", "categorical")
+    }
+    assert parameters == {"ordinal": 2, "real": 2, "categorical": 8}
