@@ -79,7 +79,8 @@ def csv(
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
     header : {"auto", True, False, 2}
-        Whether the first line of a text file names the columns, or the first two do together; see `splitmerge_cli.data.tables.text_tables`.
+        Whether the first line of a text file names the columns, or the first two do together; see
+        `splitmerge_cli.data.tables.text_tables`.
     columns : sequence of str or int, optional
         Columns of the data, in this order, each as in `truth`; by default all except `truth` and `drop`, and except
         pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...;
@@ -214,7 +215,7 @@ def csv(
 def _read(
     path: str | Path,
     wanted: Wanted,
-    header: str | int,
+    header: str | bool,
     separator: str,
     decimal: str,
     encoding: str,

@@ -205,7 +205,7 @@ def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     is_sum = (np.abs(last - sums) <= 1e-9 * np.abs(sums)) & (np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0))
     held = int((~np.isnan(last)).sum())
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
-        names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum)])
+        names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
         way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
         row = f"row {table.row(len(x) - 1)}, the last one"
         table.notes.append(f"{table.path}: {row}, is the sum of the others in {names}: {way} leaves it out")

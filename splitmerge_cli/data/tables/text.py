@@ -181,9 +181,9 @@ class Text(Table):
         self.first = 1 + rows + self.before
         if rows > 1:
             group, second = "", [cell.strip() for cell in self.top[1]]
-            for j, (above, below) in enumerate(zip(self.names, second, strict=True)):
+            for j, (above, name) in enumerate(zip(self.names, second, strict=True)):
                 group = above or group
-                self.names[j] = below if group == below else f"{group} {below}".strip() if below else above
+                self.names[j] = name if group == name else f"{group} {name}".strip() if name else above
             below = self.rows_below()
             self.first += len(below) > 1 and not any(below[1])  # pandas writes an empty row there
             shown = ", ".join(map(quote, filter(None, self.names[:4]))) + ", ..." * (self.width > 4)

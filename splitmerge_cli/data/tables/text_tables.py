@@ -37,7 +37,7 @@ HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 def read_written(
     path: Path,
     wanted: Wanted,
-    header: str | int,
+    header: str | bool,
     suffix: str,
     separator: str,
     decimal: str,
@@ -122,12 +122,12 @@ def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
     return (data[:end], rows) if rows else (data, 0)
 
 
-def parse_table(table: Text, wanted: Wanted, header: str | int) -> Text:
+def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
     while header == "auto" and not wanted.kind.one_column and table.has_title():
         table.leave_out_title()
     if _has_header(table, wanted) if header == "auto" else header:
-        table.take_header(2 if header == 2 or (header == "auto" and table.has_two_headers()) else 1)
+        table.take_header(2 if header == "2" or (header == "auto" and table.has_two_headers()) else 1)
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
