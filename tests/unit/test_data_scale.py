@@ -113,7 +113,8 @@ def test_columns_that_are_not_real_and_sparse_matrices_have_no_scale() -> None:
 
 def test_the_identity_of_a_run_without_scales_is_what_it_was() -> None:
     given = ["data=csv", "data.path=x.csv", "model=gaussian"]
-    assert "scale" not in specify(given).identity["data"]
+    assert {"scale", "skip"}.isdisjoint(specify(given).identity["data"])
+    assert specify([*given, "data.skip=[1,2]"]).identity["data"]["skip"] == [1, 2]
     assert specify([*given, "data.scale={a: log}"]).identity["data"]["scale"] == {"a": "log"}
 
 
