@@ -123,7 +123,7 @@ def _read_entry(text: str, key: Accepts, value: Accepts) -> tuple[Any, Any]:
     parts = split_values(text, ":")
     if len(parts) != 2:
         raise Unreadable(text)
-    return _read_scalar(parts[0].strip(), key), _read_scalar(parts[1].strip(), value)
+    return _read_scalar(parts[0].strip(), key), read(parts[1].strip(), value)
 
 
 def expand_home(text: str) -> str:

@@ -63,6 +63,7 @@ from splitmerge_cli.fits.candidates import (
     of_given_totals,
     scales_for,
 )
+from splitmerge_cli.fits.cautions import warn_of_data
 from splitmerge_cli.fits.objects import columns_read
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
@@ -132,6 +133,8 @@ def model_for_object(data: Any) -> tuple[str, Any]:
         with suppress(DataError):
             read = from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
+                if kept is not data:
+                    warn_of_data(table)
                 return model, kept
     return MIXED, data
 

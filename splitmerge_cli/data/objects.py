@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table
 from splitmerge_cli.data.tables.wanted import TOTAL, as_list
-from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
+from splitmerge_cli.data.values import notes_entry, place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
 
 OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
@@ -37,7 +37,7 @@ def from_object(
     name: str = "data",
     *,
     columns: Sequence[str | int] | None = None,
-    types: Mapping[str | int, str] | None = None,
+    types: Mapping[str | int, str | Sequence[str]] | None = None,
     repeated: str = "keep",
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
@@ -53,60 +53,16 @@ def from_object(
     prior_counts: str | None = None,
     **words: Any,
 ) -> Dataset:
-    """Convert an object to the data set that models of a kind read.
+    """Convert an object to the data set that models of a kind read; a `Dataset` is returned as it is.
 
-    Parameters
-    ----------
-    data : object
-        ``points``: an array, a data frame (pandas, polars, pyarrow, or what else has Arrow's interface) or a sparse
-        matrix ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames
-        may be missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or numbers. ``graph``: a graph of
-        networkx or igraph, a data frame with columns source and target, or a matrix ``[N, N]`` of which an entry
-        that is not 0 is an edge; directions, weights and self-loops are left out unless options ask for them.
-        ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or a data frame of one
-        column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
-        or an array, whose columns are
-        read as in a file (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
-    kind : Kind or str
-        The kind, or its name.
-    truth : array_like, optional
-        True label of each item, of any type; None or NaN: not known.
-    name : str
-        For titles.
-    columns : sequence of str or int, optional
-        Columns of a table that are read, as data.columns of a file: none of them is left out. ``graph``: attributes of
-        the nodes, or columns of the data frame `nodes`.
-    types : mapping, optional
-        ``mixed``: types of some columns, as data.types of a file; ``graph``: of columns of the nodes.
-    repeated : {"keep", "once"}
-        Of tables, as data.repeated of a file: whether rows that repeat others are items of their own. With ``once`` the
-        items of all rows are ``copies.items``.
-    scale : mapping, optional
-        Of tables, as data.scale of a file: real columns that are read on a scale of their own.
-    reduce : {"none", "pca", "auto"} or int, optional
-        Of tables, as data.reduce of a file: real columns that are read as their principal components.
-    exposure : array_like of float or str, optional
-        ``counts``: a positive number for each row, ``total``, or the name of a column of a data frame.
-    weights, group, labels : array_like or str, optional
-        For tables: a weight, a unit or a known class (None or NaN: not known) of each row, or the name of a column of a
-        data frame; as data.weights, data.group and data.labels of a file.
-    files : array_like or str, optional
-        ``records``: the file of each record, where an entity has at most one record of a file, or the name of a column.
-    must_link, cannot_link : array_like of int or str, str or Path, optional
-        For tables: pairs of rows ``[pairs, 2]``, by position from 0 or by name, that stay together, or apart; or a
-        file, as data.must_link.
-    weights_scale, apart, prior_counts
-        As the options of a file.
-    **words : object
-        ``graph``: `directed`, `values`, `loops`, `layer`, `bipartite` and `unknown` (pairs of nodes, or a file), as
-        data.directed and so on of a file (`splitmerge_cli.kinds.networks.readers.edges`); `nodes`, a data frame with a
-        row for each node. ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as
-        data.stop_words and so on of a file, but that no stop word is left out where nothing is given.
+    ``points``, ``binary``, ``counts`` and ``mixed`` take an array, a data frame (pandas, polars, pyarrow, or what else
+    has Arrow's interface) or a sparse matrix; ``tokens`` a sequence of strings or numbers; ``graph`` a graph of
+    networkx or igraph, a data frame of edges, or a matrix ``[N, N]``; ``documents`` texts, each a string or a sequence
+    of words, or counts ``[documents, words]``. `truth` is a label of each item, None or NaN where it is not known.
 
-    Raises
-    ------
-    DataError
-        The object is not as said; the message names row and column.
+    All options are as the keys ``data.`` of the same names of a file; `exposure`, `weights`, `group`, `labels` and
+    `files` may be arrays, and links pairs of positions from 0. No stop word is left out where nothing is given. Raises
+    a `DataError` that names row and column.
     """
     if isinstance(data, Dataset):
         if truth is not None:
@@ -124,6 +80,7 @@ def from_object(
         is_of_network = key in OF_NETWORKS
         fits = of_kind.is_network if is_of_network else of_kind.has_topics
         require(fits, f"data.{key}", value, f"null: {kind} {'is no network' if is_of_network else 'has no words'}")
+    data, durations_note = in_seconds(data)
     if of_kind.is_network:
         words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
         columns = types = None
@@ -155,6 +112,8 @@ def from_object(
         dataset = with_exposure(dataset, of_rows["exposure"])
         if isinstance(exposure, str) and exposure != TOTAL:
             dataset = replace(dataset, meta=dataset.meta | {"exposure": exposure})
+    if durations_note:
+        dataset = replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, durations_note]))
     options = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     dataset = bundle_rows(dataset, columns_of(dataset.N, name, bundled), options)
     return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
@@ -231,6 +190,23 @@ def as_pandas(data: Any) -> Any:
         exact = {"integer_object_nulls": True} if type(data).__module__.split(".")[0] in ("pyarrow", "polars") else {}
         return data.to_pandas(**exact)
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
+
+
+def in_seconds(data: Any) -> tuple[Any, str]:
+    """A table whose durations are numbers of seconds, and a note on them; anything else as it is, without a note."""
+    if isinstance(data, np.ndarray) and data.dtype.kind == "m":
+        return data / np.timedelta64(1, "s"), "data: durations are read as seconds"
+    data = as_pandas(data)
+    if not isinstance(data, pd.DataFrame):
+        return data, ""
+    columns = [column for _, column in data.items()]
+    lasting = [j for j, column in enumerate(columns) if pd.api.types.infer_dtype(column).startswith("timedelta")]
+    if not lasting:
+        return data, ""
+    for j in lasting:
+        columns[j] = pd.to_timedelta(columns[j]).dt.total_seconds()
+    names = ", ".join(str(data.columns[j]) for j in lasting)
+    return pd.concat(columns, axis=1), f"data: durations are read as seconds: {names}"
 
 
 def _frame_of_columns(data: Mapping[Any, Any]) -> pd.DataFrame:

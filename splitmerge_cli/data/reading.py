@@ -5,16 +5,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.data.objects import as_pandas, with_exposure
+from splitmerge_cli.data.objects import in_seconds, with_exposure
 from splitmerge_cli.data.tables.bundled import bundle_units
+from splitmerge_cli.data.tables.cells import cells_of
+from splitmerge_cli.data.tables.inference import read_as_type
+from splitmerge_cli.data.tables.parquet import from_arrow
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
 from splitmerge_cli.data.tables.wanted import TOTAL
-from splitmerge_cli.received import DataError
+from splitmerge_cli.received import DataError, reject_machine_error
 
 
 class KindReading:
@@ -28,7 +32,7 @@ class KindReading:
         if dataset.reduction is not None:
             reduced: Dataset = dataset.reduction.project(self.new_items(dataset.original, new))
             return reduced
-        new = as_pandas(new)
+        new = in_seconds(new)[0]
         exposure = dataset.meta.get("exposure")
         if isinstance(new, Dataset):
             exposure = new.exposure
@@ -44,6 +48,7 @@ class KindReading:
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new[dataset.columns]
+        new = _convert_units(dataset, new)
         scaled = put_on_scales(self.align(dataset, new), dataset.scales)
         if units is not None:
             scaled = replace(scaled, bundles=bundle_units(units))
@@ -73,6 +78,41 @@ class KindReading:
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as an object, in the words and units of their file."""
-        if not dataset.columns:
+        units_by_column = dataset.meta.get("units", {})
+        if not dataset.columns and not units_by_column:
             return dataset.values_in_units
-        return pd.DataFrame(np.asarray(dataset.values_in_units), columns=dataset.columns)
+        frame = pd.DataFrame(np.asarray(dataset.values_in_units), columns=dataset.columns)
+        columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+        for j, unit in units_by_column.items():
+            if not dataset.kind.types_of(dataset)[j].levels:
+                columns[j] = columns[j].map(lambda x, unit=unit: f"{x!r} {unit}", na_action="ignore")
+        return pd.concat(columns, axis=1)
+
+
+def read_new(cells: pd.Series, type: str, unit: str = "") -> Any:
+    """Convert new cells, numbers or dates, like the cells of the data, to their unit; raises a `DataError`."""
+    try:
+        column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reject_machine_error(error, "new items")
+        column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
+    table = from_arrow("new items", column)
+    table.units = {0: unit} if unit else {}
+    reading = read_as_type(cells_of(table, 0), type)
+    if reading.problem:
+        raise DataError(reading.problem)
+    return reading.values
+
+
+def _convert_units(dataset: Dataset, new: Any) -> Any:
+    """New rows whose numbers with units are numbers of the units of the data."""
+    units_by_column = dataset.meta.get("units")
+    if not units_by_column or isinstance(new, Dataset):
+        return new
+    if not isinstance(new, pd.DataFrame):
+        new = pd.DataFrame(dataset.read_columns(np.asarray(new, dtype=object)))
+    columns = [new.iloc[:, j] for j in range(new.shape[1])]
+    for j, unit in units_by_column.items():
+        if j < len(columns) and not pd.api.types.is_numeric_dtype(columns[j].dtype):
+            columns[j] = pd.Series(read_new(columns[j], "real", unit), new.index, name=new.columns[j])
+    return pd.concat(columns, axis=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.values import place_of
+from splitmerge_cli.data.values import FINITE, MAGNITUDE, place_of
 from splitmerge_cli.received import DataError
 
 LOG, SQRT, YEO_JOHNSON = "log", "sqrt", "yeo-johnson"
@@ -115,6 +115,12 @@ def on_scales(
             place = place_of(i, j, columns, positions)
             instead = "; data.scale={NAME:0} (yeo-johnson) takes any number" if scale.name in (LOG, SQRT) else ""
             raise DataError(f"{place}: {x[i, j]:g}; expected a positive number, which a {scale} scale takes{instead}")
+        large = np.abs(scaled[:, j]) > MAGNITUDE
+        if large.any():
+            i = int(large.argmax())
+            place = place_of(i, j, columns, positions)
+            found = f"{x[i, j]:g} is {scaled[i, j]:g} on the {scale} scale"
+            raise DataError(f"{place}: {found}; expected {FINITE} (data.scale=none reads the columns as they are)")
     return scaled
 
 

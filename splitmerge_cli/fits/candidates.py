@@ -24,7 +24,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
 from splitmerge_cli.fits.objects import MIXED
-from splitmerge_cli.fits.readings import READINGS, REALS, log_totals
+from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -125,18 +125,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
     are options that the data are to allow, too, with the covariance.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each covariance, first the one that is taken (`rank`): covariance, log_density (mean over rows,
-        natural logarithm), difference (by which the first is ahead), standard_error (of that difference, rows
-        taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
-        the points do not allow it; else empty). Where one alone is allowed it has no numbers.
-
-    Raises
-    ------
-    ConfigError
-        One row; no covariance is allowed.
+    A row for each covariance, first the one that is taken, as `rank` has them, and the problem why the points do not
+    allow it. Where one alone is allowed it has no numbers. Raises a `ConfigError` if none is.
     """
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
@@ -312,24 +302,12 @@ def compare_readings(
     fits: Fits,
     vectors: Dataset | None = None,
 ) -> pd.DataFrame:
-    """Leave-one-out log probability of rows whose whole numbers are read in several ways.
+    """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
+    a row for each reading, the chosen one first, as of `covariances`.
 
-    Parameters
-    ----------
-    option : {"ratings", "counts"}
-    options : mapping
-        Options of `mixed` in addition to the covariance, which is full if there are two real columns.
-    readings : mapping of str to Dataset
-        The simplest first.
-    vectors : Dataset, optional
-        The rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
-        (`log_totals`).
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each reading, the chosen one first: its name, or the name of a model, under `option`, log_density
-        (mean over rows, natural logarithm), difference, standard_error, few_draws and seconds as of `covariances`.
+    `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
+    the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
+    (`log_totals`).
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
@@ -342,8 +320,7 @@ def compare_readings(
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
-    # reals have the most parameters
-    simplest = sorted(candidates, key=lambda name: name == REALS)
+    simplest = sorted(candidates, key=lambda name: _count_parameters(*candidates[name]))
     density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
@@ -352,19 +329,8 @@ def compare_readings(
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
-    their own.
-
-    Parameters
-    ----------
-    options : mapping
-        Options of the model, its name among them; without a covariance it is full where the points allow it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
-        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), difference,
-        standard_error, few_draws and seconds as of `covariances`.
+    their own: a row for each, as of `covariances`, first the one that is taken (`RESCALED` if it is ahead by more than
+    `AHEAD` standard errors). Without a covariance among the `options` it is full where the points allow it.
     """
     options_given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (options_given, as_they_are), RESCALED: (options_given, rescaled)}
@@ -389,6 +355,15 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
         return f"data.scale=auto: {scales}, {difference_text.format('ahead')}"
     side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
     return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {difference_text.format(side)}"
+
+
+def _count_parameters(options: Mapping[str, Any], dataset: Dataset) -> int:
+    """Parameters of a cluster: what makes a reading simpler than another."""
+    types, D = dataset.kind.types_of(dataset), count_reals(dataset) if dataset.types is not None else 0
+    of_levels = sum(
+        2 if column.type == READINGS["ratings"][ORDERED] else max(len(column.levels) - 1, 1) for column in types
+    )
+    return of_levels + (D * (D + 1) // 2 if options.get("covariance") == "full" else D)
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:

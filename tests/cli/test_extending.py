@@ -67,7 +67,8 @@ def test_the_kind_is_found_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "visits").mkdir()
     (tmp_path / "visits" / "__init__.py").write_text(example("kind.md", "kinds/visits/__init__.py"))
     code = (
-        f"import splitmerge_cli.kinds as k\nk.__path__.append({str(tmp_path)!r})\ndata = k.get_kind('visits').example(12)\n"
+        f"import splitmerge_cli.kinds as k\nk.__path__.append({str(tmp_path)!r})\n"
+        "data = k.get_kind('visits').example(12)\n"
         "print(data.kind, data.N, data.kind.stack(data, data).N)"
     )
     assert run(tmp_path, "-c", code).split() == ["visits", "12", "24"]

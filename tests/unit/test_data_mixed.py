@@ -1,17 +1,28 @@
 """Mixed tables: what each column is read as, what is missing, what is left out and what is rejected."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+import smcmc
+from splitmerge_cli.analysis.predictive import items_of
+from splitmerge_cli.cli import app
+from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.runs.identity import file_digests, of_data
 
 
 def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) -> Dataset:
@@ -113,7 +124,9 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
     [
         (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
         (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that shows .*: data.types={c:real} reads points"),
-        (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
+        (["52 kg", "150 cm", "60 kg"], r"row 3, column 1 \('c'\): '150 cm'; expected a unit that .* converted to kg"),
+        (["158 cm", "159", "1.61 m"], "'159'; expected a unit in every cell or in none, as in '158 cm'"),
+        (["10 mg", "none", "20 mg"], r"'none'; expected a number: data.missing=\[none\] reads it as missing, or data"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
         (
@@ -262,7 +275,7 @@ def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
 
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 m,6 %,2.5,u\n3 m,7,4,v\n")
+    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 kg,6 %,2.5,u\n3 m,7,4,v\n")
     with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 unreadable columns out"):
         csv(path, "mixed", drop=["other"])
     assert csv(path, "mixed", drop=["other", "born", 2]).columns == ["x"]
@@ -318,8 +331,15 @@ def test_types_may_be_said(tmp_path: Path) -> None:
         (
             ["low", "high", "low"],
             "ordinal",
-            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order is known \(data.types\)",
+            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order .*, or data.types={c:\[high,low\]}, in",
         ),
+        (["low", "high", "mid"], ["low", "mid"], r"row 3, column 1 \('c'\): 'high'; expected one of low, mid \(data.t"),
+        (
+            ["low", "high", "mid"],
+            ["low", "low", "mid"],
+            "data.types.c=.*: expected one of binary, .*, or words in their",
+        ),
+        (["low", "high", "mid"], ["low"], r"data.types.c=.*or words in their order, such as \[low,high\]"),
         (list(range(101)), "ordinal", r"column 1 \('c'\): 101 levels; expected 100 at most \(data.types\)"),
         (
             [1, 2, 3],
@@ -474,3 +494,205 @@ def test_columns_that_became_categories_for_one_reason_have_one_note() -> None:
     notes = [note for note in from_object(frame, "mixed").notes if "different numbers" in note]
     assert len(notes) == 1 and "('year0'): 3 different numbers, each in 20 rows" in notes[0]
     assert notes[0].endswith("; likewise column 3 ('year1'), column 4 ('year2')")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_seconds_and_nanoseconds_are_dates(tmp_path: Path, unit: str) -> None:
+    seconds = np.array([75.0, 3600.0, np.nan, 90.0, 61.0])
+    last = pd.Series(pd.to_timedelta(seconds, unit="s")).astype(f"timedelta64[{unit}]")
+    when = pd.Series(pd.to_datetime([1472588086377577680] * 5)).astype(f"datetime64[{unit}]")
+    frame = pd.DataFrame({"last": last, "when": when, "x": [1.5, 2.5, 3.5, 4.5, 5.5]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    kind = get_kind("mixed")
+    objects = [frame, frame.astype({"last": object}), pl.from_pandas(frame), pa.Table.from_pandas(frame)]
+    for data in [
+        *(from_object(each, "mixed", types={"when": "date"}) for each in objects),
+        *(csv(tmp_path / f"t.{suffix}", "mixed", types={"when": "date"}) for suffix in ("parquet", "feather")),
+    ]:
+        assert types_of(data) == {"last": "real", "when": "real", "x": "real"}
+        np.testing.assert_array_equal(data.values[:, 0], seconds)
+        np.testing.assert_allclose(data.values[:, 1], 17043.84, atol=0.01)
+        assert "durations are read as seconds" in " ".join(data.notes)
+        new = kind.new_items(data, frame.assign(last=last[::-1].to_numpy()))
+        np.testing.assert_array_equal(new.values[:, 0], seconds[::-1])
+    plain = from_object(frame[["last", "x"]], "points")
+    np.testing.assert_array_equal(plain.values[:, 0], seconds)
+    np.testing.assert_array_equal(get_kind("points").new_items(plain, frame).values, plain.values)
+    array = from_object(frame[["last"]].to_numpy().repeat(2, axis=1), "points")
+    np.testing.assert_array_equal(array.values[:, 1], seconds)
+    assert array.notes[-1] == "data: durations are read as seconds"
+
+
+def test_auto_says_what_it_leaves_out() -> None:
+    r = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": r.normal(size=30), "at": [datetime.time(i % 24, 5) for i in range(30)]})
+    with pytest.warns(smcmc.DataNote, match=r"column 2 \('at'\) is left out: it holds times of day, as '00:05:00'"):
+        smcmc.sample(frame, iterations=20, chains=2, progress="none")
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (["1.5 kg", "2 kg", "7 kg", "3 kg"], [1.5, 2, 7, 3], "kg"),
+        (["152 cm", "1.58 m", "150cm", "1.5 m", "161 cm"], [152, 158, 150, 150, 161], "cm"),
+        (["158 CM", "1.6 M", "1.7 m", "160.5 cm", ""], [158, 160, 170, 160.5, np.nan], "CM"),
+        (["1,58 m", "158 cm", "1,6 m"], [1.58, 1.58, 1.6], "m"),
+        (["100 lbs", "50 kg", "120 lb", "NA"], [100, 110.231131092, 120, np.nan], "lbs"),
+        (["20 °C", "68 °F", "-5 °C", "−2 °C"], [20, 20, -5, -2], "°C"),
+        (["68 F", "20 C", "70.5 F"], [68, 68, 70.5], "F"),
+        (["90 min", "1.5 h", "2 hours", "45 min"], [90, 90, 120, 45], "min"),
+        (["18 km/h", "5 m/s", "20.5 km/h"], [18, 18, 20.5], "km/h"),
+        (["512 MB", "1.5 GB", "256 MB"], [512, 1500, 256], "MB"),
+        (["300 K", "310 K", "305 K"], [300, 310, 305], "K"),
+        (["1 µg", "2 mg", "3 mg"], [0.001, 2, 3], "mg"),
+        (["586k", "1.5M", "950", "1,200", "2.1m"], [586e3, 1.5e6, 950, 1200, 2.1e6], ""),
+        (["$586k", "$1.5M", "$950"], [586e3, 1.5e6, 950], ""),
+        (["1,5 Mio. €", "586k €", "3 Mio. €"], [1.5e6, 586e3, 3e6], ""),
+        (["50K", "60K", "81K"], [50e3, 60e3, 81e3], ""),
+    ],
+)
+def test_units_are_converted_and_factors_multiplied(
+    tmp_path: Path, cells: list[str], values: list[float], unit: str
+) -> None:
+    rows = len(cells)
+    frame = pd.DataFrame({"c": cells, "x": np.arange(rows) + 0.5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for kind in ("mixed", "points"):
+        for data in (csv(tmp_path / "t.csv", kind), from_object(frame, kind)):
+            assert data.columns == ["c", "x"] and data.meta.get("units", {}).get(0, "") == unit
+            np.testing.assert_array_equal(data.values[:, 0], values)
+            shown = next(note for note in data.notes if "are read as numbers, " in note)
+            assert shown.startswith(f"{data.meta.get('path', 'data')}: column 1 ('c'): cells such as ")
+            assert shown.endswith(f" {unit}".rstrip()) or not unit
+            # new rows are read in the unit of the data, whichever they have
+            again = get_kind(kind).new_items(data, get_kind(kind).as_given(data))
+            np.testing.assert_array_equal(again.values, data.values)
+        for i in (0, 1):
+            new = get_kind(kind).new_items(data, pd.DataFrame({"x": [0.5], "c": [cells[i]]}))
+            np.testing.assert_array_equal(new.values[:, 0], values[i])
+            new = get_kind(kind).new_items(data, [[cells[i], 0.5]])
+            np.testing.assert_array_equal(new.values[:, 0], values[i])
+        assert get_kind(kind).new_items(data, pd.DataFrame({"c": [7.5], "x": [0.5]})).values.tolist() == [[7.5, 0.5]]
+    if unit and unit != "°C":
+        with pytest.raises(DataError, match=f"'12 acres'; expected a unit that can be converted to {unit}"):
+            get_kind("mixed").new_items(from_object(frame, "mixed"), pd.DataFrame({"c": ["12 acres"], "x": 0.5}))
+
+
+@pytest.mark.parametrize("kind", ["mixed", "points"])
+def test_units_in_all_formats(tmp_path: Path, kind: str) -> None:
+    frame = pd.DataFrame({"h": ["152 cm", "1.58 m", "161 cm"], "n": ["2k", "950", "1.5M"], "p": ["$5", "$7.5", "$6"]})
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    files = [csv(tmp_path / f"t.{suffix}", kind) for suffix in ("tsv", "parquet", "feather", "xlsx")]
+    for data in (*files, from_object(pl.from_pandas(frame), kind), from_object(pa.Table.from_pandas(frame), kind)):
+        assert data.values.tolist() == [[152, 2000, 5], [158, 950, 7.5], [161, 1.5e6, 6]] and data.columns == [
+            "h",
+            "n",
+            "p",
+        ]
+        assert data.meta["units"] == {0: "cm"} and sum("are read as numbers" in note for note in data.notes) == 3
+
+
+@pytest.mark.parametrize(
+    "cells", [["12A", "14B", "3C"], ["10h", "2s", "3d", "4c"], ["9 am", "10 pm", "8 am"], ["1st", "2nd", "3rd"]]
+)
+def test_letters_behind_numbers_that_are_no_units(tmp_path: Path, cells: list[str]) -> None:
+    assert types_of(column(tmp_path, cells * 4))["c"] == "categorical"
+
+
+def test_doses_are_categories_and_rooms_counts_as_without_their_unit(tmp_path: Path) -> None:
+    doses = column(tmp_path, ["5 mg", "20 mg", "10 mg"] * 8)
+    assert doses.types is not None and doses.types[0] == ColumnType("categorical", ("5", "10", "20"))
+    new = pd.DataFrame({"c": ["0.01 g", "20 mg", "5", "7 mg"], "x": 0.5})
+    np.testing.assert_array_equal(get_kind("mixed").new_items(doses, new).values[:, 0], [1, 2, 0, np.nan])
+    again = get_kind("mixed").new_items(doses, get_kind("mixed").as_given(doses))
+    np.testing.assert_array_equal(again.values, doses.values)
+    assert types_of(column(tmp_path, ["3 rooms", "14 rooms", "2 rooms", "4 rooms"]))["c"] == "count"
+
+
+def test_words_in_an_order(tmp_path: Path) -> None:
+    order = ["never", "rarely", "often", "always"]
+    cells = ["often", "never", "rarely", "Rarely", "", "NEVER", "often"] * 3
+    categories = pd.Categorical([word.lower() or None for word in cells], order, ordered=True)
+    frame = pd.DataFrame({"c": categories, "x": np.arange(21) + 0.5})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=5)
+    frame.to_feather(tmp_path / "t.feather")
+    words = frame.assign(c=cells)
+    enum = pl.DataFrame(
+        {"c": pl.Series([word.lower() or None for word in cells], dtype=pl.Enum(order)), "x": frame["x"]}
+    )
+    for data in [
+        column(tmp_path, cells, types={"c": order}),
+        from_object(words, "mixed", types={"c": order}),
+        *(from_object(each, "mixed") for each in (frame, enum, pa.Table.from_pandas(frame))),
+        *(csv(tmp_path / f"t.{suffix}", "mixed") for suffix in ("parquet", "feather")),
+    ]:
+        assert data.types is not None and data.types[0] == ColumnType("ordinal", ("never", "rarely", "often"))
+        np.testing.assert_array_equal(data.values[:7, 0], [2, 0, 1, 1, np.nan, 0, 2])
+        assert "levels that no row holds: always" in data.notes[0]
+        np.testing.assert_array_equal(get_kind("mixed").new_items(data, words).values, data.values)
+    grades = from_object(frame.assign(c=pd.Categorical([3, 1, 2] * 7, ordered=True)), "mixed")
+    assert grades.types is not None and grades.types[0] == ColumnType("ordinal", ("1", "2", "3"))
+    assert types_of(column(tmp_path, ["no", "yes"] * 3, types={"c": ["yes", "no"]}))["c"] == "binary"
+
+
+def test_the_order_of_words_is_a_key_of_the_command_line(tmp_path: Path) -> None:
+    column(tmp_path, ["often", "never", "rarely"] * 3)
+    run = CliRunner().invoke(app, ["columns", str(tmp_path / "t.csv"), "data.types={c:[never,rarely,often]}"])
+    assert "c       ordinal  never 3, rarely 3, often 3" in run.output
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels", "codes", "note"),
+    [
+        (
+            ["yes", "YES", "Y", "no", "No", "n", "yes"],
+            ("No", "yes"),
+            [1, 1, 1, 0, 0, 0, 1],
+            "'Y', 'YES', 'yes' are one",
+        ),
+        (["M", "male", "F", "f", "Female", "female"], None, [1, 1, 0, 0, 0, 0], "'M', 'male' are one level"),
+        (
+            ["Rome", "rome", "Ulm", "Bonn", "ROME"],
+            ("Bonn", "ROME", "Ulm"),
+            [1, 1, 2, 0, 1],
+            "'ROME', 'Rome', 'rome' are",
+        ),
+        (["AA", "Aa", "aa", "AA", "Aa"], ("AA", "Aa", "aa"), [0, 1, 2, 0, 1], ""),
+        (["a", "ab", "b", "a", "ab"], ("a", "ab", "b"), [0, 1, 2, 0, 1], ""),
+    ],
+)
+def test_spellings_of_one_word_are_one_level(
+    tmp_path: Path, cells: list[str], levels: tuple[str, ...] | None, codes: list[int], note: str
+) -> None:
+    data = column(tmp_path, cells * 3)
+    assert data.types is not None and levels in (None, data.types[0].levels)
+    assert data.values[: len(cells), 0].tolist() == codes
+    said = " ".join(data.notes)
+    assert note in said and ("(data.types={c:categorical} reads words as they are written)" in said) == bool(note)
+    np.testing.assert_array_equal(
+        get_kind("mixed").new_items(data, pd.DataFrame({"c": cells, "x": 0.5})).values[:, 0], codes
+    )
+    assert data.types[0].levels != column(tmp_path, cells * 3, types={"c": "categorical"}).types[0].levels or not note
+
+
+@pytest.mark.parametrize("model", ["gaussian", "mixed"])
+def test_units_of_a_file_of_new_rows_become_those_of_the_data(tmp_path: Path, model: str) -> None:
+    (tmp_path / "t.csv").write_text("h,w\n152 cm,1.5 kg\n1.58 m,2 kg\n161 cm,7 kg\n")
+    (tmp_path / "new.csv").write_text("w,h\n500 g,1.75 m\n3 kg,1.6 m\n")
+    spec = specify(["data=csv", f"data.path={tmp_path / 't.csv'}", f"model={model}"])
+    data = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    assert items_of(spec, data, str(tmp_path / "new.csv")).values.tolist() == [[175, 0.5], [160, 3]]
+
+
+def test_a_reading_is_simpler_that_has_fewer_parameters() -> None:
+    """Ages from 1 to 9 have eight shares as categories, two parameters as numbers or in their order."""
+    frame = pd.DataFrame({"age": [*range(1, 10)] * 4})
+    parameters = {
+        type: candidates._count_parameters({"name": "mixed"}, from_object(frame, "mixed", types={"age": type}))
+        for type in ("ordinal", "real", "categorical")
+    }
+    assert parameters == {"ordinal": 2, "real": 2, "categorical": 8}

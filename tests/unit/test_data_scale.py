@@ -18,6 +18,7 @@ from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.scales import Scale
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.values import MAGNITUDE
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables.choice import scales
@@ -113,7 +114,8 @@ def test_columns_that_are_not_real_and_sparse_matrices_have_no_scale() -> None:
 
 def test_the_identity_of_a_run_without_scales_is_what_it_was() -> None:
     given = ["data=csv", "data.path=x.csv", "model=gaussian"]
-    assert "scale" not in specify(given).identity["data"]
+    assert {"scale", "skip"}.isdisjoint(specify(given).identity["data"])
+    assert specify([*given, "data.skip=[1,2]"]).identity["data"]["skip"] == [1, 2]
     assert specify([*given, "data.scale={a: log}"]).identity["data"]["scale"] == {"a": "log"}
 
 
@@ -261,3 +263,20 @@ def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(candidates.Fits, "leave_out", density)
         table = candidates.compare_scales({"name": "gaussian"}, plain, rescaled, candidates.Fits(lambda *_: None))  # type: ignore[arg-type]
         assert table["columns"][0] == taken and said in candidates.format_rescaled(table, "a log")
+
+
+@pytest.mark.parametrize("exponent", range(3, 30, 2))
+def test_a_proposed_scale_does_not_overflow(exponent: int) -> None:
+    r = np.random.default_rng(exponent)
+    tails = [r.pareto(2.0, 200), -r.pareto(2.0, 200), r.beta(1, 8, 200), -r.beta(1, 8, 200)]
+    for cells in [10.0**exponent * (1.4 + 10.0**-share * tail) for tail in tails for share in range(6)]:
+        ends = np.array([cells.min(), cells.max()])
+        for scale in scales._candidates(cells, ends):
+            assert np.abs(scale.read(ends)).max() <= MAGNITUDE, scale
+
+
+def test_a_scale_that_overflows_names_the_file_and_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "times.csv").write_text("t,x\n1400000000,1\n1400000100,2.5\n1400000300,4\n")
+    message = r"times\.csv: row 1, column 1 \('t'\): 1.4e\+09 is 1.07565e\+45 on the yeo-johnson\(5\) scale"
+    with pytest.raises(DataError, match=message + r"; expected .*data\.scale=none"):
+        csv(tmp_path / "times.csv", "points", scale={"t": 5})

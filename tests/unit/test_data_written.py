@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks.readers.edges import edges
@@ -377,3 +378,97 @@ def test_what_standard_input_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_dev_stdin_is_answered_with_what_is_read() -> None:
     with pytest.raises(DataError, match=r"expected -, which stands for standard input, or a table"):
         csv("/dev/stdin", "points")
+
+
+LINES = [f"p{i},{i}.25,{20 - i}.75\n" for i in range(12)]
+ROWS = "".join(LINES)
+X = [[i + 0.25, 20 - i + 0.75] for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "names", "note"),
+    [
+        ("Survey of 2024,,\nplot,x,y\n" + ROWS, {}, ["x", "y"], "row 1: 'Survey of 2024' is left out as a title"),
+        ("Survey,,\nof 2024,,\nplot,x,y\n" + ROWS, {}, ["x", "y"], "row 2: 'of 2024' is left out as a title"),
+        ("A,survey,\nplot,x,y\n" + ROWS, {"skip": 1}, ["x", "y"], ""),
+        ("A survey\n\nplot,x,y\n" + ROWS, {"skip": 2}, ["x", "y"], ""),
+        ("plot,x,y\n" + ROWS + "Source: us\n", {"skip": [0, 1]}, ["x", "y"], ""),
+        ("A,survey\nplot,x,y\n" + ROWS + "Total,1,\nSource: us\n", {"skip": [1, 2]}, ["x", "y"], ""),
+        (
+            ",Size,Size\nplot,x,y\n" + ROWS,
+            {},
+            ["Size x", "Size y"],
+            "rows 1 and 2 name the columns together, as 'plot',",
+        ),
+        (",Size,\nplot,x,y\n" + ROWS, {}, ["Size x", "Size y"], "(data.header=true takes the first alone)"),
+        ("plot,x,y\n,cm,kg\n" + ROWS, {}, ["x cm", "y kg"], "rows 1 and 2"),
+        ("T,,\n,Size,Size\nplot,x,y\n" + ROWS, {}, ["Size x", "Size y"], "rows 2 and 3 name the columns together"),
+        ("T,,\n,Size,Size\nplot,x,y\n" + ROWS, {"skip": 1, "header": 2}, ["Size x", "Size y"], "rows 2 and 3 name"),
+        (",A,B\n,u,v\n,,\n" + ROWS, {}, ["A u", "B v"], "rows 1 and 2"),
+    ],
+)
+def test_titles_two_rows_of_names_and_footnotes(
+    tmp_path: Path, text: str, options: dict[str, Any], names: list[str], note: str
+) -> None:
+    for kind in ("mixed", "points"):
+        data = read(tmp_path, text, kind, **options)
+        assert data.values.tolist() == X and data.columns == names and data.names == [f"p{i}" for i in range(12)]
+        assert note in " ".join(data.notes)
+    book = openpyxl.Workbook()
+    cells = [line.split(",") for line in text.splitlines()]
+    for row in cells:
+        book.active.append([float(cell) if cell[:1].isdigit() else cell or None for cell in row])
+    book.save(tmp_path / "t.xlsx")
+    data = csv(tmp_path / "t.xlsx", "mixed", **options)
+    assert data.values.tolist() == X and data.columns == names and note in " ".join(data.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("A survey\nplot,x,y\n" + ROWS, {}, r"row 2: cells: 3; expected 1, .*data.skip=1 leaves out all up to row 1"),
+        (
+            "plot,x,y\n" + ROWS + "Source\n",
+            {},
+            r"row 14: cells: 1; expected 3, .*\(data.skip=\[0,1\] leaves out the last",
+        ),
+        ("x\n1\n", {"skip": [1, 9]}, r"data.skip=\[1,9\]: expected fewer than 2 rows"),
+        ("x\n1\n", {"skip": -1}, r"data.skip=-1: expected a number of rows at the top, or \[TOP,BOTTOM\]"),
+        ("x\n1\n", {"header": 3}, "data.header=3: expected auto, true or false, or 2, which joins two rows of names"),
+    ],
+)
+def test_rows_that_are_no_data_are_named(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, text, "mixed", **options)
+
+
+def test_a_last_row_of_sums_is_noted(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"shop": [f"s{i}" for i in range(9)], "x": [i + 0.5 for i in range(9)], "n": range(3, 21, 2)})
+    frame.loc[9] = ["Total", frame["x"].sum(), frame["n"].sum()]
+    frame.to_parquet(tmp_path / "t.parquet")
+    note = "row 11, the last one, is the sum of the others in column 2 ('x'), column 3 ('n'): N=9 leaves it out"
+    for kind in ("mixed", "points"):
+        data = read(tmp_path, frame.to_csv(index=False), kind)
+        assert note in " ".join(data.notes)
+        assert "N=9 leaves it out" in " ".join(csv(tmp_path / "t.parquet", kind).notes)
+        assert "is the sum of" not in " ".join(csv(tmp_path / "t.csv", kind, N=9).notes)
+        assert "data.iloc[:-1] leaves it out" in " ".join(from_object(frame, kind).notes)
+        assert "is the sum of" not in " ".join(from_object(frame.assign(n=4, x=0.0), "counts").notes)
+
+
+def test_a_first_row_of_short_numbers_is_data_with_a_note(tmp_path: Path) -> None:
+    rows = "".join(f"{i}.123,-{i}.456,{i}.789,0.321\n" for i in range(12))
+    for kind in ("mixed", "points"):
+        data = read(tmp_path, "0,-0.1,0,0.1\n" + rows, kind)
+        assert data.N == 13 and "row 1: '0, -0.1, 0, 0.1' is read as data (data.header=true reads" in " ".join(
+            data.notes
+        )
+        assert "is read as data" not in " ".join(read(tmp_path, rows, kind).notes)
+
+
+def test_a_blank_row_leaves_the_items_their_names(tmp_path: Path) -> None:
+    text = "".join(["plot,x,y\n", *LINES[:3], ",,\n", *LINES[3:]])
+    for kind in ("mixed", "points"):
+        for title in ("plot", ""):
+            data = read(tmp_path, text.replace("plot", title), kind)
+            assert data.names is not None and data.names[:5] == ["p0", "p1", "p2", "row 5", "p3"]

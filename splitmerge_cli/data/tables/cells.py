@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables import missing, units
 from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names
 from splitmerge_cli.data.tables.text import Text
@@ -35,26 +35,20 @@ DECORATED = (
 """Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
 _NO_LEVELS = rf"(?i)^({NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
 """Cells among which Python writes ``None`` for a missing one."""
-_NUMBER_OF_UNIT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?"
+_BEFORE_UNIT = rf"^[-+−]?[{_CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
+_UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{_CURRENCY}]?$"
+"""What stands before a unit, and the unit."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of column `j` in a table.
+    """The cells of column `j` in a table: which are missing (bool ``[N]``), and the numbers (float64 ``[N]``, NaN where
+    a cell is missing; None of words).
 
-    Attributes
-    ----------
-    missing, numbers : numpy.ndarray
-        bool ``[N]``; float64 ``[N]``, NaN where a cell is missing, or None of words.
-    text, is_number : pyarrow.ChunkedArray and numpy.ndarray, or None
-        The cells without spaces around them, and which of them are numbers; None of a column of another type. Whole
-        numbers that lose digits as float64 are text whatever their type is.
-    other : str or None
-        What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
-    boolean : bool
-        Whether the file itself says that its values are true and false.
-    is_padded, is_long : bool
-        Whether a cell is of digits that begin with 0; of more digits than float64 keeps.
+    Of text the cells without spaces around them, and which of them are numbers; whole numbers that lose digits as
+    float64 are text whatever their type is. What else the column holds (`other`: ``date``, or the name of its type), so
+    that it is read as nothing; whether the file says that its values are true and false (`boolean`), a cell is of
+    digits that begin with 0 (`is_padded`), or of more digits than float64 keeps (`is_long`).
     """
 
     table: Table
@@ -99,13 +93,16 @@ class Cells:
         is_match: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
         return is_match & ~self.missing
 
-    def unit(self) -> str | None:
-        """The unit that follows the number in every cell; None where cells have none, or another one."""
-        has_unit = self.matches(_NUMBER_OF_UNIT + r"\pL[\pL/²³]{0,5}$")
-        if self.text is None or not self.present or int(has_unit.sum()) < self.present:
-            return None
-        rest = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _NUMBER_OF_UNIT, ""))
-        return str(rest[0].as_py()) if len(rest) == 1 else None
+    def decorated(self) -> NDArray[np.bool_]:
+        """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like."""
+        is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
+        decorated = self.matches(DECORATED) & ~is_number
+        has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number
+        if self.text is None or not has_unit.any():
+            return decorated
+        own = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
+        bare = bool((decorated | is_number).any())
+        return decorated | has_unit if units.are_read(own.to_pylist(), bare) else decorated
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
         """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or

@@ -14,11 +14,16 @@ from splitmerge_cli.data.values import FINITE, first_not_finite, place_not_finit
 from splitmerge_cli.received import DataError
 
 
-def header_key(key: str, header: str | bool) -> str | bool:
-    """An option auto, true or false, checked; ``auto`` or a bool."""
-    header = {"true": True, "false": False}.get(str(header).lower(), header)
-    require(header in ("auto", True, False), key, header, "auto, true or false")
-    return header
+def header_key(key: str, header: str | int, rows: bool = False) -> str | bool:
+    """An option auto, true or false, checked; ``auto`` or a bool. If it takes `rows`, two rows of names are ``2``."""
+    value: str | bool = {"true": True, "false": False}.get(str(header).lower(), str(header))
+    require(
+        value in ("auto", True, False) or (rows and value == "2"),
+        key,
+        header,
+        "auto, true or false" + ", or 2, which joins two rows of names" * rows,
+    )
+    return value
 
 
 def index(table: Table, key: str, column: str | int) -> int:

@@ -24,7 +24,7 @@ from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.data.values import require
-from splitmerge_cli.overrides import path_word
+from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
 
 FORMATS = ".csv, .tsv, .txt, .data, .dat (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
@@ -35,16 +35,17 @@ def csv(
     path: str | Path,
     kind: str,
     truth: str | int | None = None,
-    header: str | bool = "auto",
+    header: str | bool | int = "auto",
     columns: Sequence[str | int] | str | int | None = None,
     drop: Sequence[str | int] | str | int | None = None,
     N: int | None = None,
-    types: Mapping[str | int, str] | None = None,
+    types: Mapping[str | int, str | Sequence[str]] | None = None,
     missing: Sequence[str | int | float] | str | int | float | None = None,
     separator: str = "auto",
     decimal: str = "auto",
     encoding: str = "utf-8",
     sheet: str | int | None = None,
+    skip: int | Sequence[int] | None = None,
     repeated: str = "keep",
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
@@ -76,8 +77,9 @@ def csv(
         ``records``: see `splitmerge_cli.kinds.records.reader`.
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
-    header : {"auto", True, False}
-        Whether the first line of a text file names the columns; see `splitmerge_cli.data.tables.text_tables`.
+    header : {"auto", True, False, 2}
+        Whether the first line of a text file names the columns, or the first two do together; see
+        `splitmerge_cli.data.tables.text_tables`.
     columns : sequence of str or int, optional
         Columns of the data, in this order, each as in `truth`; by default all except `truth` and `drop`, and except
         pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...;
@@ -87,7 +89,7 @@ def csv(
     N : int, optional
         Take the first N rows; all by default.
     types : mapping, optional
-        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip).
+        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip), or words in their order.
     missing : sequence or str or number, optional
         But of ``tokens``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
     separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
@@ -99,7 +101,8 @@ def csv(
         Encoding of a text.
     sheet : str or int, optional
         Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
-
+    skip : int or sequence of int, optional
+        Rows at the top of a text or sheet to leave out, such as a title; ``[1, 2]``: 1 at the top, 2 at the bottom.
     repeated : {"keep", "once"}
         Whether rows that repeat others are items of their own, or each different row is one item; see
         `splitmerge_cli.data.tables.repeats`.
@@ -159,7 +162,10 @@ def csv(
         raise DataError(f"data.kind={kind}: data=csv reads tables; expected {instead}, which reads {kind}")
     require(kind in tables, "data.kind", kind, f"one of {', '.join(tables)}")
     of_kind = get_kind(kind)
-    header = header_key("data.header", header)
+    header = header_key("data.header", header, rows=True)
+    rows_out = [skip or 0, 0] if isinstance(skip, int | None) else list(skip)
+    good = len(rows_out) == 2 and all(type(n) is int and n >= 0 for n in rows_out)
+    require(good, "data.skip", skip, "a number of rows at the top, or [TOP,BOTTOM]")
     require(N is None or N >= 1, "N", N, "at least 1")
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
@@ -190,7 +196,7 @@ def csv(
     require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
 
     def read(path: str | Path) -> Table:
-        return _read(path, wanted, header, separator, decimal, encoding, sheet)
+        return _read(path, wanted, header, separator, decimal, encoding, sheet, (rows_out[0], rows_out[1]))
 
     if other is not None:
         require_file(other, f"a table ({FORMATS})")
@@ -213,6 +219,7 @@ def _read(
     decimal: str,
     encoding: str,
     sheet: str | int | None,
+    skip: tuple[int, int],
 ) -> Table:
     """The cells of a file that are asked for; parameters and errors as of `csv`."""
     of_kind = wanted.kind
@@ -226,6 +233,7 @@ def _read(
     options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
     for key, value_given, default in options:
         require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
+    require(as_text or suffix == ".xlsx" or skip == (0, 0), "data.skip", write(list(skip)), f"null: {path} is no text")
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
     if of_kind.reads_matrices and suffix == ".npz":
@@ -233,9 +241,9 @@ def _read(
     elif of_kind.reads_matrices and suffix == ".npy" and (matrix := read_numbers(path)) is not None:
         table = matrix
     elif as_text:
-        table = read_written(path, wanted, header, suffix, separator, decimal, encoding)
+        table = read_written(path, wanted, header, suffix, separator, decimal, encoding, skip)
     elif suffix == ".xlsx":
-        table = parse_table(read_sheet(path, sheet), wanted, header)
+        table = parse_table(read_sheet(path, sheet, skip=skip), wanted, header)
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":

@@ -9,10 +9,12 @@ no value; one value                                          nothing: it is left
 dates                                                        nothing: it is left out, unless data.types says date
 text that is free, or of too many words                      nothing: it is left out
 words with numbers, more than `SOME`, or fewer rows than     nothing: it is rejected
-`REPEATED` of each on average; numbers with units
-categories that the file itself declares                     categorical (two: binary)
+`REPEATED` of each on average
+categories that the file itself declares                     categorical (two: binary), ordinal if they are ordered
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
+numbers with units: one, or several of one quantity; with k  as their numbers are
+and M; what does not agree is rejected
 two words, or two whole numbers                              binary
 digits that begin with 0, and whole numbers that lose        as words are
 digits as a number
@@ -37,19 +39,22 @@ column. A quantity has rare values at its ends; codes, years of a study and dose
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import ColumnType
-from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
+from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
 from splitmerge_cli.data.tables.digits import EXACT
+from splitmerge_cli.data.tables.levels import Levels, merge_spellings
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
 from splitmerge_cli.overrides import shell_word
 
+ORDINAL = "ordinal"
 SOME = 10
 """Different values that are categories wherever they are not all different."""
 SOME_FROM_0 = 5
@@ -125,11 +130,17 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if cells.numbers is not None and not cells.category and not cells.is_coded:
         return _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
     codes, words = cells.values(spelled=True)
+    note = ""
+    if not cells.category and len(words) < cells.present and len(words) <= MOST:
+        codes, words, note = merge_spellings(codes, words)
     if len(words) == 1:
         return Reading(why=f"every value is {quote(words[0])}")
     if cells.category:
-        return _as_levels(codes, words)
+        return _in_order(cells, codes, words) if cells.j in cells.table.orders else _as_levels(codes, words)
     reading = _of_words(cells, key, codes, words, chosen)
+    if note and reading.type is not None and reading.type.levels:
+        note = f"{note} (data.types={{{key}:categorical}} reads words as they are written)"
+        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
 
 
@@ -240,7 +251,7 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     if cells.other is not None:
         return _foreign(cells, column_key(cells.table, cells.j), True)
     if type in ("count", "real"):
-        if cells.numbers is None and cells.matches(DECORATED).any() and type == "real":
+        if cells.numbers is None and cells.decorated().any() and type == "real":
             return as_written(cells, cells.decimal or ".", "(data.types)")
         if cells.numbers is None:
             assert cells.text is not None and cells.is_number is not None
@@ -258,28 +269,37 @@ def read_as_type(cells: Cells, type: str) -> Reading:
         shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
         return Reading(problem=f"{problem} (data.types)")
-    if type == "ordinal" and cells.numbers is None:
-        i = cells.first(~cells.missing)
-        return Reading(problem=str(cells.table.error(i, cells.j, "numbers, whose order is known (data.types)")))
-    if type == "ordinal" and len(words) > MOST:
+    if type == ORDINAL and cells.j in cells.table.orders:
+        return _in_order(cells, codes, words)
+    if type == ORDINAL and cells.numbers is None:
+        order = f"data.types={{{column_key(cells.table, cells.j)}:[{','.join(words[:5])}]}}, in their order"
+        expected = f"numbers, whose order is known, or {order} (data.types)"
+        return Reading(problem=str(cells.table.error(cells.first(~cells.missing), cells.j, expected)))
+    if type == ORDINAL and len(words) > MOST:
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} levels; expected {MOST} at most"
         return Reading(problem=f"{problem} (data.types)")
     return _as_levels(codes, words, type)
 
 
 def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
-    """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
+    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers.
 
     `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`).
+    The table has the unit of the column, or receives it.
     """
     assert cells.text is not None
-    numbers = numbers_written(cells.text, cells.missing, decimal)
+    numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:
         return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
-    i = cells.first(cells.matches(DECORATED) & ~(cells.is_number if cells.is_number is not None else cells.missing))
+    i, unit = cells.first(cells.decorated()), ""
+    if numbers.unit:
+        cells.table.units[cells.j] = numbers.unit
+        other = cells.decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
+        i, unit = cells.first(other) if other.any() else i, f" {numbers.unit}"
     shown = quote(str(cells.text[i].as_py()))
     reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
-    return replace(reading, said=f"cells such as {shown} are read as numbers, {numbers.values[i]:.12g}")
+    value = f"{numbers.values[i]:.6g}{unit}" if unit else f"{numbers.values[i]:.12g}"
+    return replace(reading, said=f"cells such as {shown} are read as numbers, {value}")
 
 
 def _as_days(cells: Cells, type: str) -> Reading:
@@ -301,6 +321,20 @@ def _as_levels(codes: NDArray[np.int64], words: list[str], type: str | None = No
     # in their order the 0 of two comes first: 0 and 1, false and true, no and yes, n and y, off and on
     type = type or ("binary" if len(words) == 2 else "categorical")
     return Reading(ColumnType(type, tuple(words)), np.where(codes >= 0, codes, np.nan).astype(np.float64))
+
+
+def _in_order(cells: Cells, codes: NDArray[np.int64], words: list[str]) -> Reading:
+    """A column of words whose order the table has; levels that no row holds are left out."""
+    order = cells.table.orders[cells.j]
+    places = np.array([Levels(order).code(word) for word in words], dtype=np.float64)
+    if (unknown := np.isnan(places)).any():
+        i = cells.first(codes == int(unknown.argmax()))
+        return Reading(problem=str(cells.table.error(i, cells.j, f"one of {', '.join(order)} (data.types)")))
+    held, ranks = np.unique(places, return_inverse=True)
+    levels, without = [order[int(k)] for k in held], [word for k, word in enumerate(order) if k not in held]
+    said = f"levels that no row holds: {', '.join(without)}" if without else ""
+    values = np.where(codes >= 0, ranks[codes], -1)
+    return replace(_as_levels(values, levels, "binary" if len(levels) == 2 else ORDINAL), said=said)
 
 
 def _as_numbers(cells: Cells, type: str) -> Reading:
@@ -326,37 +360,35 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
-    decorated = cells.matches(DECORATED) & ~cells.is_number
+    decorated = cells.decorated()
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
         further_ways = (
             (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
         )
-        return replace(reading, ways=(*further_ways, as_categories)) if reading.problem else reading
-    if (unit := cells.unit()) is not None:
-        i = cells.first(~cells.missing)
-        return Reading(
-            problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
-        )
+        if reading.problem:
+            return replace(reading, ways=(*further_ways, *_as_missing(cells, decorated), as_categories))
+        # doses may be categories, and rooms counts, as they would be without their unit
+        if j in table.units and reading.values is not None:
+            alone = _of_numbers(replace(cells, numbers=reading.values, text=None), key, "", True)
+            said = f"{reading.said}; {alone.said}" if alone.said else reading.said
+            reading = reading if alone.type is None else replace(alone, said=said)
+        return reading
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
         few = len(words) <= SOME and REPEATED * len(words) <= present
         if few or _are_levels(np.bincount(codes[codes >= 0])):
             note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
             return replace(_as_levels(codes, words), said=note)
         i = cells.first(~(cells.is_number | cells.missing))
-        word = str(cells.text[i].as_py()) if cells.text is not None else ""
-        ways = [as_categories]
-        if re.fullmatch(r"[\w.-]+", word, re.ASCII):
-            ways.insert(0, f"data.missing=[{word}] reads it as missing")
         expected = f"a number, as in {numeric} of {present} rows"
-        return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
+        return Reading(problem=str(table.error(i, j, expected)), ways=(*_as_missing(cells, decorated), as_categories))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
         if chosen:
             description = f"free text, {len(words)} different ones; expected words of a few kinds"
             return _reject(cells, description, as_documents(cells.table, key))
         return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
-        return Reading(why="every value differs", names=present == len(codes))
+        return Reading(why="every value differs", names=True)
     most_words = max(SOME, min(MOST, present // 2))
     if len(words) <= most_words:
         return _as_levels(codes, words)
@@ -364,6 +396,15 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if chosen:
         return _reject(cells, f"{description}; expected at most {most_words}", as_categories)
     return Reading(why=f"{description}, more than {most_words}", ways=(as_categories,))
+
+
+def _as_missing(cells: Cells, decorated: NDArray[np.bool_]) -> Iterator[str]:
+    """The option that reads the first word among numbers as missing, where it is one word."""
+    assert cells.text is not None and cells.is_number is not None
+    words = ~(cells.is_number | decorated | cells.missing)
+    word = str(cells.text[cells.first(words)].as_py()) if words.any() else ""
+    if re.fullmatch(r"[\w.-]+", word, re.ASCII):
+        yield f"data.missing=[{word}] reads it as missing"
 
 
 def as_documents(table: Table, key: str) -> str:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from textwrap import shorten
 from typing import Any
 
@@ -16,16 +15,23 @@ from scipy.sparse import issparse
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
-from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.reading import KindReading, read_new
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
-from splitmerge_cli.data.tables.inference import SOME, Reading, as_documents, infer, read_as_type
+from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names, say_records
-from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, check_names, note_classes, note_left_out
+from splitmerge_cli.data.tables.levels import Levels
+from splitmerge_cli.data.tables.notes import (
+    NAMES_OF_ITEMS,
+    check_names,
+    note_classes,
+    note_left_out,
+    note_total,
+)
 from splitmerge_cli.data.tables.parquet import from_arrow
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, column_key, list_names, quote
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
@@ -62,16 +68,21 @@ class RejectedColumns(RefusedTable):
         self.drop = drop
 
 
-def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
-    """Read the option data.types, by the positions of the columns."""
+def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
+    """Read the option data.types, by the positions of the columns; the table receives the orders of words."""
     known = (*COLUMN_TYPES, *DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
     type_by_column: dict[int, str] = {}
     for column, type in types.items():
-        require(type in known, f"data.types.{column}", type, f"one of {', '.join(known)}")
-        type_by_column[index(table, "data.types", column)] = type
+        j, is_order = index(table, "data.types", column), isinstance(type, Sequence) and not isinstance(type, str)
+        is_order = is_order and len(set(map(str, type))) == len(type) > 1
+        known_types = f"one of {', '.join(known)}, or words in their order, such as [low,high]"
+        require(is_order or (isinstance(type, str) and type in known), f"data.types.{column}", type, known_types)
+        type_by_column[j] = ORDINAL if is_order else type
+        if is_order:
+            table.orders[j] = [str(word).lower() if isinstance(word, bool) else str(word) for word in type]
     return type_by_column
 
 
@@ -98,8 +109,11 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         key = column_key(table, j)
         chosen = wanted.columns is not None
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
-        if readings[j].names and names is None:
+        blank = np.flatnonzero(cells.missing).tolist() if readings[j].names else []
+        if readings[j].names and names is None and (not blank or blank == table.blank_rows()):
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
+            for i in blank:
+                names[i] = f"row {table.row(i)}"
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
         if (type := readings[j].type) is not None:
             is_named = j in types or cells.category or cells.boolean or cells.is_coded
@@ -155,6 +169,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         note_classes(table, read, values)
         for kind in kinds().values():
             kind.note_table(table, columns_read)
+    numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
+    if numeric:
+        note_total(table, [read[d] for d in numeric], values[:, numeric])
     types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
@@ -171,7 +188,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
         }
         | notes_entry(table.notes)
-        | width_entry(read, table.width),
+        | width_entry(read, table.width)
+        | table.units_entry(read),
         is_recorded=True,
         positions=positions_in(read, table.width),
     )
@@ -266,13 +284,14 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     # several columns may share a name
     plain = data.set_axis(range(data.shape[1]), axis=1)
     categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
+    orders = {j: [str(word) for word in plain[j].dtype.categories] for j in categories if plain[j].dtype.ordered}
     try:
         plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
         table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
     except (pa.ArrowException, TypeError, ValueError) as error:
         reject_machine_error(error, name)
         raise DataError(f"data: {error}; expected a value of one type in each column") from error
-    table.names, table.categories = [str(column) for column in data.columns], categories
+    table.names, table.categories, table.orders = [str(column) for column in data.columns], categories, orders
     check_names(table)
     return table, names
 
@@ -286,7 +305,7 @@ class MixedReading(KindReading):
         truth: Labels,
         name: str,
         whole: bool = False,
-        types: Mapping[str | int, str] | None = None,
+        types: Mapping[str | int, str | Sequence[str]] | None = None,
     ) -> Dataset:
         """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
         table, names = frame_table(data, name)
@@ -315,25 +334,13 @@ class MixedReading(KindReading):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
             if column.levels:
-                levels = _Levels(column.levels)
+                levels = Levels(column.levels)
                 values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
-                values[:, j] = self._numbers(cells, dataset.meta.get("dates", {}).get(j, column.type))
+                values[:, j] = read_new(cells, dataset.meta.get("dates", {}).get(j, column.type))
         return Dataset("new items", self.kind, values, columns=dataset.columns, types=types)
-
-    def _numbers(self, cells: Any, type: str) -> Any:
-        """Convert new cells, numbers or dates, like the cells of the data; raises a `DataError`."""
-        try:
-            column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reject_machine_error(error, "new items")
-            column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
-        reading = read_as_type(cells_of(from_arrow("new items", column), 0), type)
-        if reading.problem:
-            raise DataError(reading.problem)
-        return reading.values
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as a data frame, levels in place of codes."""
@@ -343,26 +350,3 @@ class MixedReading(KindReading):
                 cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
                 frame[column] = pd.Series(cells, dtype=object)
         return frame
-
-
-class _Levels:
-    """The levels of a column, found as they are written or, where one alone is that number, by number: 1 and 1.0."""
-
-    def __init__(self, levels: Sequence[str]) -> None:
-        self.by_word = {level: k for k, level in enumerate(levels)}
-        numbers = [_number_of(level) for level in levels]
-        self.by_number = {number: k for k, number in enumerate(numbers) if numbers.count(number) == 1}
-
-    def code(self, cell: Any) -> float:
-        """Return the code of a cell, NaN where no level is meant."""
-        word = str(cell).strip()
-        word = word.lower() if isinstance(cell, bool | np.bool_) else word
-        if word in self.by_word:
-            return self.by_word[word]
-        number = _number_of(word)
-        return np.nan if number is None else self.by_number.get(number, np.nan)
-
-
-def _number_of(word: str) -> Decimal | None:
-    """The number that a word writes, to its last digit; None of any other word."""
-    return Decimal(word) if NUMBER.fullmatch(word) else None

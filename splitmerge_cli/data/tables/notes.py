@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
 from splitmerge_cli.data.tables import inference
-from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
-from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
+from splitmerge_cli.data.tables.cells import DATE, cells_of
+from splitmerge_cli.data.tables.table import IN_MEMORY, Table, column_key, is_missing, is_text, list_names, quote
+from splitmerge_cli.data.values import BLOCK
 from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
@@ -26,6 +27,8 @@ MOST_CLASSES = 50
 """Most values of a column that may hold the classes of the rows."""
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
+LEAST_ROWS = 5
+"""Rows from which on the last may be noted as the sum of the others."""
 
 
 def check_names(table: Table) -> None:
@@ -84,7 +87,7 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
         return True
     if not is_text(column):
         dated = pa.types.is_temporal(column.type)
-    elif (names := row_names(column)) is not None:
+    elif (names := table.row_names(j)) is not None:
         if table.item_names is None:
             table.item_names = names
         table.left_out.add(j)
@@ -112,13 +115,13 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-    """A column of text with currencies and the like as numbers, null where a cell is missing, with a note; None of any
-    other column. Raises a `DataError` if its cells do not agree on how numbers are written.
+    """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None
+    of any other column. Raises a `DataError` if its cells do not agree on how numbers are written.
     """
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
         return None
-    decorated = cells.matches(DECORATED) & ~cells.is_number
+    decorated = cells.decorated()
     # what may be a decimal comma and nothing else is for data.decimal to say
     commas = cells.matches(r"^[-+]?\d*,\d+$") & ~cells.matches(r"^[-+]?\d{1,3},\d{3}$")
     if not decorated.any() or 2 * (decorated | cells.is_number).sum() < cells.present or (commas >= decorated).all():
@@ -186,6 +189,22 @@ def note_left_out(
         way = way.replace(" it", " the first", 1) if several else way
         ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
         table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{ways}")
+
+
+def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note that the last row holds the sums of the others in two of the `columns` (with their numbers `x`) or more, or
+    in the only one."""
+    if len(x) < LEAST_ROWS or x.size > BLOCK:
+        return
+    others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
+    sums = np.nansum(others, axis=0)
+    is_sum = (np.abs(last - sums) <= 1e-9 * np.abs(sums)) & (np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0))
+    held = int((~np.isnan(last)).sum())
+    if held and is_sum.sum() >= max(min(held, 2), held / 2):
+        names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
+        way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
+        row = f"row {table.row(len(x) - 1)}, the last one"
+        table.notes.append(f"{table.path}: {row}, is the sum of the others in {names}: {way} leaves it out")
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:

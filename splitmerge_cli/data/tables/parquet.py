@@ -14,6 +14,7 @@ from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
 MOST_PARQUET = 200_000
 """Most columns of a .parquet file, each of which takes some 50 microseconds to open and read."""
+_A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MORE = "; .csv and .npy hold more"
 
 
@@ -84,16 +85,26 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
     coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
     arrays, total = [], 0
+    orders = {
+        j: dict[str, None]() for j, kind in enumerate(declared.types) if pa.types.is_dictionary(kind) and kind.ordered
+    }
     for batch in batches:
         total += _plain_size(batch, coded)
         limit.check(path, total, " unpacked")
         columns = batch.columns
         for j in coded:
+            orders.get(j, {}).update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
             columns[j] = pc.cast(columns[j], plain.field(j).type)
         arrays.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
     arrow = pa.Table.from_batches(arrays, plain)
     table = Table(path, arrow.columns, arrow.column_names)
+    for j, kind in enumerate(plain.types):
+        if pa.types.is_duration(kind):
+            seconds = pc.cast(pc.cast(arrow.column(j), pa.int64()), pa.float64(), safe=False)
+            table.columns[j] = pc.divide(seconds, _A_SECOND[kind.unit])
+            table.notes.append(f"{path}: {table.column(j)}: durations are read as seconds")
     table.categories = _categories(declared)
+    table.orders = {j: list(words) for j, words in orders.items()}
     return table
 
 

@@ -22,20 +22,12 @@ ScaleOption = Mapping[str | int, str | int | float] | str | None
 
 
 def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
-    """A table with some real columns on a scale of their own.
+    """A table, in the units of the data, with some real columns on a `scale` of their own.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        In the units of the data.
-    scale : mapping, optional
-        By name or number of a column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose power has
-        the largest likelihood of one normal distribution, or a number, the power of ``yeo-johnson``.
-
-    Raises
-    ------
-    DataError
-        Another option; a column that is not there or not real; a value that the scale does not take; a sparse matrix.
+    Scales are by name or number of a column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose
+    power has the largest likelihood of one normal distribution, or a number, the power of ``yeo-johnson``. Raises a
+    `DataError` for another option, a column that is not there or not real, a value that the scale does not take, and a
+    sparse matrix.
     """
     if scale in (None, NONE):
         return dataset
@@ -97,9 +89,10 @@ def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArra
 
 
 def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
-    """Whether cells on a scale differ by more than a share `least` of their size: a power far from it leaves no digits
-    to tell them apart."""
-    return bool(least * np.abs(y).max() < np.ptp(y) < MAGNITUDE)
+    """Whether cells on a scale are numbers that models read, and differ by more than a share `least` of their size: a
+    power far from it leaves no digits to tell them apart."""
+    largest = np.abs(y).max()
+    return bool(largest <= MAGNITUDE and least * largest < np.ptp(y))
 
 
 def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = None) -> float:

@@ -30,12 +30,12 @@ class Sheet(Text):
             yield number, cells
 
 
-def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> Sheet:
+def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: tuple[int, int] = (0, 0)) -> Sheet:
     """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
 
     The `sheet` is a name or a number (1 the first), by default the only one that holds cells; `ask` says what is
-    expected where several do. Raises a `DataError` if it is no such file, holds more than the limit (data.max_bytes),
-    or there is no one such sheet.
+    expected where several do, and `skip` how many rows at the top and the bottom are left out. Raises a `DataError` if
+    it is no such file, holds more than the limit (data.max_bytes), or there is no one such sheet.
     """
     import openpyxl
 
@@ -44,7 +44,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
         formulas = _check_members(path, data)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
         sheet_chosen = _choose_sheet(path, book.worksheets, sheet, ask)
-        before, text, longest = _as_text(path, sheet_chosen)
+        before, text, longest = _as_text(path, sheet_chosen, skip)
     except DataError:
         raise
     except Exception as error:  # a damaged file raises all kinds
@@ -101,11 +101,11 @@ def _is_there(value: object) -> bool:
     return value is not None and value != ""
 
 
-def _as_text(path: Path, sheet: Any) -> tuple[int, bytes, float]:
+def _as_text(path: Path, sheet: Any, skip: tuple[int, int]) -> tuple[int, bytes, float]:
     """Number of empty rows at the top, the others with commas, and the largest whole number."""
     limit = Limit.current()
     rows: list[list[str]] = []
-    before, size, width, longest = 0, 0, 0, 0.0
+    before, size, longest = 0, 0, 0.0
     for values in sheet.iter_rows(values_only=True):
         cells = [_cell(value) for value in values]
         longest = max([longest, *(abs(value) for value in values if type(value) in (int, float) and value % 1 == 0)])
@@ -116,10 +116,12 @@ def _as_text(path: Path, sheet: Any) -> tuple[int, bytes, float]:
             continue
         size += sum(map(len, cells)) + len(cells)
         limit.check(path, size, " as cells")
-        width = max(width, len(cells))
         rows.append(cells)
     while rows and not rows[-1]:
         rows.pop()
+    top = max(0, skip[0] - before)
+    rows, before = rows[top : len(rows) - skip[1]], before + top
+    width = max(map(len, rows), default=0)
     if not rows:
         raise DataError(f"{path}: sheet {sheet.title} is empty; expected at least one row")
     limit.check(path, len(rows) * width, " as cells")

@@ -47,21 +47,11 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 class Table:
     """Columns of a file, all of one length (empty if they were not asked for), and where their rows are in it.
 
-    Attributes
-    ----------
-    names, written : list of str or None
-        Column names where the file has them; as it has them, where those that several columns share have got a number.
-    first : int
-        Number of the first row of data, as messages count rows.
-    notes : list of str
-        What the user should know of how the table was read.
-    categories, left_out : set of int
-        Columns that the file itself says to hold categories; columns that are no data, whatever the kind: copies of
-        others, names of the items.
-    hint : str
-        Advice in the error for a missing cell in one of the columns `hinted`.
-    item_names : list of str or None
-        Names of all rows of the file, where a column without a name holds them.
+    Columns have names where the file has them, and `written` ones, as the file has them, where those that several
+    share have got a number. Messages count rows from `first`, that of the first row of data. `categories` are columns
+    that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
+    of all rows of the file, where a column without a name holds them. `units` and `orders` of levels are by column.
+    `hint` is advice in the error for a missing cell in one of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -73,6 +63,8 @@ class Table:
         self.item_names: list[str] | None = None
         self.left_out: set[int] = set()
         self.written: list[str] | None = None
+        self.units: dict[int, str] = {}
+        self.orders: dict[int, list[str]] = {}
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
@@ -98,9 +90,36 @@ class Table:
         if rows is not None:
             self.columns = [column.slice(0, rows) for column in self.columns]
 
+    def units_entry(self, columns: Sequence[int]) -> dict[str, Any]:
+        """Entry of ``Dataset.meta`` for the units of the columns that are read; empty without units."""
+        units_by_column = {d: self.units[j] for d, j in enumerate(columns) if j in self.units}
+        return {"units": units_by_column} if units_by_column else {}
+
     def names_of_items(self) -> list[str] | None:
         """`item_names` of the rows that are kept."""
         return None if self.item_names is None else self.item_names[: self.rows]
+
+    def blank_rows(self) -> list[int]:
+        """Rows in which no column holds a cell."""
+        absent = np.ones(self.rows, dtype=bool)
+        for j in range(self.width):
+            column = self.cells(j)
+            if len(column) < len(absent) or not absent.any():
+                continue
+            text = is_text(column)
+            empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
+            absent &= pc.fill_null(empty, True).to_numpy()
+        return np.flatnonzero(absent).tolist()
+
+    def row_names(self, j: int) -> list[str] | None:
+        """The cells of column `j` if they are words, another one in each row; None if they are not. Blank rows are
+        named by their numbers."""
+        cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
+        if not all(cells):
+            for i in self.blank_rows():
+                cells[i] = f"row {self.row(i)}"
+        words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
+        return cells if words and len(set(cells)) == len(cells) > 1 else None
 
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
@@ -157,7 +176,7 @@ class Table:
                 why = "is the index of pandas"
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
-            elif items and self.item_names is None and (names := row_names(self.cells(j))):
+            elif items and self.item_names is None and (names := self.row_names(j)):
                 self.item_names, why = names, "has no name and a different word in every row, the names of the items"
             elif items and (names := _row_numbers(self.cells(j))):
                 self.item_names = self.item_names or names
@@ -265,13 +284,6 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
     return start if pc.all(same, skip_nulls=False).as_py() else None
-
-
-def row_names(column: pa.ChunkedArray) -> list[str] | None:
-    """The cells of a column if they are words, another one in each row; None if they are not."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
-    return cells if words and len(set(cells)) == len(cells) > 1 else None
 
 
 def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:

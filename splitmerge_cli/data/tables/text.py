@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
-from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quote
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, WRITTEN, Table, quote
 from splitmerge_cli.data.values import MAGNITUDE, blocks
 from splitmerge_cli.received import DataError
 
@@ -36,6 +36,8 @@ PLAIN = re.compile(r"[-+]?\d+", re.ASCII)
 """A whole number, written without a point or an exponent."""
 NAME = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 """A whole number that may be the name of a column."""
+MOST_TOP, LOOKED_AT_LEAST = 3, 10
+"""Rows that are needed to tell a second row of names, and to tell that a row of numbers may be names."""
 LOOKED_AT = 1000
 LOOKED_AT_CELLS = 100_000
 """Rows below the first, and their cells, that are looked at to tell whether it names the columns."""
@@ -173,10 +175,61 @@ class Text(Table):
             "expected data.header=true or false"
         )
 
-    def take_header(self) -> None:
-        """Take the first row for the names of the columns."""
+    def take_header(self, rows: int = 1) -> None:
+        """Take the first row, or two, for the names of the columns; an empty cell of the first is as the one before."""
         self.names = [cell.strip() for cell in self.top[0]]
-        self.first = 2 + self.before
+        self.first = 1 + rows + self.before
+        if rows > 1:
+            group, second = "", [cell.strip() for cell in self.top[1]]
+            for j, (above, name) in enumerate(zip(self.names, second, strict=True)):
+                group = above or group
+                self.names[j] = name if group == name else f"{group} {name}".strip() if name else above
+            below = self.rows_below()
+            self.first += len(below) > 1 and not any(below[1])  # pandas writes an empty row there
+            shown = ", ".join(map(quote, filter(None, self.names[:4]))) + ", ..." * (self.width > 4)
+            rows_text = f"rows {1 + self.before} and {2 + self.before} name the columns together, as {shown}"
+            self.notes.append(f"{self.path}: {rows_text} (data.header=true takes the first alone)")
+
+    def has_two_headers(self) -> bool:
+        """Whether the second row holds words above numbers, and no number, as a second row of names does."""
+        below = self.rows_below()
+        if len(below) < MOST_TOP or not all(len(cells) == self.width for cells in below[:MOST_TOP]):
+            return False
+        second = [(j, cell) for j, cell in enumerate(below[0]) if cell]
+        if any(NUMBER.fullmatch(self.number(cell)) or cell in WRITTEN for _, cell in second):
+            return False
+        rows = [cells for cells in below[1:] if len(cells) == self.width]
+        above_numbers = [
+            j for j, _ in second if all(NUMBER.fullmatch(self.number(row[j])) or row[j] in WRITTEN for row in rows)
+        ]
+        return 2 * len(above_numbers) > len(second) and any(self.top[0][j].strip() for j in above_numbers)
+
+    def has_title(self) -> bool:
+        """Whether the first row holds a word in its first cell alone, or nothing, and a row soon below holds more."""
+        rows = [self.top[0], *self.rows_below()[:MOST_TOP]]
+        filled = [[j for j, cell in enumerate(cells) if cell.strip()] for cells in rows]
+        title = self.top[0][0].strip()
+        is_word = "\n" not in title and not NUMBER.fullmatch(self.number(title))
+        holds_more = any(len(places) > 1 or (self.width > 2 and places not in ([], [0])) for places in filled[1:])
+        return is_word and self.width > 1 and filled[0] in ([], [0]) and holds_more
+
+    def leave_out_title(self) -> None:
+        """Leave out the first row, and note that."""
+        row, title = 1 + self.before, quote(self.top[0][0])
+        self.notes.append(
+            f"{self.path}: row {row}: {title} is left out as a title (data.header=true reads it as a name)"
+        )
+        self.data = self.data[self.data.find(b"\n") + 1 :]
+        self.before, self.first = self.before + 1, self.first + 1
+        self.top = [cells for _, cells in islice(self.lines(), 2)]
+
+    def is_shorter(self) -> bool:
+        """Whether the first row, of numbers alone, is written with fewer letters than all rows below, as names are."""
+        below = self.rows_below()
+        head = [cell.strip() for cell in self.top[0]]
+        is_of_numbers = all(NUMBER.fullmatch(self.number(cell)) for cell in head)
+        least = min((len("".join(cells)) for cells in below), default=0)
+        return len(below) > LOOKED_AT_LEAST and is_of_numbers and len("".join(head)) < least
 
     def parse(
         self,
@@ -261,7 +314,9 @@ class Text(Table):
         Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
         numeric, words = [j for j in columns_asked if j in kind], [j for j in columns_asked if j not in kind]
-        start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
+        start = 0
+        for _ in range(self.first - 1 - self.before):
+            start = self.data.find(b"\n", start) + 1
         if (
             not numeric
             or len(set(kind.values())) > 1
@@ -381,6 +436,10 @@ class Text(Table):
             if len(cells) != self.width:
                 hint = f" ({_ENDS[self.delimiter]} ends a cell; data.separator names another)"
                 hint = hint if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter) else ""
+                if self.width == 1 < len(cells):
+                    hint = f" (data.skip={top} leaves out all up to row {top}, as a title)"
+                elif len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
+                    hint = " (data.skip=[0,1] leaves out the last row, as a footnote)"
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
                 )

@@ -27,13 +27,22 @@ from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, La
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import POSITIVE, Wanted
+from splitmerge_cli.data.values import require
+from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 
 
 def read_written(
-    path: Path, wanted: Wanted, header: str | bool, suffix: str, separator: str, decimal: str, encoding: str
+    path: Path,
+    wanted: Wanted,
+    header: str | bool,
+    suffix: str,
+    separator: str,
+    decimal: str,
+    encoding: str,
+    skip: tuple[int, int] = (0, 0),
 ) -> Text:
     """A parsed text file whose name ends in `suffix`; parameters and errors as of
     `splitmerge_cli.data.tables.files.csv`."""
@@ -41,9 +50,10 @@ def read_written(
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
     notes: list[str] = []
-    before = 0
+    before, data = skip[0], without_rows(path, data, *skip)
     if not wanted.kind.one_column:
-        data, before, named = without_separator_line(data)
+        data, lines, named = without_separator_line(data)
+        before += lines
         if separator == "auto" and named is not None:
             separator = named
         blank = re.match(rb"([ \t]*\r?\n)+", data)
@@ -69,6 +79,14 @@ def read_written(
     table = Text(path, data, layout_found.delimiter, before, decimal=DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
+
+
+def without_rows(path: Path, data: bytes, top: int, bottom: int) -> bytes:
+    """A text without so many rows at its top and its bottom; raises a `DataError` if none is left."""
+    rows = data.split(b"\n") if top or bottom else []
+    fewer = f"fewer than {len(rows)} rows, as {path} has"
+    require(not rows or len(rows) > top + bottom, "data.skip", write([top, bottom]), fewer)
+    return b"\n".join(rows[top : len(rows) - bottom]) if rows else data
 
 
 def _comments(data: bytes) -> int:
@@ -106,11 +124,17 @@ def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
 
 def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
+    while header == "auto" and not wanted.kind.one_column and table.has_title():
+        table.leave_out_title()
     if _has_header(table, wanted) if header == "auto" else header:
-        table.take_header()
+        table.take_header(2 if header == "2" or (header == "auto" and table.has_two_headers()) else 1)
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
+    elif header == "auto" and not wanted.kind.one_column and table.is_shorter():
+        shown = quote(", ".join(cell.strip() for cell in table.top[0][:4]))
+        row = f"row {1 + table.before}: {shown} is read as data"
+        table.notes.append(f"{table.path}: {row} (data.header=true reads it as names of columns)")
     _, columns = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text

@@ -28,7 +28,7 @@ class Wanted:
     truth: str | int | None
     columns: list[str | int] | None
     drop: list[str | int]
-    types: Mapping[str | int, str] | None = None
+    types: Mapping[str | int, str | Sequence[str]] | None = None
     missing: list[str | int | float] = field(default_factory=list)
     exposure: str | int | None = None
     weights: str | int | None = None

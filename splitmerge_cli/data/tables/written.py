@@ -1,7 +1,8 @@
-"""Numbers and days as people write them: currencies, percentages, signs between thousands, dates.
+"""Numbers and days as people write them: currencies, percentages, units, signs between thousands, dates.
 
 A column is converted as a whole or not at all: its cells have to agree on the sign before the decimals, on the currency
 and on whether they are percentages. What stays open, as in a column of nothing but ``1.200 €``, is asked about.
+Units of one quantity are converted to the commonest.
 """
 
 import re
@@ -13,11 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.tables import units
+
 _CURRENCY = r"R\$|[$€£¥₹]|eur|usd|gbp|chf|jpy|inr|aud|cad"
 _NUMBER = re.compile(
     rf"""(?P<open>\()?(?P<sign>[-+−])?\ ?(?P<before>{_CURRENCY})?\ ?(?P<inner>[-+−])?
-    (?P<digits>\d[\d.,'’\ \xa0\u202f]*|[.,]\d+)\ ?(?P<after>%|{_CURRENCY})?(?P<close>\))?""",
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
+    (?P<digits>[0-9][0-9.,'’\ \xa0\u202f]*?|[.,][0-9]+)(?P<unit>\ ?°?[^\W\d_](?:[^\W\d_]|[/²³]){{0,8}}\.?)??
+    \ ?(?P<after>%|{_CURRENCY})?(?P<close>\))?""",
+    re.VERBOSE | re.IGNORECASE,
 )
 _THOUSANDS = r"'’ \xa0\u202f"
 _BY_DECIMAL = {
@@ -47,13 +51,14 @@ PIVOT = 69
 
 
 class Written(NamedTuple):
-    """A converted column: float64 ``[N]``, NaN where a cell is missing; without values, the first row that stands
-    against it and what was expected there.
+    """A converted column: float64 ``[N]``, NaN where a cell is missing, and their unit, if they have one; without
+    values, the first row that stands against it and what was expected there.
     """
 
     values: NDArray[np.float64] | None
     row: int = 0
     expected: str = ""
+    unit: str = ""
 
 
 def _by_word(
@@ -69,16 +74,18 @@ def _by_word(
     return words, codes, first
 
 
-def _spread(values: list[float], codes: NDArray[np.int64]) -> Written:
-    return Written(np.append(np.array(values, dtype=np.float64), np.nan)[codes])
+def _spread(values: list[float], codes: NDArray[np.int64], unit: str = "") -> Written:
+    return Written(np.append(np.array(values, dtype=np.float64), np.nan)[codes], unit=unit)
 
 
-def numbers_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: str | None = None) -> Written:
-    """Convert numbers with a currency, a percent sign, signs between thousands, or brackets for a minus.
+def numbers_written(
+    text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: str | None = None, unit: str = ""
+) -> Written:
+    """Convert numbers with a currency, a percent sign, a unit, signs between thousands, or brackets for a minus.
 
     The decimal sign is the one with which every cell is a number. Where both are, it is `decimal` or, without that,
     commas alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12.
-    The cells of the text have no spaces around them.
+    The cells of the text have no spaces around them. Units become `unit`, by default the commonest.
 
     Examples
     --------
@@ -114,13 +121,24 @@ def numbers_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: 
         if pointed is not None:
             return Written(None, int(first[pointed]), "a cell that shows whether points are before decimals")
         possible = {"."}
+    own_units = [parts["unit"] or "" for parts in matches]
+    is_expected = bool(unit) and all(units.is_convertible(own or unit, unit) for own in own_units)
+    has_factors = not is_expected and units.are_factors(own_units)
+    base = "" if has_factors else unit or units.commonest(own_units, np.bincount(codes[codes >= 0]).tolist())
+    for k, own in enumerate(own_units) if base and not has_factors else ():
+        if own and not units.is_convertible(own, base):
+            return Written(None, int(first[k]), f"a unit that can be converted to {base}")
+        if not own and not unit:
+            example = words[next(k for k, other in enumerate(own_units) if other)]
+            return Written(None, int(first[k]), f"a unit in every cell or in none, as in {example!r}")
     sign = decimal if decimal in possible else min(possible, key="., ".index)
     values = []
-    for parts, number in zip(matches, digits, strict=True):
+    for parts, number, own in zip(matches, digits, own_units, strict=True):
         plain = re.sub(rf"[{_THOUSANDS}{',' if sign == '.' else '.'}]", "", number).replace(sign, ".")
         minus = sum(parts[name] in ("-", "−") for name in ("sign", "inner")) + bool(parts["open"])
-        values.append(-float(plain) if minus % 2 else float(plain))
-    return _spread(values, codes)
+        value = -float(plain) if minus % 2 else float(plain)
+        values.append(units.multiply(value, own) if has_factors else units.convert(value, own or base, base))
+    return _spread(values, codes, base)
 
 
 def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = "date") -> Written:
@@ -182,6 +200,6 @@ def days_of_column(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
     """Convert dates or times of Arrow to days since 1970-01-01, null to NaN; None: the column has another type."""
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
         return None
-    stamps = pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64())
+    stamps = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
     days: NDArray[np.float64] = pc.divide(pc.cast(stamps, pa.float64(), safe=False), 86_400e6).to_numpy()
     return days

@@ -194,7 +194,7 @@ def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
     return None if wanted.duplicates else sources
 
 
-def _read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
+def _read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
     """Read the option data.types, by the positions of the columns."""
     require(types is None or isinstance(types, Mapping), "data.types", types, "such as {postcode: string}")
     for column, type in (types or {}).items():

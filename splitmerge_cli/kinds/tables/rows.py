@@ -65,6 +65,8 @@ class RowsReading(KindReading):
             columns_read, values = self._leave_out(table, columns_read, values)
             if isinstance(values, np.ndarray):
                 notes.note_classes(table, columns_read, values)
+            if isinstance(values, np.ndarray) and self.kind.of_numbers:
+                notes.note_total(table, columns_read, values)
         columns = [table.names[j] for j in columns_read] if table.names else None
         return Dataset(
             name,
@@ -73,7 +75,7 @@ class RowsReading(KindReading):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta=notes_entry(table.notes) | width_entry(columns_read, width),
+            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.units_entry(columns_read),
             is_recorded=True,
             positions=positions_in(columns_read, width),
         )
@@ -120,12 +122,14 @@ class RowsReading(KindReading):
             columns_read, x = self._leave_out(table, columns_read, x)
         if wanted.truth is None and wanted.columns is None:
             notes.note_classes(table, columns_read, x)
+        if isinstance(x, np.ndarray) and self.kind.of_numbers:
+            notes.note_total(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        )
+        ) | table.units_entry(columns_read)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes
@@ -144,6 +148,9 @@ class RowsReading(KindReading):
             return table.points(columns, wanted.missing)
         if self.kind.truth_values:
             return zeros_and_ones(table, columns, wanted)
+        for j in columns:
+            if is_text(table.cells(j)) and (numbers := notes.written_column(table, j, wanted.missing)) is not None:
+                table.columns[j] = numbers
         x = matrix_of(table, columns, "data.columns and data.drop choose", wanted.missing)
         if self.kind.reads_matrices:  # checked where they are read
             return x

@@ -5,7 +5,7 @@ added up, pairs that are not above the threshold and self-loops left out. A note
 command that reads it; what was merged or left out is counted in ``Dataset.meta``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -56,7 +56,7 @@ def edges(
     bipartite: bool | str | int = False,
     unknown: str | Path | None = None,
     columns: list[str | int] | None = None,
-    types: Mapping[str | int, str] | None = None,
+    types: Mapping[str | int, str | Sequence[str]] | None = None,
     matrix: str | bool = "auto",
 ) -> Dataset:
     """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.

@@ -32,7 +32,7 @@ class Use:
     bipartite: bool | str | int = False
     unknown: Any = None
     columns: Sequence[str | int] | None = None
-    types: Mapping[str | int, str] | None = None
+    types: Mapping[str | int, str | Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         require(self.values in (None, *FORMS), "data.values", self.values, f"null, {', '.join(FORMS[:-1])} or levels")
