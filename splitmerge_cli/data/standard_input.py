@@ -18,7 +18,9 @@ _held: tuple[BinaryIO, bytes] | None = None
 
 
 class StandardInput(type(Path())):  # type: ignore[misc]
-    """The path of standard input, as messages show it."""
+    """The path of standard input, as messages show it; on a command line it is `SIGN`."""
+
+    typed = SIGN
 
 
 def path() -> Path:

@@ -35,7 +35,7 @@ def points() -> np.ndarray:
     ("words", "said"),
     [
         (["data=my tables/two.csv"], "my tables/two.csv: no such file"),
-        (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
+        (["data.path=gone.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
         (
