@@ -15,7 +15,7 @@ from splitmerge_cli.data.graphs.edge_rows import WHOLE, names_ends
 from splitmerge_cli.data.graphs.graph_files import GRAPHS
 from splitmerge_cli.data.graphs.tie_matrices import is_named_matrix
 from splitmerge_cli.data.opening import readable, require_file, unpack
-from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.encoded import TEXT_CONVERTERS, suffix_of
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
@@ -74,6 +74,8 @@ def recognise(path: str | Path) -> Recognised:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
     if suffix in ARRAYS:
         return Recognised(TABLE)
+    if suffix in TEXT_CONVERTERS:
+        return Recognised(DOCUMENTS, f"the ending {suffix}")
     try:
         return (_of_lines(file) if suffix not in TABLES or suffix == ".txt" else None) or _of_cells(file)
     except (DataError, OSError, UnicodeDecodeError):

@@ -21,6 +21,7 @@ from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.columns import index, labels_in, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.free_text import read_list
+from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
@@ -38,6 +39,8 @@ def read_table(
     """The table of a text file or .parquet."""
     if suffix_of(path) == ".parquet":
         return read_parquet(path, MOST_COLUMNS)
+    if suffix_of(path) in JSON_LINES:
+        return read_json_lines(path)
     return read_list(path, separator, comments, empty, two_kinds)
 
 
