@@ -237,8 +237,8 @@ def shell_word(word: str) -> str:
 
 
 def path_word(path: str | Path) -> str:
-    """``data.path=FILE`` for a shell."""
-    return shell_word(f"data.path={write(path, PATH)}")
+    """``data.path=FILE`` for a shell; of standard input the sign that is typed for it."""
+    return shell_word(f"data.path={write(getattr(path, 'typed', path), PATH)}")
 
 
 def _bytes_of(match: re.Match[str]) -> str:

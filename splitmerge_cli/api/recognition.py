@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitmerge_cli.data.opening import readable, require_file, unpack
-from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.encoded import TEXT_CONVERTERS, suffix_of
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
@@ -75,6 +75,8 @@ def recognise(path: str | Path) -> Recognised:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
     if suffix in ARRAYS:
         return Recognised(TABLE)
+    if suffix in TEXT_CONVERTERS:
+        return Recognised(DOCUMENTS, f"the ending {suffix}")
     try:
         return (_of_lines(file) if suffix not in TABLES or suffix == ".txt" else None) or _of_cells(file)
     except (DataError, OSError, UnicodeDecodeError):

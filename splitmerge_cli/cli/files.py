@@ -7,7 +7,8 @@ from splitmerge_cli.cli.base import note
 from splitmerge_cli.config import choices, component
 from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.overrides import PATH, path_word, write
+from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.overrides import PATH, path_word, read, write
 
 _OF_NETWORKS = [
     *("data.directed", "data.values", "data.loops", "data.layer", "data.bipartite", "data.unknown", "data.nodes"),
@@ -22,7 +23,7 @@ def with_file(words: Sequence[str]) -> list[str]:
     `DataError` if there is no such file."""
     overrides: list[str] = []
     for word in words:
-        if (path := _find_file(word)) is None:
+        if (path := _find_file(word, words)) is None:
             overrides.append(word)
             continue
         from splitmerge_cli.api.recognition import NETWORK, TABLE, Recognised, recognise
@@ -55,11 +56,15 @@ def _key(word: str) -> str:
     return word.partition("=")[0]
 
 
-def _find_file(word: str) -> str | None:
-    """The file that a word names; None if the word is a key."""
+def _find_file(word: str, words: Sequence[str]) -> str | None:
+    """The file, or standard input, that a word among `words` names; None if the word is a key."""
     key, equals, value = word.partition("=")
     if not equals:
-        return word if is_file_name(word) or os.path.exists(word) else None
+        return word if word == SIGN or is_file_name(word) or os.path.exists(word) else None
+    if key == "data.path" and not {"data", "experiment"} & set(map(_key, words)):
+        # messages name a file so, and its reader only where that is known
+        path = str(read(value, PATH))
+        return path if path == SIGN or os.path.exists(path) else None
     if key == "data":
         named = value in choices("data") or ("," in value and not os.path.exists(value))
         return value if not named and (is_file_name(value) or os.path.exists(value)) else None

@@ -108,7 +108,8 @@ def one_line(error: object) -> str:
 
 
 _FILES = re.compile(
-    r".*\.(csv|tsv|txt|dat|data|parquet|feather|xlsx|npy|npz|graphml|gml|mtx|edgelist|edges|json|xls|h5ad|sav)(\.gz)?",
+    r".*\.(csv|tsv|txt|dat|data|parquet|feather|xlsx|npy|npz|graphml|gml|mtx|edgelist|edges|json|xls|h5ad|sav|dta"
+    r"|rds|jsonl|ndjson|zip|pdf|docx)(\.(gz|bz2|xz|zst|zip))?",
     re.IGNORECASE,
 )
 

@@ -4,8 +4,10 @@ Every reader of data goes through here. What a file says of its size is not beli
 expands, and nothing is allocated for a number that a header promises.
 """
 
+import bz2
 import gzip
 import hashlib
+import lzma
 import os
 import re
 import shlex
@@ -19,7 +21,7 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, BinaryIO, cast
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
@@ -28,7 +30,11 @@ from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.values import LARGEST, require
 from splitmerge_cli.received import DataError, kind_of, reason
 
-GZIP = ".gz"
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""Endings of files that are unpacked while they are read."""
+ARCHIVES = (*PACKED, ".tar", ".tgz", ".7z", ".rar")
+MOST_MEMBERS = 1000
+"""Most files of a zip whose list is read, one of which may hold data."""
 MAPPABLE = ".npy"
 """Ending of the files that may be mapped, and so be larger than memory."""
 SHARE = 4
@@ -180,16 +186,58 @@ def readable(path: str | Path) -> Iterator[BinaryIO]:
     try:
         with open_file(path) as file:
             yield file
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, BadZipFile, NotImplementedError) as error:
+        if isinstance(error, BadZipFile) and Path(path).suffix.lower() not in PACKED:
+            raise  # an .npz file, of which its reader says more
         raise DataError(f"{path}: cannot be read: {reason(error)}") from error
 
 
 def unpack(path: Path, file: BinaryIO) -> BinaryIO:
-    """Unpack an open file whose name ends in .gz; standard input where it begins as such a file."""
-    packed = path.suffix.lower() == GZIP
+    """Unpack an open file whose name ends in one of `PACKED`; standard input where it begins as such a file."""
+    suffix = path.suffix.lower()
     if isinstance(file, BytesIO):
-        packed = file.getvalue().startswith(standard_input.GZIP)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+        suffix = standard_input.suffix(file.getvalue(), packed=True)
+    if suffix == ".zst":
+        from pyarrow import CompressedInputStream  # takes longer than a short run
+
+        return cast(BinaryIO, BufferedReader(CompressedInputStream(file, "zstd")))
+    if suffix == ".zip":
+        archive, member = _only_member(path, file)
+        return cast(BinaryIO, archive.open(member))
+    openers: dict[str, Any] = {
+        ".gz": lambda file: gzip.GzipFile(fileobj=file),
+        ".bz2": bz2.BZ2File,
+        ".xz": lzma.LZMAFile,
+    }
+    return cast(BinaryIO, openers[suffix](file)) if suffix in openers else file
+
+
+def _only_member(path: Path, file: BinaryIO) -> tuple[ZipFile, ZipInfo]:
+    """The one file in a zip; a `DataError` if it holds several, or one that is packed again or elsewhere in the tree of
+    folders. Nothing is written."""
+    with received.open_zip(path, file, MOST_MEMBERS) as archive:
+        # the second folder is what macOS adds
+        members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    problem = ""
+    if len(members) != 1:
+        problem = f"a zip of {len(members)} files"
+    elif members[0].flag_bits & 1:
+        problem = "a zip with a password"
+    elif (name := Path(members[0].filename)).suffix.lower() in ARCHIVES:
+        problem = f"a zip of a packed file, {name.name!r}"
+    elif name.is_absolute() or ".." in name.parts or "\\" in members[0].filename:
+        problem = f"a zip of {members[0].filename!r}, which leads out of its folder"
+    if problem:
+        raise DataError(f"{path}: {problem}; expected one file of data: unpack it, and name the file or the folder")
+    return ZipFile(file), members[0]
+
+
+def unpacked_name(path: Path) -> Path:
+    """Name of a file once it is unpacked, by which its format is told."""
+    if path.suffix.lower() != ".zip":
+        return path.with_suffix("") if path.suffix.lower() in PACKED else path
+    with readable(path) as file:
+        return Path(_only_member(path, file)[1].filename)
 
 
 def size_of(file: BinaryIO) -> int:
@@ -198,7 +246,7 @@ def size_of(file: BinaryIO) -> int:
 
 
 def content(path: Path, times: int = 1) -> bytes:
-    """Content of a file, unpacked if its name ends in .gz, that takes so many `times` its size while it is read.
+    """Content of a file, unpacked if its name says so, that takes so many `times` its size while it is read.
 
     Raises a `DataError` if it is no regular file, cannot be read, or holds more than the limit.
     """

@@ -11,14 +11,18 @@ SIGN = "-"
 """The path that stands for it."""
 _SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\3\4": ".xlsx", b"\x93NUMPY": ".npy"}
 """Endings of names that go with the first bytes of formats that are not text."""
-GZIP = b"\x1f\x8b"
+_PACKED = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_PACKED |= {b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)}
+"""Endings that go with the first bytes of what is packed; a zip cannot be told from an .xlsx file."""
 
 _held: tuple[BinaryIO, bytes] | None = None
 """The stream that was read, and what came on it."""
 
 
 class StandardInput(type(Path())):  # type: ignore[misc]
-    """The path of standard input, as messages show it."""
+    """The path of standard input, as messages show it; on a command line it is `SIGN`."""
+
+    typed = SIGN
 
 
 def path() -> Path:
@@ -47,6 +51,7 @@ def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
     return _held[1]
 
 
-def suffix(data: bytes) -> str:
-    """The ending of a name that goes with what came; empty for text."""
-    return next((suffix for magic, suffix in _SUFFIXES.items() if data.startswith(magic)), "")
+def suffix(data: bytes, packed: bool = False) -> str:
+    """The ending of a name that goes with what came, by which it is `packed` or not; empty for text."""
+    known = _PACKED if packed else _SUFFIXES
+    return next((suffix for magic, suffix in known.items() if data.startswith(magic)), "")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
+from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
@@ -102,6 +103,8 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
+    if ONE_DOCUMENT in run.summary.get("notes", ()):
+        return None
     if misfit.has_many_copies(run.summary):
         why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
         if run.summary["repeated_rows"]["read"] == WEIGHTS:
@@ -151,8 +154,10 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if (other := _choose_other_moves(run, spec)) is None:
         # the lines on the modes, or on the topics that all chains have, are the answer
         is_large = spec.init == stages.STAGES and lie_apart(judged.rhat)
-        if spec.init == search.SEARCH or is_large or spec.model.kind.has_topics:
+        if spec.init == search.SEARCH or is_large:
             return None
+        if spec.model.kind.has_topics:
+            return "topics that all chains have can be used; longer chains may share more:", _prolong(run, spec, 4)
         return "longer chains:", _prolong(run, spec, 4)
     why, changed = other
     if spec.chains < CHAINS:

@@ -33,10 +33,10 @@ def _coarse_pictures(coarse_pictures: None) -> None:
 
 @pytest.fixture
 def smcmc() -> Callable[..., Any]:
-    """``smcmc(*args)`` in this process: a result with exit_code, stdout, stderr."""
+    """``smcmc(*args)`` in this process, perhaps with standard input: a result with exit_code, stdout, stderr."""
 
-    def call(*args: str) -> Any:
-        result = CliRunner().invoke(app, list(args))
+    def call(*args: str, input: str | None = None) -> Any:
+        result = CliRunner().invoke(app, list(args), input=input)
         # an error that is not turned into a message is a defect, whatever the exit status
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return result

@@ -1,5 +1,6 @@
 """A file is enough: ``smcmc run FILE``, ``smcmc columns FILE``, ``sample(frame)``."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli import terminal
+from splitmerge_cli import overrides, terminal
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.fits import candidates
+from splitmerge_cli.overrides import path_word
 from splitmerge_cli.runs.store.read import Run
 
 FEW = ("iterations=20", "chains=2", "progress=none")
@@ -203,3 +205,34 @@ def test_a_frame_is_enough(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert sm.sample(tmp_path / "t.csv", **keys).run.config["model"]["name"] == "gaussian"
     (tmp_path / "d.txt").write_text("\n".join(TEXTS))
     assert sm.sample(tmp_path / "d.txt", **keys).run.config["model"]["name"] == "hdp"
+
+
+@pytest.mark.parametrize("words", [["-"], ["data.path=-"], ["data=csv", "data.path=-"]])
+def test_commands_for_standard_input_run(smcmc, frame: pd.DataFrame, words: list[str]) -> None:
+    text = frame.to_csv(index=False)
+    ended = smcmc("run", *words, "model=gaussian", *FEW, input=text)
+    assert ended.exit_code == 0, ended.stderr
+    ended = smcmc("run", *words, *FEW, input=text)
+    if words[0] == "data=csv":  # without a model: the commands that cluster it
+        assert ended.exit_code == 2
+        commands = re.findall(r"^(?:next|or): smcmc (.+)$", ended.stderr, re.MULTILINE)
+        assert commands[0].startswith("run - ")
+        for command in commands:
+            ended = smcmc(*shlex.split(command), input=text)
+            assert ended.exit_code == 0, (command, ended.stderr)
+    assert ended.exit_code == 0, ended.stderr
+
+
+@pytest.mark.parametrize("name", ["p.csv", "a,b=c.csv", "it's one.csv", "-"])
+def test_commands_for_records_run(smcmc, name: str) -> None:
+    """The notes that columns look like names print a command, with the file or with standard input."""
+    text = "name,address,n\n" + "".join(
+        f"{'Jon' if i % 3 else 'John'} Smith{chr(97 + i % 20)},{i % 7} Oak{chr(97 + i % 9)} St,{i}\n" for i in range(60)
+    )
+    if name != "-":
+        Path(name).write_text(text)
+    command = f"smcmc run {path_word(name)} model=records"
+    ended = smcmc("run", "data=csv", f"data.path={overrides.write(name, overrides.PATH)}", input=text)
+    assert command in " ".join(ended.stderr.split()), ended.stderr
+    ended = smcmc(*shlex.split(command)[1:], *FEW, input=text)
+    assert ended.exit_code == 0, ended.stderr

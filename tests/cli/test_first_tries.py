@@ -15,6 +15,7 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.data.dataset import READ_AS
+from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.runs import advice, closing, prepare
 from splitmerge_cli.runs.store.read import Run
@@ -35,7 +36,7 @@ def points() -> np.ndarray:
     ("words", "said"),
     [
         (["data=my tables/two.csv"], "my tables/two.csv: no such file"),
-        (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
+        (["data.path=gone.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
         (
@@ -190,13 +191,25 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
 
 
 @pytest.mark.parametrize(
-    "own", [[*TWO, "model=gaussian", "init=stages"], [*TEXTS, "data.stop_words=auto", "init=sequential"]]
+    ("own", "notes", "is_advised"),
+    [
+        ([*TWO, "model=gaussian", "init=stages"], [], False),
+        ([*TEXTS, "data.stop_words=auto", "init=sequential"], [], True),
+        ([*TEXTS, "data.stop_words=auto", "init=sequential"], [ONE_DOCUMENT], False),
+    ],
 )
-def test_nothing_is_advised_that_leaves_the_chains_where_they_are(points: np.ndarray, own: list[str]) -> None:
+def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
+    points: np.ndarray, own: list[str], notes: list[str], is_advised: bool
+) -> None:
     Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\n" * 4, encoding="utf-8")
     spec = compose([*QUICK, *own])
-    run = SimpleNamespace(summary=LONG | {"N": 10_000}, config=spec.values, path=Path("run"), config_dir=None)
-    assert not list(advice.say_next(run, Convergence(**BAD), spec))
+    summary = LONG | {"N": 10_000, "notes": notes}
+    run = SimpleNamespace(summary=summary, config=spec.values, path=Path("run"), config_dir=None)
+    lines = list(advice.say_next(run, Convergence(**BAD), spec))
+    assert [line.startswith("next: smcmc run ") and "iterations=" in line for line in lines] == [
+        False,
+        True,
+    ] * is_advised
 
 
 def test_replicas_are_advised_by_how_often_rows_count(points: np.ndarray) -> None:

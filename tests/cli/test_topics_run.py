@@ -230,3 +230,14 @@ def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     assert set(named.topic_words()["word"]) == {"apple", "pear", "plum"}
     Path("words.txt").write_text("rye\noats\nwheat\n")
     assert run_path(smcmc("run", *counts)) != named.path
+
+
+def test_one_document_cannot_show_topics(smcmc) -> None:
+    Path("one").mkdir()
+    Path("one/a.txt").write_text("cats eat fish and dogs eat bones\n" * 9)
+    Path("two.txt").write_text("cats eat fish\ndogs eat bones\n")
+    words = ["data=corpus", "iterations=20", "chains=2", "progress=none"]
+    answer = " ".join(smcmc("run", *words, "data.path=one").stderr.split())
+    # before the run and above the verdict
+    assert answer.count("one document cannot show topics") == 2 and "next:" not in answer
+    assert "one document" not in smcmc("run", *words, "data.path=two.txt").stderr

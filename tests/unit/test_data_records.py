@@ -303,3 +303,29 @@ def test_frames() -> None:
 def test_a_table_without_fields_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no column is left for the data \(column 1 \('a'\): every value is 'x'"):
         read(tmp_path, "a,id\nx,1\nx,2\nx,3\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["source", "Notes", "created", "created_at", "last update", "record_source", "filename"]
+)
+def test_what_describes_a_record_is_not_compared(tmp_path: Path, name: str) -> None:
+    rows = "".join(f"n{i % 5},{'xyzw'[i * i % 4]}{i % 3}\n" for i in range(12))
+    dataset = read(tmp_path, f"name,{name}\n" + rows)
+    assert dataset.columns == ["name"]
+    assert f"('{name}') is left out: its name says that it describes the record" in dataset.notes[0]
+    assert read(tmp_path, f"name,{name}\n" + rows, types={name: "string"}).columns == ["name", name]
+    assert read(tmp_path, f"name,{name}\n" + rows, columns=["name", name]).columns == ["name", name]
+
+
+def test_one_zero_in_front_changes_no_type(tmp_path: Path) -> None:
+    def type_of(name: str, cells: list[str]) -> str:
+        rows = "".join(f"{cell},k{i % 2}\n" for i, cell in enumerate(cells))
+        dataset = read(tmp_path, f"{name},b\n" + rows)
+        assert dataset.types is not None
+        assert ("begin with 0" in " ".join(dataset.notes)) == (name == "born" and "0953" in cells)
+        return dataset.types[0].type
+
+    years = [str(1930 + 7 * i % 60) for i in range(40)]
+    assert type_of("born", years) == type_of("born", [*years, "0953"]) == "number"
+    for name in ("postcode", "zip_code", "Home Phone", "plz"):
+        assert type_of(name, years) == type_of(name, [*years, "0953"]) == "string"

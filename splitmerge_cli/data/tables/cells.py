@@ -25,7 +25,7 @@ DATE = rf"(?i)^({_DAY}([t ,]+{_TIME})?|{_TIME})$"
 """Dates and times of day as they are written."""
 DAY = rf"(?i)^{_DAY}"
 """Dates alone."""
-_PADDED = r"^0\d+$"
+PADDED = r"^0\d+$"
 """Digits that are no number: their zeros at the front tell them apart."""
 _CURRENCY = "$€£¥₹"
 DECORATED = (
@@ -208,7 +208,7 @@ def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str |
     cells = Cells(table, j, absent, None, text, is_number)
     if not is_number.any():
         return cells
-    is_padded, is_long = bool(cells.matches(_PADDED).any()), has_long_digits(plain)
+    is_padded, is_long = bool(cells.matches(PADDED).any()), has_long_digits(plain)
     numbers = pc.fill_null(
         pc.cast(pc.if_else(numeric, plain, pa.scalar(None, text.type)), pa.float64()), np.nan
     ).to_numpy()

@@ -1,23 +1,57 @@
 """Text files as UTF-8: unpacked, decoded, without a byte order mark."""
 
 import codecs
+import shlex
 from pathlib import Path
 
 from splitmerge_cli.data import standard_input
-from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, content
+from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
 from splitmerge_cli.data.values import require
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 
 
 def suffix_of(path: Path) -> str:
-    """Ending of a file's name in lower case, before .gz if it has that too; empty for a name without one.
+    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one.
 
     For standard input the ending that goes with its first bytes, empty for text.
     """
     if standard_input.is_standard_input(path):
         return standard_input.suffix(standard_input.read(Limit.current().read))
-    suffixes = [s.lower() for s in path.suffixes[-2:]]
-    return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
+    return unpacked_name(path).suffix.lower()
+
+
+def _with_pandas(call: str, package: str = "") -> tuple[str, str]:
+    return f"import pandas; pandas.{call}({{file!r}}).to_csv({{csv!r}}, index=False)", package
+
+
+CONVERTERS = {
+    ".dta": _with_pandas("read_stata"),
+    ".sas7bdat": _with_pandas("read_sas"),
+    ".json": _with_pandas("read_json"),
+    ".sav": _with_pandas("read_spss", "pyreadstat"),
+    ".xls": _with_pandas("read_excel", "xlrd"),
+    ".ods": _with_pandas("read_excel", "odfpy"),
+    ".rds": ("import pyreadr; pyreadr.read_r({file!r})[None].to_csv({csv!r}, index=False)", "pyreadr"),
+}
+"""Formats of other programs: what Python runs to write a table, and the package that it needs."""
+TEXT_CONVERTERS = {".pdf": "pdftotext {file} {text}"}
+TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --to=plain --output={text} {file}")
+"""Formats of texts that other programs turn into plain ones."""
+
+
+def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
+    """Build the error for a file of a format that is not read, with the command that converts it if there is one."""
+    convert = ""
+    if suffix in CONVERTERS:
+        code, package = CONVERTERS[suffix]
+        needs = f" (needs pip install {package})" if package else ""
+        command = code.format(file=str(path), csv=f"{path}.csv")
+        convert = f". To convert it{needs}: python -c {shlex.quote(command)}"
+    elif suffix in TEXT_CONVERTERS:
+        names = {"file": shell_word(str(path)), "text": shell_word(f"{path}.txt")}
+        convert = f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
+    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{convert}")
 
 
 def require_encoding(encoding: str) -> None:
@@ -34,7 +68,7 @@ def require_encoding(encoding: str) -> None:
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
-    """Content of a text file as UTF-8, unpacked if its name ends in .gz, without byte order mark and last line ends.
+    """Content of a text file as UTF-8, unpacked, without byte order mark and last line ends.
 
     Raises a `DataError` if it cannot be read, holds more than the limit (data.max_bytes), or is not in the `encoding`
     (data.encoding; by default UTF-8); with an `encoding`, if the character 0 is in it.

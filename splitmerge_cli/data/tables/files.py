@@ -1,4 +1,4 @@
-"""The user's own data: text tables (.csv, .tsv, .txt; also gzipped), .parquet, .feather, .xlsx, .npy, .npz."""
+"""The user's own data: text tables (.csv, .tsv, .txt), .jsonl, .parquet, .feather, .xlsx, .npy, .npz."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,8 @@ from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.columns import header_key
-from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
+from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of, unknown_format
+from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
@@ -27,8 +28,11 @@ from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
 
-FORMATS = ".csv, .tsv, .txt, .data, .dat (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
+FORMATS = (
+    ".csv, .tsv, .txt, .data, .dat, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), .npy, .npz"
+)
 _ARROW = {".parquet": read_parquet, ".feather": read_feather, ".npy": read_npy}
+_ARROW |= dict.fromkeys(JSON_LINES, read_json_lines)
 
 
 def csv(
@@ -67,9 +71,10 @@ def csv(
     Parameters
     ----------
     path : str or Path
-        A text file (.csv, .tsv, .txt, .data, .dat or without an ending, optionally .gz), .parquet, .feather, .xlsx or
-        .npy; ``points`` also a sparse matrix in .npz, as ``scipy.sparse.save_npz`` writes it. ``-``: standard input,
-        which is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart.
+        A text file (.csv, .tsv, .txt, .data, .dat or without an ending), .jsonl, .parquet, .feather or .xlsx, also
+        packed as .gz, .bz2, .xz, .zst or as the one file of a .zip; or .npy; ``points`` also a sparse matrix in .npz,
+        as ``scipy.sparse.save_npz`` writes it. ``-``: standard input, which is read once and held in memory; its first
+        bytes tell text, .parquet, .feather and .xlsx apart, and whether it is packed.
     kind : {"tokens", "binary", "points", "mixed", "records"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
         or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
@@ -251,6 +256,5 @@ def _read(
             f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
         )
     else:
-        saved = "; save it as .xlsx or .csv" if suffix in (".xls", ".ods", ".xlsb", ".sav", ".dta", ".json") else ""
-        raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}{saved}")
+        raise unknown_format(path, suffix, f"one of {FORMATS}")
     return table

@@ -89,10 +89,9 @@ class Wanted:
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
-        where = "data.path=-" if str(table.path) == "standard input" else path_word(table.path)
         options = ("columns", self.columns), ("drop", self.drop), *self.roles.items()
         overrides = [f"data.{key}={write(value)}" for key, value in options if value]
-        return " ".join(["smcmc run data=csv", where, *map(shell_word, overrides), "model=mixed"])
+        return " ".join(["smcmc run data=csv", path_word(table.path), *map(shell_word, overrides), "model=mixed"])
 
     def set_hint(self, table: Table, columns: Sequence[int]) -> None:
         """Let messages about cells of some columns say what reads missing cells."""

@@ -7,10 +7,12 @@ the column                                                  is read as
 ==========================================================  ==================================================
 no value; one value                                         nothing: it is left out
 counts the rows; whole numbers that ascend; differs in      nothing: it is left out
-each row and is named as an id
+each row and is named as an id; is named as a source, a
+note or the time of an entry
 days of the calendar, all of them (also 19640229)           date
 whole numbers of five digits or more, of one length; digits string, a code
-that begin with 0
+of which one in `PADDED_SHARE` begins with 0, or that are
+named as postcodes, telephones and the like
 other numbers                                               number
 `FEW` words at most, each in `FREQUENT` rows                categorical
 other words                                                 string
@@ -35,7 +37,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import READ_AS, Dataset, Labels
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.cells import DATE, Cells, cells_of
+from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of
 from splitmerge_cli.data.tables.columns import codes, index, true_labels
 from splitmerge_cli.data.tables.inference import tells_apart
 from splitmerge_cli.data.tables.mixed import SKIP, frame_table
@@ -64,6 +66,20 @@ NAMED_AS_ID = re.compile(
     r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
 )
 """Names of columns that tell records apart; names and numbers of people are fields."""
+ABOUT_RECORDS = re.compile(
+    r"(?i)((record|data|source|import)[_ .-]?)?(source|src|batch|file[_ ]?(name)?|notes?|comments?|remarks?)"
+    r"|((date|time)[_ .-]?)?(created|modified|updated|inserted|imported|changed)([_ .-]?(at|on|by|date|time))?"
+    r"|(entry|creation|import|update|modification)[_ .-]?(date|time)|last[_ .-]?(update|change|modified)|timestamp"
+)
+"""Names of columns that describe a record, not the entity: where it comes from, when it was made, notes on it."""
+ABOUT = "its name says that it describes the record, not the entity"
+CODE_NAMES = re.compile(
+    r"(?i)(.*[_ .-])?(post(al)?[_ .-]?codes?|postcd|zip([_ .-]?(codes?|\d))?|plz|(tele)?phone|tel|mobile|fax|ssn|iban"
+    r"|isbn|ean|(phone|telephone|mobile|fax|account|passport|licen[cs]e|tax|insurance)[_ .-]?(numbers?|nr|no|code))"
+)
+"""Names of columns whose digits are codes, also where they differ in length or none begins with 0."""
+PADDED_SHARE = 10
+"""Digits are codes if one of so many cells begins with 0 at least; fewer may be typing errors."""
 SOURCE = "the name of a file (data.files)"
 
 
@@ -223,8 +239,12 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
     different = len(pc.unique(cells.table.cells(cells.j).filter(pa.array(~cells.missing))))
     if different == 1:
         return Field(why=f"every value is {cells.table.show_cell(cells.first(~cells.missing), cells.j)}")
-    numbers = None if cells.numbers is None or cells.is_coded else cells.numbers[~cells.missing]
+    padded = int(cells.matches(PADDED).sum()) if cells.is_padded else 0
+    coded = cells.is_long or PADDED_SHARE * padded >= present or CODE_NAMES.fullmatch(name.strip()) is not None
+    numbers = None if cells.numbers is None or (padded and coded) or cells.is_long else cells.numbers[~cells.missing]
     if not chosen:
+        if ABOUT_RECORDS.fullmatch(name.strip()):
+            return Field(why=ABOUT)
         is_id = NAMED_AS_ID.fullmatch(name.strip()) is not None
         why = None if numbers is None else _counts(cells, numbers, name * is_id)
         if why is None and different == present and is_id:
@@ -240,8 +260,11 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         # the note names the column already
         why = str(days).partition(": ")[2].removesuffix(" (data.types)")
         note = f"its dates are read as words: {why.replace(f', {cells.table.column(cells.j)}', '')}"
-    if numbers is not None and not cells.boolean and not cells.category and not _are_codes(numbers):
-        return Field("number", _numbers(cells))
+    if numbers is not None and not (cells.boolean or cells.category or coded or _are_codes(numbers)):
+        if padded:
+            reads = f"data.types={{{column_key(cells.table, cells.j)}:string}} reads codes"
+            note = f"numbers, of which {padded} begin with 0 ({reads})"
+        return Field("number", _numbers(cells), note=note)
     words = _words(cells)
     counts = np.unique([word for word in words if word is not None], return_counts=True)[1]
     few = cells.category or (len(counts) <= FEW and counts.min() >= FREQUENT)

@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import readable, require_file, sha256_of, unpack
+from splitmerge_cli.data.opening import ARCHIVES, readable, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.columns import header_key
-from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
+from splitmerge_cli.data.tables.encoded import (
+    CONVERTERS,
+    TEXT_CONVERTERS,
+    require_encoding,
+    suffix_of,
+    unknown_format,
+)
+from splitmerge_cli.data.tables.json_lines import JSON_LINES
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.kinds.documents.corpus import dataset
@@ -24,11 +31,11 @@ from splitmerge_cli.kinds.documents.readers.words import keep_words, note_short_
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
-ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx"), "tokens")
+ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx", *JSON_LINES), "tokens")
 ENDINGS |= {".npz": "npz", ".ldac": "ldac", ".lda-c": "ldac"}
 """Format by the ending of the name; the first lines decide for all other files."""
-FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".json", ".jsonl", ".xls", ".pkl", ".zip", ".tar", ".bz2", ".pdf", ".docx"}
-NO_TEXTS = {".parquet", ".xlsx", ".feather"}
+FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *CONVERTERS, *TEXT_CONVERTERS, *ARCHIVES}
+NO_TEXTS = {".parquet", ".xlsx", ".feather", *JSON_LINES}
 """Endings of tables that are no text files."""
 TABLES = {*NO_TEXTS, *BY_SUFFIX}
 """Endings of tables, of which one column may hold texts."""
@@ -173,7 +180,7 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
     if suffix in TABLES and (separator != "auto" or columns is not None):
         return "tokens"
     if suffix in FOREIGN:
-        raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format=NAME)")
+        raise unknown_format(path, suffix, f"{WHAT} (data.format=NAME)")
     return ENDINGS.get(suffix) or format_of_lines(path, encoding)
 
 

@@ -20,6 +20,7 @@ from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.free_text import tabs
+from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, layout, without_separator_line
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
@@ -188,6 +189,8 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
         return read_parquet(path, MOST_COLUMNS)
     if suffix == ".feather":
         return read_feather(path)
+    if suffix in JSON_LINES:
+        return read_json_lines(path)
     if suffix == ".xlsx":
         return read_sheet(path, ask=ONE_SHEET)
     data, before, named = without_separator_line(read_text(path, encoding))

@@ -15,6 +15,7 @@ from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.columns import index, labels_in, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.free_text import read_list
+from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
@@ -44,6 +45,8 @@ def read_table(
         sheet = read_sheet(path, ask="one sheet with cells: an .xlsx file of a network has no other")
         sheet.parse([{}])
         return sheet
+    if suffix in JSON_LINES:
+        return read_json_lines(path)
     return read_list(path, separator, comments, empty, two_kinds)
 
 

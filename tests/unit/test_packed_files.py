@@ -1,0 +1,215 @@
+"""Packed files, JSON lines, and files of other programs, which name the command that converts them."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import shlex
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from splitmerge_cli.api.recognition import recognise
+from splitmerge_cli.data import standard_input
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.kinds.documents.readers.files import corpus
+from splitmerge_cli.kinds.networks.readers.edges import edges
+from splitmerge_cli.received import DataError
+
+TABLE = "x,y\n" + "".join(f"{i},{i * i % 7}.5\n" for i in range(30))
+TEXTS = "the cat sat on the mat\na dog ate the big bone\nthe cat and a dog play\n"
+TIES = "source,target\nann,bob\nbob,cid\ncid,dan\n"
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(data, asbytes=True))
+
+
+def zipped(*members: tuple[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+    ".zip": lambda data: zipped(("folder/", b""), ("folder/t.csv", data), ("__MACOSX/folder/._t.csv", b"x")),
+}
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_packed_files_are_read(tmp_path: Path, ending: str) -> None:
+    def write(name: str, text: str) -> Path:
+        path = tmp_path / f"{name}{ending}"
+        path.write_bytes(PACK[ending](text.encode()))
+        return path
+
+    table, ties = write("t.csv", TABLE), write("e.csv", TIES)
+    assert csv(table, "points").values[3].tolist() == [3.0, 2.5]
+    assert recognise(table).data == "csv" and recognise(ties).data == "edges"
+    assert edges(ties).names == ["ann", "bob", "cid", "dan"]
+    plain = tmp_path / "d.csv"
+    plain.write_text(f"text\n{TEXTS}")
+    read, unpacked = corpus(write("d.csv", f"text\n{TEXTS}")), corpus(plain)
+    assert read.values.tokens.J == unpacked.values.tokens.J == 3 and read.columns == unpacked.columns
+    # a file that is cut, and one that is no such file
+    for data in (table.read_bytes()[:20], b"no"):
+        table.write_bytes(data)
+        with pytest.raises(DataError, match=r"t\.csv\.\w+: cannot be read: "):
+            csv(table, "points")
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_packed_standard_input_is_known_by_its_first_bytes(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PACK[ending](TABLE.encode()))))
+    assert csv(standard_input.SIGN, "points").N == 30
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_what_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.csv{ending}"
+    path.write_bytes(PACK[ending](b"0,0\n" * 1_000_000))
+    with limit_bytes(100_000), pytest.raises(DataError, match="more than 100000 bytes unpacked"):
+        csv(path, "points")
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ([], "a zip of 0 files"),
+        ([("a.csv", b"1\n"), ("b.csv", b"2\n")], "a zip of 2 files"),
+        ([("a.csv.gz", gzip.compress(b"1\n"))], "a zip of a packed file, 'a.csv.gz'"),
+        ([("a.tar", b"1\n")], "a zip of a packed file, 'a.tar'"),
+        ([("a.zip", zipped(("b.csv", b"1\n")))], "a zip of a packed file, 'a.zip'"),
+        ([("../../a.csv", b"1\n")], "which leads out of its folder"),
+        ([("/etc/a.csv", b"1\n")], "which leads out of its folder"),
+        ([("..\\a.csv", b"1\n")], "which leads out of its folder"),
+        ([(f"{i}.csv", b"1\n") for i in range(1001)], "a zip of more than 1000 files"),
+    ],
+)
+def test_other_zips_are_refused(tmp_path: Path, members: list[tuple[str, bytes]], said: str) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped(*members))
+    with pytest.raises(DataError, match=said.replace("\\", "\\\\")):
+        csv(path, "points")
+    assert os.listdir(tmp_path) == ["a.zip"]
+
+
+def test_a_zip_with_a_password_is_refused(tmp_path: Path) -> None:
+    data = bytearray(zipped(("a.csv", b"1\n")))
+    for magic, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        data[data.index(magic) + place] |= 1
+    (tmp_path / "a.zip").write_bytes(data)
+    with pytest.raises(DataError, match="a zip with a password; expected one file of data"):
+        csv(tmp_path / "a.zip", "points")
+
+
+# JSON lines
+
+
+def write_lines(path: Path, rows: list[object]) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    return path
+
+
+def test_json_lines_are_a_table(tmp_path: Path) -> None:
+    rows = [{"n": i, "x": i / 2, "w": "uv"[i % 2], "b": i % 3 == 0, "tags": ["a"]} for i in range(20)]
+    path = write_lines(tmp_path / "t.jsonl", [*rows, {"w": "u", "x": None}])
+    dataset = csv(path, "mixed", columns=["n", "x", "w", "b"])
+    assert dataset.N == 21 and dataset.types is not None
+    assert [one.type for one in dataset.types] == ["count", "real", "binary", "binary"]
+    assert dataset.values[20, 2] == 0 and pd.isna(dataset.values[20, [0, 1, 3]]).all()
+    note = f"{path}: 'tags': left out, as rows hold lists or objects of it"
+    assert note in dataset.meta["notes"]
+
+
+def test_json_lines_are_documents_and_edges(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "d.ndjson", [{"text": text} for text in TEXTS.splitlines()])
+    assert recognise(path).data == "corpus" and corpus(path).values.tokens.J == 3
+    pairs = [line.split(",") for line in TIES.splitlines()[1:]]
+    path = write_lines(tmp_path / "e.jsonl", [{"source": a, "target": b} for a, b in pairs])
+    assert recognise(path).data == "edges" and edges(path).N == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"x": 1}\n[1]\n', "row 2: no object of JSON; expected one in each row"),
+        ('{"x": 1}\n{"x": }\n', "row 2: .*; expected an object of JSON in each row"),
+        ('{"x": 1, "x": 2}\n', "row 1: expected every key once"),
+        ('{"x": NaN}\n', "row 1: NaN: expected a finite number"),
+        ("[" * 100_000, "row 1: expected at most 64 levels"),
+        ("\n".join(f'{{"k{i}": 1}}' for i in range(500)), "500 rows|bytes of cells; expected at most 1000000 bytes"),
+    ],
+)
+def test_faulty_json_lines_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(text)
+    with limit_bytes(1_000_000), pytest.raises(DataError, match=said):
+        csv(path, "points")
+
+
+def test_long_whole_numbers_keep_their_digits(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [{"n": 10**20 + i % 2} for i in range(10)])
+    assert csv(path, "tokens").values.tolist() == [0, 1] * 5
+
+
+# files of other programs
+
+
+def converted(path: Path, read: Callable[[Path], object]) -> Path:
+    """Run the command that the error for a file prints, and return the file that it writes."""
+    with pytest.raises(DataError, match="unknown format") as caught:
+        read(path)
+    command = shlex.split(str(caught.value).partition(": python ")[2])
+    subprocess.run([sys.executable, *command], check=True)
+    return Path(f"{path}.csv")
+
+
+@pytest.mark.parametrize("name", ["t.dta", "it's one.dta", "t.json", "t.sav", "t.rds"])
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
+    frame = pd.DataFrame({"x": [1.5, 2.5, 4.0], "y": [0.0, 1.0, 0.5]})
+    path = tmp_path / name
+    if path.suffix == ".dta":
+        frame.to_stata(path, write_index=False)
+    elif path.suffix == ".json":
+        frame.to_json(path, orient="records")
+    elif path.suffix == ".sav":
+        pytest.importorskip("pyreadstat").write_sav(frame, path)
+    else:
+        pytest.importorskip("pyreadr").write_rds(path, frame)
+    written = converted(path, lambda path: csv(path, "points"))
+    assert csv(written, "points").values.tolist() == frame.to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("a.pdf", "pdftotext a.pdf a.pdf.txt"),
+        ("my text.docx", "pandoc --to=plain --output='my text.docx.txt' 'my text.docx'"),
+    ],
+)
+def test_texts_in_other_formats_name_a_converter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(b"%PDF-1.7\n\xe2\xe3 binary\n")
+    assert recognise(name).data == "corpus"
+    with pytest.raises(DataError) as caught:
+        corpus(name)
+    assert str(caught.value).endswith(f"To convert it: {command}") and "latin-1" not in str(caught.value)
