@@ -79,6 +79,7 @@ def _forms() -> dict[str, tuple[Relations, dict[str, Any]]]:
         "directed-density": (one(directed=True, loops=True, unknown=1), {"beta1": 0.8, "beta0": 0.8}),
         "counts-loops": (one(COUNT, loops=True), {"shape": 0.6}),
         "counts-directed-unknown": (one(COUNT, directed=True, unknown=2), {}),
+        "counts-unknown-rate": (one(COUNT, unknown=2), {"rate": None}),
         "reals": (one(REAL), {}),
         "reals-directed-loops": (one(REAL, directed=True, loops=True), {}),
         "levels-directed-unknown": (one(LEVELS, directed=True, unknown=1), {}),
@@ -166,14 +167,14 @@ def _edge_prior(relations: Relations, layer: Relation, of: Mapping[str, Any]) ->
 
 
 def _mean_rate(relations: Relations, layer: Relation, of: Mapping[str, Any]) -> float:
-    """The rate of the prior that makes its mean the mean count of a pair."""
+    """The rate of the prior that makes its mean the mean count of a known pair."""
     N, corrected = relations.N, of["degrees"] == "corrected"
     if relations.sides is not None:
         pairs = float((relations.sides == 0).sum() * (relations.sides == 1).sum())
     else:
         pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or corrected)
     total = layer.value.sum() if layer.form == COUNT and layer.value is not None else len(layer.ends)
-    return float(of["shape"] * pairs / total)
+    return float(of["shape"] * (pairs - len(layer.unknown)) / total)
 
 
 def _layer_log_lik(relations: Relations, layer: Relation, z: Labels, of: Mapping[str, Any]) -> float:

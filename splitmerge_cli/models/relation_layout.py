@@ -19,7 +19,7 @@ OPTIONS = (
         "density",
         None,
         "prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is its weight; null: beta1 "
-        "/ (beta1 + beta0), or the share of pairs that are edges in networks with relations where the two are equal",
+        "/ (beta1 + beta0), or (edges + 0.5) / (known pairs + 1) in networks with relations where the two are equal",
         optional=True,
         least=1e-9,
         most=1 - 1e-9,
@@ -42,7 +42,7 @@ OPTIONS = (
     Numbers(
         "rate",
         None,
-        "rate of that prior, a number or one per layer; null: shape over the mean count of a pair",
+        "rate of that prior, a number or one per layer; null: shape over the mean count of a known pair",
         optional=True,
         least=1e-9,
         most=1e9,
@@ -206,10 +206,11 @@ class Sizes:
             raise ValueError(f"model.density: {len(density)} numbers; expected one for each layer, {len(layers)}")
         self.betas = [relations.edge_prior(r, given) for r in range(len(layers))]
         self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
+        known = [m - len(layer.unknown) for m, layer in zip(self.pairs, layers, strict=True)]
         # without pairs or edges the rate matters little, but it is a number
         self.rates = [
             given["shape"] * max(m, 1) / max(s, 1) if rate is None else rate
-            for rate, m, s in zip(rates, self.pairs, self.sums, strict=True)
+            for rate, m, s in zip(rates, known, self.sums, strict=True)
         ]
         self.unit = self._unit(relations, given)
 

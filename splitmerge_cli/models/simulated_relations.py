@@ -258,7 +258,7 @@ class _Layer:
         return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
 
     def _prior_rate(self) -> float:
-        """Rate of the gamma prior; not given: shape over the mean count of a pair."""
+        """Rate of the gamma prior; not given: shape over the mean count of a known pair."""
         if self.rate is not None:
             return float(self.rate)
         layer, N = self.layer, len(self.labels)
@@ -266,7 +266,7 @@ class _Layer:
             pairs = float((self.sides == 0).sum() * (self.sides == 1).sum())
         else:
             pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or self.is_corrected)
-        return float(self.options["shape"] * max(pairs, 1.0) / max(layer.weights.sum(), 1.0))
+        return float(self.options["shape"] * max(pairs - len(layer.unknown), 1.0) / max(layer.weights.sum(), 1.0))
 
     # -- values
     def _sums(self, weights: Array) -> Array:
