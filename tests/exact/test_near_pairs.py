@@ -50,7 +50,7 @@ def case_of(name: str) -> Case:
 
 
 USERS = sorted(
-    {s.split("-")[0] for s in SAMPLERS} & {"chaperones", "dyadic", "rgsm", "independence", "pgsm", "sdds", "ss"}
+    {s.split("-")[0] for s in SAMPLERS} & {"chaperones", "dyadic", "exchange", "rgsm", "independence", "pgsm", "sdds", "ss"}
 )
 KERNELS = [
     (c, s)
@@ -76,7 +76,7 @@ def test_exact(case_name, name):
 
 
 def test_every_user_is_found():
-    assert {s.split("-")[0] for _, s in KERNELS} == set(USERS) and len(USERS) == 7
+    assert {s.split("-")[0] for _, s in KERNELS} == set(USERS) and len(USERS) == 8
 
 
 @pytest.mark.parametrize(

@@ -178,22 +178,40 @@ def test_probabilities_of_binary_outcomes() -> None:
     assert left[4] == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("options", [NORMAL, BINARY], ids=["normal", "binary"])
-def test_predictive_distributions_and_coefficients(options: dict[str, Any]) -> None:
-    """Against normal equations; draws of coefficients by their mean and covariance."""
+def test_an_outcome_that_is_all_but_impossible() -> None:
+    """The tail of a normal distribution, where it underflows: 24 rows of one latent outcome, and none of an effect."""
+    rows = np.array([[1.0, 0.0, 1.0, 0.0, 0.0]] * 24 + [[0.0, 0.0, 1.0, 0.0, 0.0]])
+    log_p = []
+    for answer in (0.0, nan):
+        whole = dataset(np.vstack([rows[:24], [[answer, *rows[24, 1:]]]]))
+        options = {"concentration": 1.3, "resolution": "none", "outcome": "b", "effects": ("c",)} | PRIOR
+        model = Mixed.with_new(dataset(rows[:24]), whole, **options)
+        model.set_labels(np.array([0] * 24 + [1], dtype=np.int32))
+        model.set_parameters(np.full(24, 40.0))
+        log_p.append(model.log_predictive(24)[0][0, 0])
+    expected = log_ndtr(-24 * 40 / 25 / np.sqrt(1 + 1 / 25))
+    assert log_p[0] - log_p[1] == pytest.approx(expected, abs=1e-5) and expected < -700
+
+
+@pytest.mark.parametrize(
+    ("options", "power"), [(NORMAL, 1.0), (NORMAL, 0.6), (BINARY, 1.0)], ids=["normal", "power", "binary"]
+)
+def test_predictive_distributions_and_coefficients(options: dict[str, Any], power: float) -> None:
+    """Against normal equations, in which every row counts as much as the power says; draws of coefficients by their
+    mean and covariance."""
     new = np.array([[nan, 2.0, nan, 1.0, nan]])
-    model = with_new(new, **options)
+    model = with_new(new, **options, power=power)
     outcome = 4 if options is NORMAL else 0
     here = (LABELS == 1) & ~np.isnan(ROWS[:, outcome])
     mean, deviation = ROWS[:, 3].mean(), ROWS[:, 3].std()
     X, x = design(), np.array([1.0, (1.0 - mean) / deviation, 0.0, 1.0])
     kappa0, m0 = (0.4, 0.5) if options is NORMAL else (1.0, 0.0)
     y = ROWS[:, 4] if options is NORMAL else np.where(ROWS[:, 0] == 1, 1.0, -1.0)
-    precision = kappa0 * np.eye(4) + X[here].T @ X[here]
-    beta = np.linalg.solve(precision, X[here].T @ (y[here] - m0))
+    precision = kappa0 * np.eye(4) + power * X[here].T @ X[here]
+    beta = np.linalg.solve(precision, power * X[here].T @ (y[here] - m0))
     residual = y[here] - m0 - X[here] @ beta
-    b = 0.8 + 0.5 * (residual @ residual + kappa0 * beta @ beta)
-    a = 1.5 + 0.5 * here.sum()
+    b = 0.8 + 0.5 * (power * residual @ residual + kappa0 * beta @ beta)
+    a = 1.5 + 0.5 * power * here.sum()
     variance = b / a if options is NORMAL else 1.0
     location, scale, freedom = model.regression.predictive(6, [0, 1, 3])
     assert location[0, 1] == pytest.approx(m0 + x @ beta)

@@ -74,6 +74,19 @@ def test_counts_have_their_negative_binomial() -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("degrees", ["plain", "corrected"])
+def test_a_rate_that_is_left_to_the_data_is_that_of_the_known_pairs(name: str, degrees: str) -> None:
+    """Shape over their mean count; with corrected degrees a node may have edges with itself."""
+    form, options = FORMS[name], OPTIONS | {"degrees": degrees}
+    relation, sides = draw_relation(3, COUNT, **form), form.get("sides")
+    pairs = list_pairs(sides, relation.directed, relation.loops or degrees == "corrected")
+    known = set(pairs) - set(map(tuple, relation.unknown.tolist()))
+    rate = OPTIONS["shape"] * len(known) / relation.weights.sum()
+    left = Links(relation, LABELS, options | {"rate": None}, sides).gamma
+    np.testing.assert_allclose(left, Links(relation, LABELS, options | {"rate": rate}, sides).gamma)
+
+
+@pytest.mark.parametrize("name", FORMS)
 def test_corrected_links_average_over_propensities_and_rates(name: str) -> None:
     """Propensities and rates drawn from their posterior, each apart from the others."""
     rng, n = np.random.default_rng(0), 20_000
@@ -83,7 +96,8 @@ def test_corrected_links_average_over_propensities_and_rates(name: str) -> None:
     relation = draw_relation(4, COUNT, **form)
     one = Links(relation, labels, OPTIONS | {"degrees": "corrected"}, sides)
     table, c = one.table, OPTIONS["propensity"]
-    pairs = np.array([[0, 3], [0, 1]] if sides is None else [[0, 3]], dtype=np.int32)
+    own = [[0, 0]] if relation.loops else []
+    pairs = np.array([[0, 3], [0, 1], *own] if sides is None else [[0, 3]], dtype=np.int32)
     shape, rate = one.gamma
 
     def draw(degree: Any, k: int) -> dict[int, Any]:
@@ -96,6 +110,8 @@ def test_corrected_links_average_over_propensities_and_rates(name: str) -> None:
         out = draw(table.sources, k)
         into = out if k == m and not relation.directed else draw(table.targets, m)
         expected = out[i] * into[j] * rng.gamma(shape[k, m], 1 / rate[k, m], n)
+        if i == j and not relation.directed:
+            expected /= 2
         assert probability == pytest.approx(-np.expm1(-expected).mean(), abs=0.015)
         assert one.rates(np.array([[i, j]]))[0] / one.rates(np.array([[i, j]]))[1] == pytest.approx(
             expected.mean(), rel=0.03
@@ -121,6 +137,8 @@ def test_values_have_the_densities_of_their_integrals() -> None:
     )
     assert shares == pytest.approx((OPTIONS["alpha"] + counts) / (3 * OPTIONS["alpha"] + counts.sum()))
 
+    same = replace(draw_relation(7, REAL), value=np.full(len(draw_relation(7, REAL).ends), 2.5))
+    assert np.isfinite(Links(same, LABELS, OPTIONS).log_density(pair, np.array([2.5]))).all()
     reals = Links(draw_relation(7, REAL), LABELS, OPTIONS)
     middle, scale, kappa, mean, a, b = reals.normal_posterior()
     at = stats.t(2 * a[0, 1], mean[0, 1], np.sqrt(b[0, 1] * (kappa[0, 1] + 1) / (kappa[0, 1] * a[0, 1])))

@@ -83,6 +83,7 @@ class Links:
             if self.sides is None:
                 pairs = rows * (rows - 1.0) / (1.0 if layer.directed else 2.0)
                 pairs += rows * (layer.loops or self.is_corrected)
+            pairs -= len(layer.unknown)
             rate = shape * max(pairs, 1.0) / max(layer.weights.sum(), 1.0)
         return shape + self.table.total, float(rate) + self.exposure
 
