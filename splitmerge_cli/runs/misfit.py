@@ -116,7 +116,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"the clusters overlap: {share}, on average"
         else:
             items = "nodes" if "graph" in summary else "rows"
-            yield f"the {items} do not separate into groups: draws divide them at places that differ ({share})"
+            yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
         kinds = {one["quantity"] for one in unlike}
         if kinds & {ONE, SEVERAL}:

@@ -241,7 +241,7 @@ def interval_lines(run: Run) -> Iterator[str]:
 
     if judgement_of(run).converged is False:
         return iter(())
-    return describe_interval(interval_of_run(run), run.summary, "topics" if run.has_topics else "clusters")
+    return describe_interval(interval_of_run(run), run.summary, answers_of(kind_of(run)).unit)
 
 
 def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "clusters") -> Iterator[str]:
@@ -255,7 +255,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     summary : mapping
         ``summary.json``.
     unit : str
-        clusters, or topics.
+        clusters, topics or entities.
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
@@ -313,7 +313,8 @@ def _name_share(share: float) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number:,} {what if number != 1 else what[:-1]}"
+    single = f"{what[:-3]}y" if what.endswith("ies") else what[:-1]
+    return f"{number:,} {what if number != 1 else single}"
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:

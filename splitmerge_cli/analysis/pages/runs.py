@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,7 +23,7 @@ from splitmerge_cli.diagnostics.cluster_table import network_columns, number, sh
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, search, summaries
-from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
 from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
@@ -38,6 +39,9 @@ MOST_CLUSTERS = 40
 OUTWARD = "outward: share of the pairs with other nodes"
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
+_FILE = re.compile(r"[\w-]+\.(csv|json|parquet)\b")
+CERTAIN = 0.995
+"""Certainty from which on an item is not listed as one of the least certain: it is 1.00 in two digits."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
@@ -76,13 +80,13 @@ def page_of(runs: Sequence[Run]) -> str:
 
 
 def _subject(run: Run) -> str:
-    unit = "Topics" if run.has_topics else "Clusters"
+    unit = answers_of(kind_of(run)).unit.capitalize()
     return f"{unit} of {data_name(run)}".replace("\\$", "$")
 
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
     """The sections of one run, under headings of a level."""
-    unit = "Topics" if run.has_topics else "Clusters"
+    unit = answers_of(kind_of(run)).unit.capitalize()
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
     of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
@@ -189,7 +193,9 @@ def _verdict(converged: bool | None, unknown: str) -> str:
 
 
 def _sentence(line: str) -> str:
-    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?", ":")) else ".")
+    # the name of a file stays as it is
+    begin = line[:1] if _FILE.match(line) else line[:1].upper()
+    return begin + line[1:] + ("" if line.endswith((".", "!", "?", ":")) else ".")
 
 
 def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, trouble: str) -> Iterator[Markup]:
@@ -295,15 +301,25 @@ def _certainty(run: Run) -> Iterator[Markup]:
         yield paragraph(f"Items have no probabilities: {why}.")
         return
     upper, lower = ball["vertical_upper"], ball["vertical_lower"]
+    if ball["radius"] == 0:
+        yield paragraph(f"The estimate itself has probability {ball['share']:.2f}.")
+        return
+    whole = (
+        f"Partitions at most {ball['radius']:.3g} nats (variation of information) from the estimate have a total "
+        f"probability of {ball['share']:.2f}."
+    )
     yield paragraph(
-        f"Partitions within {ball['radius']:.3g} nats of variation of information of the estimate have probability "
-        f"{ball['share']:.2f} together. Among them are partitions of {upper['n_clusters']:,} to "
+        f"{whole} Among them are partitions of {upper['n_clusters']:,} to "
         f"{lower['n_clusters']:,} clusters. Two partitions of these items can differ by at most "
         f"{math.log(summary['N']):.3g} nats."
     )
     if _count_certain(run) is None:
         return
     frame = _items(run)
+    frame = frame[frame["certainty"] < CERTAIN]
+    if frame.empty:
+        yield paragraph(f"Every item has a certainty of {CERTAIN} or more.")
+        return
     least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
     named = "name" in frame
     rows = [
@@ -384,7 +400,7 @@ def _next(run: Run) -> Iterator[Markup]:
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
         f"`smcmc plot {path}` draws the pictures, also for print.",
     ]
-    if not run.has_topics:
+    if answers_of(kind_of(run)) is Answers:
         more.append(f"`smcmc summary --columns {path}` lists all columns of all clusters.")
     yield html.items(map(html.with_code, more))
 
@@ -404,7 +420,7 @@ def _repeat(run: Run) -> Iterator[Markup]:
     provenance, summary, row = run.provenance, run.summary, comparison.row_of(run)
     length = " to ".join(dict.fromkeys(f"{end(summary['iterations']):,}" for end in (min, max)))
     chains = f"{summary['chains']} of {length} iterations, seed {summary['seed']}, "
-    size = f"({summary['N']:,} {'tokens' if run.has_topics else 'items'})"
+    size = f"({summary['N']:,} {kind_of(run).item}s)"
     rows: list[tuple[object, object]] = [
         ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
         ("model", summary["model"]),

@@ -178,7 +178,8 @@ def n_clusters(run: Run) -> Figure:
         handles, names = ax.get_legend_handles_labels()
         ax.legend([handles[-1], handles[0]], [names[-1], names[0]], fontsize=7)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="clusters that hold items", ylabel="posterior probability", ylim=(0, None))
+    ends = values[0] - 1.5, values[-1] + 1.5
+    ax.set(xlabel="clusters that hold items", ylabel="posterior probability", xlim=ends, ylim=(0, None))
     ax.set_title(f"Number of clusters:\n{subject(run)}")
     return figure
 

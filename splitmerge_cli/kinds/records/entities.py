@@ -58,6 +58,8 @@ BINS = 10
 class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
+    unit = "entities"
+
     @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
@@ -101,6 +103,10 @@ class Entities(Answers):
         last = [rows[len(rows) - draws :] for rows in partitions.values()]
         series = np.array([[count_pairs(row) for row in rows] for rows in last])
         return [*measure("pairs", series)[1], ("mean/pairs", None, float(series.mean()), None)]
+
+    @staticmethod
+    def headline(run: Run) -> str:
+        return next(Entities._lines(run))
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
