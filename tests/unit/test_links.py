@@ -19,7 +19,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import adjacency, simple_graph
 from splitmerge_cli.data.relations import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
 from splitmerge_cli.diagnostics import block_summary
-from splitmerge_cli.diagnostics.links import Links
+from splitmerge_cli.diagnostics.links import Links, links_of
 from splitmerge_cli.diagnostics.removed_edges import compare_scores, remove_edges, score_links
 
 
@@ -229,6 +229,12 @@ def make_network() -> Dataset:
     layers = (draw_relation(9, COUNT, directed=True), draw_relation(10, REAL))
     relations = Relations(6, tuple(replace(layer, name=name) for layer, name in zip(layers, ("a", "b"), strict=True)))
     return Dataset("made", "graph", simple_graph(relations), names=list("uvwxyz"), relations=relations)
+
+
+def test_every_layer_has_its_rate() -> None:
+    relations = Relations(6, (draw_relation(9, COUNT), draw_relation(10, COUNT)))
+    for one, rate in zip(links_of(relations, LABELS, OPTIONS | {"rate": [0.5, 2.0]}), (0.5, 2.0), strict=True):
+        np.testing.assert_array_equal(one.gamma[1], rate + one.table.pairs)
 
 
 def test_links_are_averaged_over_draws_and_named() -> None:
