@@ -224,7 +224,9 @@ def reads(option: Option, value: Any) -> bool:
 def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
-        without = [prior for prior in features_of(model)["prior"] if not priors()[prior.split("(")[0]].TAKES_CONCENTRATION]
+        without = [
+            prior for prior in features_of(model)["prior"] if not priors()[prior.split("(")[0]].TAKES_CONCENTRATION
+        ]
         found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
     return found
 

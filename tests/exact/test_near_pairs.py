@@ -51,7 +51,8 @@ def case_of(name: str) -> Case:
 
 
 USERS = sorted(
-    {s.split("-")[0] for s in SAMPLERS} & {"chaperones", "dyadic", "exchange", "rgsm", "independence", "pgsm", "sdds", "ss"}
+    {s.split("-")[0] for s in SAMPLERS}
+    & {"chaperones", "dyadic", "exchange", "rgsm", "independence", "pgsm", "sdds", "ss"}
 )
 KERNELS = [
     (c, s)
