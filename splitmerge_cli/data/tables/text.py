@@ -433,11 +433,13 @@ class Text(Table):
         top = self.before + 1
         for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
             if len(cells) != self.width:
-                hint = f" ({_ENDS[self.delimiter]} ends a cell; data.separator names another)"
-                hint = hint if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter) else ""
+                ways = []
+                if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter):
+                    ways.append(f"{_ENDS[self.delimiter]} ends a cell; data.separator names another")
                 if self.width == 1 < len(cells):
-                    hint = f" (data.skip={top} leaves out all up to row {top}, as a title)"
-                elif len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
+                    ways.append(f"data.skip={top} leaves out all up to row {top}, as a title")
+                hint = f" ({'; '.join(ways)})" if ways else ""
+                if not ways and len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
                     hint = " (data.skip=[0,1] leaves out the last row, as a footnote)"
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
