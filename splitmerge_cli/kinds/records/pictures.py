@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from splitmerge_cli.analysis.plots.runs import Picture, option, subject
-from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, count_of, footnote, plain_text
-from splitmerge_cli.kinds.records.entities import BINS, fit_cells, read_review_rows
+from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import count_of
+from splitmerge_cli.kinds.records.entities import BINS, align_records, read_review_rows
 from splitmerge_cli.runs.store.names import PAIRS, REVIEW
 from splitmerge_cli.runs.store.read import Run
 
@@ -44,8 +45,9 @@ def sizes(run: Run) -> Figure:
         ax.annotate(f"{count:,}", (size, count), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
     ax.set_yscale("symlog", linthresh=1)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="records of an entity", ylabel="entities", ylim=(0, 3 * counts[:, 1].max()))
-    ax.set_title(f"How many records has an entity?\n{subject(run)}")
+    limits = {"xlim": (0.4, counts[:, 0].max() + 0.6), "ylim": (0, 3 * counts[:, 1].max())}
+    ax.set(xlabel="records of an entity", ylabel="entities", **limits)
+    ax.set_title(f"How many records does an entity have?\n{subject(run)}")
     return figure
 
 
@@ -84,13 +86,13 @@ def uncertain_pairs(run: Run) -> Figure:
     fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
     figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
     ax.set_axis_off()
-    for k, (row, one, other) in enumerate(rows):
+    texts = align_records([record for _, one, other in rows for record in (one, other)], LETTERS)
+    for k, (row, _, _) in enumerate(rows):
         y = 1 - (k + 0.5) / len(rows)
         ax.text(0, y, f"{float(row['probability']):.2f}", ha="left", va="center", fontsize=8, weight="bold")
-        for number, record, step in ((row["row"], one, 0.16), (row["other"], other, -0.16)):
-            text = plain_text(fit_cells(record, LETTERS, " | "))
+        for number, text, step in ((row["row"], texts[2 * k], 0.16), (row["other"], texts[2 * k + 1], -0.16)):
             ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
-            ax.text(0.08, y + step / len(rows), text, va="center", fontsize=6.5, family="monospace")
+            ax.text(0.08, y + step / len(rows), plain_text(text), va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
     footnote(

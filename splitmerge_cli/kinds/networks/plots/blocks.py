@@ -19,6 +19,7 @@ from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, entry, footnote,
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.plots.relation_matrix import NEGATIVE, POSITIVE, has_signs, sort_nodes
+from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -254,7 +255,7 @@ def block_graph(run: Run) -> Figure:
         place = f"{plain_text(layers[n].name)}: " if layers[n].name else ""
         notes.append(f"{place}{what}, {chance:.2g} of all pairs, {most:.2g} for the widest")
     K = len(np.unique(labels))
-    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {K} cluster{'s' * (K > 1)}"
+    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
     title_panels(axes, title, [layer.name for layer in layers])
     if any(has_signs(layer) for layer in layers):
         signs = ((POSITIVE, "mostly positive"), (NEGATIVE, "mostly negative"))
