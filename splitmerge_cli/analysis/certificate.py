@@ -396,10 +396,10 @@ class Certificate:
         if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
             yield (
                 "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items that "
-                f"are together in one of two partitions alone: {distances}"
+                f"are together in exactly one of the two partitions: {distances}"
             )
         if bound.first_below(DISTANCES[-1]) is None:
-            yield f"{len(self.pairs)} pairs give no limit below {bound.upper.min():.2f}; more of them may"
+            yield f"with {len(self.pairs)} pairs the limit cannot fall below {bound.upper.min():.2f}; use more pairs"
 
     @property
     def starts_text(self) -> str:

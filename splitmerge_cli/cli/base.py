@@ -60,7 +60,7 @@ def _join_lines(text: str) -> str:
 app = typer.Typer(
     name="smcmc",
     cls=LazyGroup,
-    help="Cluster a table, a network or documents, the number of clusters included: smcmc run FILE. The reference "
+    help="Cluster a table, a network or documents, and infer the number of clusters: smcmc run FILE. The reference "
     "laboratory for split-merge MCMC.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

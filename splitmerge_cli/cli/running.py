@@ -197,7 +197,8 @@ def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = 
             counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
             shown = f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else line
             # where the columns are listed their heading names the file
-            note(shown.partition(": ")[2] if shown.partition(": ")[0] in printed else shown)
+            heading, has_heading, rest = shown.partition(": ")
+            note(rest if has_heading and heading in printed else shown)
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:

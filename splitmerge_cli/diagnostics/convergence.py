@@ -138,7 +138,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     if counts.get("chains", 0) >= MOVED:
         n = counts["draws"]
         note = (
-            f"all {n:,.0f} draws of the second halves have equal records, and {counts['chains']:.0f} "
+            f"all {n:,.0f} draws of the second halves are identical in everything recorded, and {counts['chains']:.0f} "
             f"chains reached them independently; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of "
             "the posterior elsewhere (level 0.95)"
         )

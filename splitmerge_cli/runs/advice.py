@@ -285,14 +285,14 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
         else:
             chains = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
         descriptions.append(f"{chains}: {_count(group['n_clusters'])} clusters, log joint {group['log_joint']:,.1f}")
-    does = "move seldom between" if "shares" in modes["groups"][0] else "stay near"
+    does = "rarely move between" if "shares" in modes["groups"][0] else "stay near"
     yield f"the chains {does} {len(descriptions)} different partitions ({'; '.join(descriptions)})"
     yield f"difference between the first and the second: {modes['difference']}"
     first, second = (group["log_joint"] for group in modes["groups"][:2])
     if first - second > FAR:
         yield (
             f"the log joint of the first is {first - second:.1f} higher, so the others have almost no probability, "
-            "unless they are far wider"
+            "unless those modes are much broader"
         )
     else:
         yield "the densities are similar, so the data allow each; the chains do not show how probable each is"

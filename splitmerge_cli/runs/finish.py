@@ -17,7 +17,6 @@ from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
-    COST,
     LEVEL,
     evenly_spaced,
     first_rows,
@@ -335,8 +334,7 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
     expected = float(distances(labels, sampled if small else thin_partitions(sampled)).mean())
     within = f", with as many clusters as the {LEVEL:g} interval of their number" * (not small)
     return {
-        "criterion": f"least expected variation of information {over}, separating at cost {COST:g} and joining at "
-        f"{2 - COST:g}{within}",
+        "criterion": f"least expected variation of information {over}{within}",
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,

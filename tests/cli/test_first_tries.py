@@ -206,10 +206,8 @@ def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
     summary = LONG | {"N": 10_000, "notes": notes}
     run = SimpleNamespace(summary=summary, config=spec.values, path=Path("run"), config_dir=None)
     lines = list(advice.say_next(run, Convergence(**BAD), spec))
-    assert [line.startswith("next: smcmc run ") and "iterations=" in line for line in lines] == [
-        False,
-        True,
-    ] * is_advised
+    are_commands = [line.startswith("next: smcmc run ") and "iterations=" in line for line in lines]
+    assert are_commands == [False, True] * is_advised
 
 
 def test_replicas_are_advised_by_how_often_rows_count(points: np.ndarray) -> None:

@@ -18,6 +18,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.exchange import Exchange
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect
@@ -50,7 +51,8 @@ def case_of(name: str) -> Case:
 
 
 USERS = sorted(
-    {s.split("-")[0] for s in SAMPLERS} & {"chaperones", "dyadic", "exchange", "rgsm", "independence", "pgsm", "sdds", "ss"}
+    {s.split("-")[0] for s in SAMPLERS}
+    & {"chaperones", "dyadic", "exchange", "rgsm", "independence", "pgsm", "sdds", "ss"}
 )
 KERNELS = [
     (c, s)
@@ -94,6 +96,16 @@ def test_near_pairs_count(sampler, options):
 def _args(name):
     model, size, options, *_ = CASES[name]
     return MODEL_CLASSES[model], size, 1, options
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "irm"])
+def test_items_that_are_alone_are_exchanged(name):
+    """A pair and single items: the pair's partner changes places with any of these."""
+    case = case_of(name)
+    at = {labels: t for t, (labels, *_) in enumerate(case.states)}
+    N = case.model.N
+    before, after = at[0, 0, *range(1, N - 1)], at[0, 1, 0, *range(2, N - 1)]
+    assert min(enumeration(case, Exchange).matrix[[before, after], [after, before]]) > 0.0
 
 
 @pytest.mark.parametrize("name", ["dyadic-allocation=sams", "sdds", "ss", "chaperones"])

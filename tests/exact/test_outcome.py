@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from calibration import Setting
+from compiled import pieces
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import log_ndtr
@@ -176,6 +177,24 @@ def test_probabilities_of_binary_outcomes() -> None:
     here[0] = False
     assert left[0, 0] == pytest.approx(log_p(here, X[0]), abs=1e-9)
     assert left[4] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_an_outcome_far_from_all_others_is_taken_out_without_losing_digits() -> None:
+    """Nearly all scatter of its cluster is the outcome's own: odds of both clusters, by dense likelihoods."""
+    y = np.array([0.3, -0.2, 0.5, 0.1, 3e6, -0.4, 0.2, -0.6, 0.9])
+    rows = np.array([[nan, i % 3, nan, nan, value] for i, value in enumerate(y)])
+    model = build(rows, outcome="y", effects=["c"])
+    labels = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
+    model.set_labels(labels)
+    X, prior = design_matrix(rows, TYPES, LEVELS, [1]), (np.full(3, 0.4), 0.5, 1.5, 0.8)
+    expected = []
+    for k in (0, 1):
+        without = np.flatnonzero((labels == k) & (np.arange(9) != 4))
+        whole = np.append(without, 4)
+        gain = log_regression(y[whole], X[whole], *prior) - log_regression(y[without], X[without], *prior)
+        expected.append(np.log(len(without)) + gain)
+    weight = pieces.scan(model, 4)
+    assert np.log(weight[0] / weight[1]) == pytest.approx(expected[0] - expected[1], abs=1e-4)
 
 
 def test_an_outcome_that_is_all_but_impossible() -> None:

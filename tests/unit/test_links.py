@@ -17,7 +17,7 @@ from splitmerge_cli.kinds.networks import blocks as block_summary
 from splitmerge_cli.kinds.networks import degrees
 from splitmerge_cli.kinds.networks import predicted_links as links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
-from splitmerge_cli.kinds.networks.link_scores import Links
+from splitmerge_cli.kinds.networks.link_scores import Links, links_of
 from splitmerge_cli.kinds.networks.predicted_links import name_links, predict_links, probable_pairs
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
 from splitmerge_cli.kinds.networks.removed_edges import compare_scores, remove_edges, score_links
@@ -229,6 +229,12 @@ def make_network() -> Dataset:
     layers = (draw_relation(9, COUNT, directed=True), draw_relation(10, REAL))
     relations = Relations(6, tuple(replace(layer, name=name) for layer, name in zip(layers, ("a", "b"), strict=True)))
     return Dataset("made", "graph", simple_graph(relations), names=list("uvwxyz"), relations=relations)
+
+
+def test_every_layer_has_its_rate() -> None:
+    relations = Relations(6, (draw_relation(9, COUNT), draw_relation(10, COUNT)))
+    for one, rate in zip(links_of(relations, LABELS, OPTIONS | {"rate": [0.5, 2.0]}), (0.5, 2.0), strict=True):
+        np.testing.assert_array_equal(one.gamma[1], rate + one.table.pairs)
 
 
 def test_links_are_averaged_over_draws_and_named() -> None:

@@ -39,6 +39,8 @@ MOST_CLUSTERS = 40
 OUTWARD = "outward: share of the pairs with other nodes"
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
+CERTAIN = 0.995
+"""Certainty from which on an item is not listed as one of the least certain: it is 1.00 in two digits."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
@@ -316,9 +318,9 @@ def _certainty(run: Run) -> Iterator[Markup]:
     if _count_certain(run) is None:
         return
     frame = _items(run)
-    least = frame[frame["certainty"].round(2) < 1].sort_values("certainty", kind="stable").head(MOST_ITEMS)
+    least = frame[frame["certainty"] < CERTAIN].sort_values("certainty", kind="stable").head(MOST_ITEMS)
     if least.empty:
-        yield paragraph(f"Every {item} has a certainty of 1.00.")
+        yield paragraph(f"Every {item} has a certainty of {CERTAIN} or more.")
         return
     named = "name" in frame
     rows = [

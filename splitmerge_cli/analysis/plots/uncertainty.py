@@ -115,7 +115,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
             assert sampled is not None
             drawn = _blocks(ax, sampled, labels, numbers)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
-        ax.set_title(f"{name[0].upper()}{name[1:]}: {count_listed(labels, row_sizes(summary))}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{count_listed(labels, row_sizes(summary))}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
     figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")

@@ -1,0 +1,116 @@
+"""The weight of the package, which only goes down: lines by room and slice, files that name a slice from outside,
+questions of the engine about a kind, imports.
+
+Whoever raises a number does so in a commit of its own that says what the user gets for it; whoever saves lines lowers
+it. No number may be more than `SLACK` above what is there.
+"""
+
+import ast
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+from sources import parse
+
+import splitmerge_cli
+
+pytestmark = pytest.mark.xdist_group("sources")
+ROOT = Path(splitmerge_cli.__file__).parent
+SLACK = 150
+LINES = {
+    "analysis": 4_540,
+    "api": 2_320,
+    "cli": 2_100,
+    "config": 3_040,
+    "core": 9_900,
+    "data": 8_180,
+    "diagnostics": 4_540,
+    "fits": 1_120,
+    "kinds": 60,
+    "kinds/documents": 6_620,
+    "kinds/lines": 1_020,
+    "kinds/networks": 7_620,
+    "kinds/records": 2_980,
+    "kinds/tables": 12_380,
+    "kinds/tokens": 380,
+    "papers": 9_320,
+    "priors": 1_180,
+    "runs": 11_760,
+    "samplers": 8_060,
+    "top": 1_300,
+    "verify": 4_260,
+}
+"""Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
+ALL_LINES = 102_450
+TEST_LINES = 58_000
+FILES, IMPORT_SHARE = 441, 7.7
+"""Python files, and the share of their lines that are imports, in per cent."""
+NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
+"""Files outside a slice that have a word of it."""
+WORDS = {"records": r"entit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
+WORDS |= {"tables": "outcome", "documents": "topic"}
+ASKED = 101
+"""Places in the engine that ask what a kind is; none is the aim."""
+QUESTIONS = re.compile(
+    r"\.(has_topics|has_columns|is_network|has_small_clusters|any_columns|takes_sources|has_rows|of_numbers|one_column)\b"
+    r"|\b(bundles|relations) is (not )?None"
+)
+ENGINE = ("analysis", "config", "core", "data", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
+SPECIFIED = 49
+"""Files that read the specification of a run."""
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The text of every source of the package, by its path below it."""
+    files = (p for suffix in ("*.py", "*.pyx", "*.pxd", "*.h") for p in sorted(ROOT.rglob(suffix)))
+    return {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
+
+
+def room_of(name: str) -> str:
+    """The room of a file, or its slice."""
+    parts = name.split("/")
+    return "/".join(parts[:2]) if parts[0] == "kinds" and len(parts) > 2 else parts[0] if len(parts) > 1 else "top"
+
+
+def hold(name: str, found: float, limit: float, slack: float = SLACK) -> None:
+    """Check a number against its limit, and the limit against the number."""
+    assert found <= limit, f"{name}: {found}; expected at most {limit}"
+    assert limit <= found + slack, f"{name}: {found}; the limit of {limit} is to be lowered"
+
+
+def test_lines() -> None:
+    lines: Counter[str] = Counter()
+    for name, text in sources().items():
+        lines[room_of(name)] += len(text.splitlines())
+    assert lines.keys() == LINES.keys()
+    for room, limit in LINES.items():
+        hold(room, lines[room], limit)
+    hold("the package", lines.total(), ALL_LINES)
+    tests = (p for suffix in ("*.py", "*.pyx") for p in (ROOT.parent / "tests").rglob(suffix))
+    hold("tests", sum(len(p.read_text(encoding="utf-8").splitlines()) for p in tests), TEST_LINES, 2 * SLACK)
+
+
+def test_python_files_and_imports() -> None:
+    files = sorted(ROOT.rglob("*.py"))
+    hold("Python files", len(files), FILES, 5)
+    nodes = (node for file in files for node in ast.walk(parse(file)) if isinstance(node, ast.Import | ast.ImportFrom))
+    imports = sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
+    lines = sum(len(text.splitlines()) for name, text in sources().items() if name.endswith(".py"))
+    hold("share of imports", round(100 * imports / lines, 2), IMPORT_SHARE, 0.1)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_files_outside_a_slice_that_name_it(name: str) -> None:
+    own = (f"kinds/{name}/", "papers/")
+    found = [file for file, text in sources().items() if not file.startswith(own) and re.search(WORDS[name], text)]
+    hold(f"files that name {name}", len(found), NAMED[name], 2)
+
+
+def test_the_engine_asks_no_kind_what_it_is() -> None:
+    engine = {name: text for name, text in sources().items() if name.split("/")[0].split(".")[0] in ENGINE}
+    hold("questions", sum(len(QUESTIONS.findall(text)) for text in engine.values()), ASKED, 2)
+    reading = [name for name, text in sources().items() if re.search(r"\bspec\.", text)]
+    hold("files that read spec.", len(reading), SPECIFIED, 2)
