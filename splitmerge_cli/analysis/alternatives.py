@@ -21,7 +21,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import total_size
+from splitmerge_cli.runs.grouping import nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
@@ -189,7 +189,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     sizes = np.bincount(core.labels[core.labels >= 0])
-    noun = "item" if run.summary.get(BUNDLES) is None else "row"
+    noun = "row" if BUNDLES in run.summary else nouns(run.summary)[0]
     yield from _caution(run)
     yield (
         f"core: {core.n_items:,} of {len(estimate):,} {noun}s are together as listed, all at once, with probability "

@@ -43,6 +43,8 @@ class Kind:
     """The ``kind`` of models; `Dataset` takes it in place of the kind."""
     item: ClassVar[str] = "row"
     """Word for an item, in the singular."""
+    cluster: ClassVar[str] = "cluster"
+    """Word for a cluster, in the singular."""
     model: ClassVar[str] = ""
     """The model of ``model=auto``."""
     reader: ClassVar[str] = "csv"

@@ -128,6 +128,22 @@ def span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> count_of(1, "entity"), count_of(2_000, "entity"), count_of(0, "row")
+    ('1 entity', '2,000 entities', '0 rows')
+    """
+    return f"{number:,} {noun if number == 1 else plural_of(noun)}"
+
+
+def plural_of(noun: str) -> str:
+    """The plural of a noun for items or clusters."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
 def shorten(text: str, length: int) -> str:
     """Text of at most so many letters; what is cut out of its middle is an ellipsis."""
     if len(text) <= length:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 class Answers:
     """The answers of kinds whose clusters are described as such; a base of others (`Kind.answers`)."""
 
-    unit = "clusters"
-    """Word for clusters, in the plural."""
-
     @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.cluster_table import span
+from splitmerge_cli.config import ConfigError, class_of
+from splitmerge_cli.data.dataset import get_kind
+from splitmerge_cli.diagnostics.cluster_table import count_of, span
 from splitmerge_cli.diagnostics.density_gaps import join_clusters
 from splitmerge_cli.diagnostics.point_estimate import (
     FEW_SHARE,
@@ -17,6 +19,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     estimate_partition,
     evenly_spaced,
     interval_of_counts,
+    is_outlying,
 )
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.store import schema
@@ -53,8 +56,37 @@ def has_units(summary: Mapping[str, Any]) -> bool:
     return bool(summary.get(schema.BUNDLES, {}).get("units"))
 
 
+def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """The data's own words for an item and a cluster of a run, in the singular: unit, row, node, record or token;
+    cluster, entity or topic."""
+    try:
+        kind = get_kind(class_of("model", summary["model"]).kind)
+    except ConfigError:  # a model of the user's own that is not at hand
+        return "item", "cluster"
+    return "unit" if has_units(summary) else kind.item, kind.cluster
+
+
+def count_listed(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None, noun: str = "cluster") -> str:
+    """The numbers of clusters and outliers of a partition in words, as the first line of a result has them.
+
+    Examples
+    --------
+    >>> count_listed([0] * 60 + [1] * 40 + [2])
+    '2 clusters and 1 outlier'
+    """
+    sizes = np.bincount(np.asarray(labels), sizes_of_rows)
+    clusters = count_larger(labels, sizes_of_rows)
+    apart = sizes[[is_outlying(size, sizes.sum()) for size in sizes.tolist()]].sum() if clusters < len(sizes) else 0
+    return describe_counts(clusters, round(apart), noun)
+
+
+def describe_counts(clusters: int, outliers: int, noun: str = "cluster") -> str:
+    """Numbers of clusters and outliers in words."""
+    return count_of(clusters, noun) + f" and {count_of(outliers, 'outlier')}" * (outliers > 0)
+
+
 def describe_rows(summary: Mapping[str, Any]) -> str:
-    """Number of rows or items of a run, and of what: units, or rows that count more than once.
+    """Number of items of a run in the data's own word: units, or rows that count more than once.
 
     Examples
     --------
@@ -63,7 +95,7 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
     """
     bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
     if bundles is None:
-        return f"{summary['N']:,} items"
+        return count_of(summary["N"], nouns(summary)[0])
     if bundles["units"]:
         return f"{bundles['items']:,} units ({rows})"
     return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])

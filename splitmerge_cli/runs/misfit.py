@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.data.tables.repeats import ONCE
+from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, row_sizes
+from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, nouns, row_sizes
 from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
 from splitmerge_cli.runs.store import schema
 
@@ -108,14 +109,14 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"), row_sizes(summary))
     overlap = do_overlap(summary)
     if overlap or differs_from_one(summary):
-        share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
+        items, often = plural_of(nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
+        share = f"two {items} of a cluster are together in {often} of the draws"
         groups = summary.get(schema.GROUPS)
         if groups is not None and are_apart(groups):
             yield f"the draws cut the clusters into parts ({share}, on average), but {describe_fall(groups)} any two"
         elif several:
             yield f"the clusters overlap: {share}, on average"
         else:
-            items = "nodes" if "graph" in summary else "rows"
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
         kinds = {one["quantity"] for one in unlike}

@@ -63,7 +63,7 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
     bundles = plan.dataset.bundles
-    facts = {"N": N} | ({} if bundles is None else {BUNDLES: bundles.entry})
+    facts = {"N": N, "model": plan.spec.model.name} | ({} if bundles is None else {BUNDLES: bundles.entry})
     rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
     heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
     yield from map(one_line, cluster_lines(rows, heading, most_clusters))

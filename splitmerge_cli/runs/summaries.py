@@ -16,7 +16,9 @@ from splitmerge_cli.diagnostics.cluster_table import (
     WIDTH,
     cluster_lines,
     column_lines,
+    count_of,
     number_clusters,
+    plural_of,
     shorten,
     span,
 )
@@ -24,7 +26,15 @@ from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.answers import answers_of, kind_of
-from splitmerge_cli.runs.grouping import describe_readings, describe_rows, listed_clusters, row_sizes, total_size
+from splitmerge_cli.runs.grouping import (
+    describe_counts,
+    describe_readings,
+    describe_rows,
+    listed_clusters,
+    nouns,
+    row_sizes,
+    total_size,
+)
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
@@ -241,10 +251,10 @@ def interval_lines(run: Run) -> Iterator[str]:
 
     if judgement_of(run).converged is False:
         return iter(())
-    return describe_interval(interval_of_run(run), run.summary, answers_of(kind_of(run)).unit)
+    return describe_interval(interval_of_run(run), run.summary, nouns(run.summary)[1])
 
 
-def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "clusters") -> Iterator[str]:
+def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> Iterator[str]:
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
 
@@ -255,20 +265,20 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     summary : mapping
         ``summary.json``.
     unit : str
-        clusters, topics or entities.
+        Word for a cluster, see `splitmerge_cli.runs.grouping.nouns`.
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
     number, share = listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
     labels = summary["point_estimate"].get("labels")
-    apart = ""
+    apart, units = "", plural_of(unit)
     if labels and count_larger(labels, row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
         apart = " without outliers" if summary.get(schema.OUTLIERS_APART) else " and outliers"
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
-        line = f"number of {unit}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"
+        line = f"number of {units}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"
     else:
-        line = f"95 % interval of the number of {unit}{apart}: {low:,} to {high:,} (second halves of {chains})"
+        line = f"95 % interval of the number of {units}{apart}: {low:,} to {high:,} (second halves of {chains})"
         if share is not None:
             line += f"; {_name_share(share)} of the draws have {number:,}, as the estimate"
     yield line
@@ -287,12 +297,12 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         else "items that change clusters between draws would be separated"
     )
     yield (
-        f"the partition of least expected variation of information has {_count(K, unit)}: {why}"
+        f"the partition of least expected variation of information has {count_of(K, unit)}: {why}"
         + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
     )
 
 
-def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "clusters") -> str | None:
+def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> str | None:
     """Explain why the estimate lies outside the interval of the number of clusters; None if it lies inside.
 
     Parameters are as in `describe_interval`.
@@ -302,19 +312,15 @@ def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit
         return None
     why = "it is the state of highest log joint density, which may differ from most draws"
     if "expected_vi" in chosen:
-        why = f"it averages {chosen['partitions']:,} partitions, and too few of them have as many {unit} as most draws"
-    return f"the estimate has {_count(number, unit)}, outside this interval: {why}"
+        few = f"too few of them have as many {plural_of(unit)} as most draws"
+        why = f"it averages {chosen['partitions']:,} partitions, and {few}"
+    return f"the estimate has {count_of(number, unit)}, outside this interval: {why}"
 
 
 def _name_share(share: float) -> str:
     """A share of the draws in words: no number stands for all of them, or none, but that itself."""
     shown = f"{share:.0%}"
     return {"0%": "fewer than 1%", "100%": "more than 99%"}.get(shown, shown) if 0 < share < 1 else f"{share:.0%}"
-
-
-def _count(number: int, what: str) -> str:
-    single = f"{what[:-3]}y" if what.endswith("ies") else what[:-1]
-    return f"{number:,} {what if number != 1 else single}"
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
@@ -343,7 +349,7 @@ def score_line(run: Run) -> str | None:
         if estimate == name and value is not None
     ]
     known = summary["diagnostics"].get("true_labels")
-    some = "" if known is None else f" ({known:.0f} items)"
+    some = "" if known is None else f" ({count_of(round(known), nouns(summary)[0])})"
     truth = "the truth" if run.config["data"].get("truth") is None else "data.truth"
     return f"agreement{written} with {truth}{some}: {', '.join(scores)}" if scores else None
 
@@ -394,9 +400,7 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
 def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping[str, Any]) -> str:
     """Format the numbers of clusters and outliers of a run, and of what: items, or units or weights of rows."""
     apart = sum(int(row["size"]) for row in outliers)
-    counts = f"{clusters:,} cluster{'s' * (clusters != 1)}"
-    counts += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
-    return f"{counts} of {describe_rows(summary)}"
+    return f"{describe_counts(clusters, apart)} of {describe_rows(summary)}"
 
 
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:

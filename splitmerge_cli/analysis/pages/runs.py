@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,14 @@ from splitmerge_cli.analysis.pages.sensitivity import answers, commands
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, usable_choices
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.diagnostics.cluster_table import network_columns, number, share_text
+from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, misfit, search, summaries
-from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
-from splitmerge_cli.runs.grouping import describe_groups, has_units, total_size
+from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
@@ -39,7 +39,6 @@ MOST_CLUSTERS = 40
 OUTWARD = "outward: share of the pairs with other nodes"
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
-_FILE = re.compile(r"[\w-]+\.(csv|json|parquet)\b")
 CERTAIN = 0.995
 """Certainty from which on an item is not listed as one of the least certain: it is 1.00 in two digits."""
 SURE = 0.9
@@ -79,14 +78,18 @@ def page_of(runs: Sequence[Run]) -> str:
     return html.page(f"{len(runs)} runs: report", body)
 
 
+def _cluster_noun(run: Run) -> str:
+    """Word for several clusters, as a heading begins."""
+    return plural_of(nouns(run.summary)[1]).capitalize()
+
+
 def _subject(run: Run) -> str:
-    unit = answers_of(kind_of(run)).unit.capitalize()
-    return f"{unit} of {data_name(run)}".replace("\\$", "$")
+    return f"{_cluster_noun(run)} of {data_name(run)}".replace("\\$", "$")
 
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
     """The sections of one run, under headings of a level."""
-    unit = answers_of(kind_of(run)).unit.capitalize()
+    unit = _cluster_noun(run)
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
     of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
@@ -101,7 +104,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
         ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts(CERTAINTY))),
         ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
-        ("What to do next", "next", lambda: _next(run)),
+        ("What to do next", "next", lambda: _next(run, columns is not None)),
         ("Chains", "chains", lambda: chain(_chains(run), draw_parts(CHAINS))),
         ("Repeat it", "repeat", lambda: _repeat(run)),
     ]
@@ -148,7 +151,7 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
     if answers.why_no_clusters(run) or answers.lines(run) is not None:
         return [], None, ""
     if "labels" not in run.summary["point_estimate"]:
-        return [], None, "Clusters of so many items are not listed."
+        return [], None, "Clusters of so many rows are not listed."
     try:
         return *summaries.tables(run), ""
     except (ConfigError, DataError) as error:
@@ -193,8 +196,9 @@ def _verdict(converged: bool | None, unknown: str) -> str:
 
 
 def _sentence(line: str) -> str:
-    # the name of a file stays as it is
-    begin = line[:1] if _FILE.match(line) else line[:1].upper()
+    """A line as a sentence; a first word that names a file, key or sampler stays as it is typed."""
+    first = line.partition(" ")[0].rstrip(":,;")
+    begin = line[:1].upper() if first.isalpha() and first not in usable_choices("sampler") else line[:1]
     return begin + line[1:] + ("" if line.endswith((".", "!", "?", ":")) else ".")
 
 
@@ -207,11 +211,11 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         yield paragraph(trouble)
         return
     if (lines := answers.lines(run)) is not None:
-        for line in lines:
+        for line in islice(lines, 1, None):  # the first is the result
             if not line.startswith(" ") and not line.endswith(":"):
                 yield paragraph(_sentence(line))
         return
-    shown = rows[:MOST_CLUSTERS]
+    shown, items = rows[:MOST_CLUSTERS], plural_of(nouns(run.summary)[0])
     network = bool(shown) and "density" in shown[0]
     cells: dict[str, list[object]] = {
         "cluster": [row["cluster"] for row in shown],
@@ -222,7 +226,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if any(row.get("certainty") for row in shown):
         cells["certainty"] = [_share(row.get("certainty")) for row in shown]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
-        caption = "Certainty: mean probability that two items of the cluster are together. "
+        caption = f"Certainty: mean probability that two {items} of the cluster are together. "
     else:
         caption = ""
     if network:
@@ -235,7 +239,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
         )
     elif columns:
         caption += (
-            "[a to b]: 95 % interval of a mean or share, given the clusters. (others): the same for all other items. "
+            "[a to b]: 95 % interval of a mean or share, given the clusters. (others): the same for all other rows. "
             "±: standard deviation."
         )
     telling = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
@@ -280,9 +284,9 @@ def _count_certain(run: Run) -> str | None:
     if "labels" not in run.summary["point_estimate"] or (certainty := _items(run)["certainty"]).isna().any():
         return None
     sure = int((certainty >= SURE).sum())
-    counted = "units" if has_units(run.summary) else "items"
+    items = plural_of(nouns(run.summary)[0])
     return (
-        f"{sure:,} of {len(certainty):,} {counted} ({sure / len(certainty):.0%}) have a certainty of {SURE} or more; "
+        f"{sure:,} of {len(certainty):,} {items} ({sure / len(certainty):.0%}) have a certainty of {SURE} or more; "
         f"the mean certainty is {certainty.mean():.2f}"
     )
 
@@ -295,32 +299,29 @@ def _items(run: Run) -> "pd.DataFrame":
 
 def _certainty(run: Run) -> Iterator[Markup]:
     ball, summary = run.summary.get("credible_ball"), run.summary
+    item, cluster = nouns(summary)
+    items, sizes = plural_of(item), row_sizes(summary)
     if not ball:
         apart = judgement_of(run).converged is False
         why = "the chains have not converged" if apart else "no partitions of it were averaged"
-        yield paragraph(f"Items have no probabilities: {why}.")
+        yield paragraph(f"{items.capitalize()} have no probabilities: {why}.")
         return
-    upper, lower = ball["vertical_upper"], ball["vertical_lower"]
     if ball["radius"] == 0:
         yield paragraph(f"The estimate itself has probability {ball['share']:.2f}.")
-        return
-    whole = (
-        f"Partitions at most {ball['radius']:.3g} nats (variation of information) from the estimate have a total "
-        f"probability of {ball['share']:.2f}."
-    )
-    yield paragraph(
-        f"{whole} Among them are partitions of {upper['n_clusters']:,} to "
-        f"{lower['n_clusters']:,} clusters. Two partitions of these items can differ by at most "
-        f"{math.log(summary['N']):.3g} nats."
-    )
+    else:
+        ends = [count_listed(ball[key]["labels"], sizes, cluster) for key in ("vertical_upper", "vertical_lower")]
+        yield paragraph(
+            f"Partitions at most {ball['radius']:.3g} nats from the estimate (variation of information) have a total "
+            f"probability of {ball['share']:.2f}. They have from {' to '.join(ends)}. Two partitions of "
+            f"these {items} can differ by at most {math.log(summary['N']):.3g} nats."
+        )
     if _count_certain(run) is None:
         return
     frame = _items(run)
-    frame = frame[frame["certainty"] < CERTAIN]
-    if frame.empty:
-        yield paragraph(f"Every item has a certainty of {CERTAIN} or more.")
+    least = frame[frame["certainty"] < CERTAIN].sort_values("certainty", kind="stable").head(MOST_ITEMS)
+    if least.empty:
+        yield paragraph(f"Every {item} has a certainty of {CERTAIN} or more.")
         return
-    least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
     named = "name" in frame
     rows = [
         [
@@ -332,16 +333,23 @@ def _certainty(run: Run) -> Iterator[Markup]:
         ]
         for row in least.itertuples(index=False)
     ]
-    of_row = UNIT if UNIT in frame else "item" if named else "row"
+    of_row = UNIT if UNIT in frame else item if named else "row"
     yield table(
-        [of_row, "cluster", "certainty", "other cluster", "there instead"],
+        [of_row, cluster, "certainty", f"other {cluster}", "there instead"],
         rows,
-        "The items of least certainty: the probability of being in one cluster with a random other item of their "
-        "cluster. There instead: the probability of being with a random item of the other cluster and not with one of "
-        "its own. The two add up to at most 1.",
+        f"The least certain {items}. Certainty: the probability of sharing the {cluster} of a random other {item} of "
+        f"the same {cluster}. There instead: the probability of being with a random {item} of the other {cluster} and "
+        "not with one of its own. The two add up to at most 1.",
         numbers=[1, 2, 3, 4],
         css="wide first" if named else "",
     )
+
+
+def _in_own_words(run: Run, text: str) -> str:
+    """A text about items and clusters in the data's own words."""
+    words = dict(zip(("item", "cluster"), nouns(run.summary), strict=True))
+    words |= {f"{word}s": plural_of(own) for word, own in words.items()}
+    return re.sub(r"\b(item|cluster)s?\b", lambda found: words[found[0]], text)
 
 
 def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
@@ -350,9 +358,10 @@ def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterat
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())
-                    alt = f"{picture.answers} {picture.shows[:1].upper()}{picture.shows[1:]}. {note}"
-                    yield heading(level, picture.answers, f"{prefix}picture-{name}")
-                    yield html.picture(figure, alt, f"{picture.shows[:1].upper()}{picture.shows[1:]}.")
+                    answers, shows = (_in_own_words(run, text) for text in (picture.answers, picture.shows))
+                    shows = f"{shows[:1].upper()}{shows[1:]}."
+                    yield heading(level, answers, f"{prefix}picture-{name}")
+                    yield html.picture(figure, f"{answers} {shows} {note}", shows)
             except (ConfigError, DataError) as error:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
     if (boxes := absent_letters()) is not None:
@@ -360,7 +369,7 @@ def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterat
 
 
 def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
-    other_answers = answers(run, at_hand)
+    other_answers, items = answers(run, at_hand), plural_of(nouns(run.summary)[0])
     if other_answers:
         rows = [
             [
@@ -375,13 +384,13 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
         yield table(
             ["what differs", "K", "95 %", "converged", "ARI", "VI (nats)"],
             rows,
-            "Other runs of these items found here: adjusted Rand index and variation of information between "
+            f"Other runs of these {items} found here: adjusted Rand index and variation of information between "
             "their estimate and this one.",
             numbers=[1, 2, 4, 5],
             css="wide first",
         )
     else:
-        yield paragraph("No other run of these items was found here.")
+        yield paragraph(f"No other run of these {items} was found here.")
     known = {each.aspect for each in other_answers}
     for aspect, line in commands(run):
         if aspect not in known:
@@ -389,7 +398,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
             yield html.command(line)
 
 
-def _next(run: Run) -> Iterator[Markup]:
+def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
     lines = [line.removeprefix("next: ") for line in closing.verdict(run) if _is_next(line)]
     for line in lines:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
@@ -400,7 +409,7 @@ def _next(run: Run) -> Iterator[Markup]:
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
         f"`smcmc plot {path}` draws the pictures, also for print.",
     ]
-    if answers_of(kind_of(run)) is Answers:
+    if has_columns:
         more.append(f"`smcmc summary --columns {path}` lists all columns of all clusters.")
     yield html.items(map(html.with_code, more))
 
@@ -420,7 +429,7 @@ def _repeat(run: Run) -> Iterator[Markup]:
     provenance, summary, row = run.provenance, run.summary, comparison.row_of(run)
     length = " to ".join(dict.fromkeys(f"{end(summary['iterations']):,}" for end in (min, max)))
     chains = f"{summary['chains']} of {length} iterations, seed {summary['seed']}, "
-    size = f"({summary['N']:,} {kind_of(run).item}s)"
+    size = f"({count_of(summary['N'], 'row' if has_units(summary) else nouns(summary)[0])})"
     rows: list[tuple[object, object]] = [
         ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
         ("model", summary["model"]),

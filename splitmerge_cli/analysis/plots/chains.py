@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.analysis.plots.style import CHAINS, CYCLE, FULL, count_of, entry, footnote, title_of
-from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.analysis.plots.style import CHAINS, CYCLE, FULL, entry, footnote, title_of
+from splitmerge_cli.diagnostics.cluster_table import count_of, number
 from splitmerge_cli.diagnostics.convergence import format_rhat
 from splitmerge_cli.diagnostics.summary import second_half, without_rounding
 from splitmerge_cli.runs.judgement import judgement_of

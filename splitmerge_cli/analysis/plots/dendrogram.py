@@ -10,9 +10,10 @@ from scipy.cluster import hierarchy
 from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.runs import option, subject
-from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, count_of, footnote
-from splitmerge_cli.diagnostics.cluster_table import number_clusters
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, footnote
+from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.grouping import nouns
 from splitmerge_cli.runs.store.read import Run
 
 MOST_LEAVES = 40
@@ -57,8 +58,9 @@ def dendrogram(run: Run) -> Figure:
         ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
         place = (height[x[1]], y[1:3].mean())
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
+    item, sizes = nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
     numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
-    names = [_name_leaf(numbers[node], int(np.isin(levels.labels, members[node]).sum())) for node in order]
+    names = [_name_leaf(numbers[node], count_of(sizes[node], item)) for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
@@ -67,12 +69,13 @@ def dendrogram(run: Run) -> Figure:
     footnote(
         figure,
         "Each merge leaves the partition nearest to the posterior; its number counts the\n"
-        f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their items; numbers as in clusters.csv.",
+        f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their {plural_of(item)}; numbers as in "
+        "clusters.csv.",
     )
     return figure
 
 
-def _name_leaf(clusters: list[int], size: int) -> str:
+def _name_leaf(clusters: list[int], size: str) -> str:
     """Numbers of the clusters in a leaf, a few at most, and how many items they have."""
     shown = "+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3)
-    return f"{shown} ({count_of(size, 'item')})"
+    return f"{shown} ({size})"

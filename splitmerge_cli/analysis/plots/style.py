@@ -232,11 +232,6 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def count_of(n: int, noun: str) -> str:
-    """A number of things in words."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def superscript(number: int) -> str:
     """An exponent as text; in a formula it would be smaller than `SMALLEST`."""
     return str(number).translate(_RAISED)

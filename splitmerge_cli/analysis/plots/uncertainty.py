@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots import marks
 from splitmerge_cli.analysis.plots.runs import option, subject, thinned_rows
-from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import number_clusters, shorten
+from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
+from splitmerge_cli.diagnostics.point_estimate import counts_larger
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.clusterings import joined_partitions, sampled_partitions, second_half_partitions
+from splitmerge_cli.runs.grouping import count_listed, nouns, row_sizes
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -50,7 +53,7 @@ def co_clustering(run: Run) -> Figure:
 
     Where the run does not hold the whole matrix its mean over the clusters of the point estimate is drawn.
     """
-    labels = np.array(run.summary["point_estimate"]["labels"])
+    labels, items = np.array(run.summary["point_estimate"]["labels"]), plural_of(nouns(run.summary)[0])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
     order, ends = marks.order_items(labels, run.clusters()["certainty"])
@@ -63,10 +66,10 @@ def co_clustering(run: Run) -> Figure:
         a, b = place[pairs["row"] - 1], place[pairs["other"] - 1]
         shown[a, b] = shown[b, a] = pairs["probability"]
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
-        caption = "Each cell is a pair of items"
+        caption = f"Each cell is a pair of {items}"
     else:
         drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
-        caption = "Each block is the mean over pairs of items from two clusters"
+        caption = f"Each block is the mean over pairs of {items} from two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
@@ -74,16 +77,16 @@ def co_clustering(run: Run) -> Figure:
     else:
         places = thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
-        ax.set_ylabel("row of the item (items are sorted by cluster)")
+        ax.set_ylabel(f"row in clusters.csv ({items} are sorted by cluster)")
     _name_blocks(ax.xaxis, ends, marks.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
-    ax.set_title(f"Which items belong together: {subject(run)}")
+    ax.set_title(f"Which {items} belong together: {subject(run)}")
     footnote(
         figure,
-        f"{caption}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
-        "first; rows and numbers as in clusters.csv. Within a cluster the most certain items come first.",
+        f"{caption}. Lines: the {count_listed(labels, row_sizes(run.summary))} of the point estimate, the\n"
+        f"largest first; rows and numbers as in clusters.csv. In a cluster the most certain {items} come first.",
     )
     return figure
 
@@ -95,6 +98,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
     numbers = number_clusters(np.array(estimate["labels"]), run.first_cluster)
+    items = plural_of(nouns(summary)[0])
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
@@ -111,7 +115,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
             assert sampled is not None
             drawn = _blocks(ax, sampled, labels, numbers)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
-        ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{count_listed(labels, row_sizes(summary))}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
     figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")
@@ -120,13 +124,13 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
         f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
         f"{ball['radius']:.2f} nats of the point estimate hold {ball['share']:.1%} of {ball['partitions']:,} sampled "
         "ones. The name of a cluster: the clusters of the point estimate (numbers as in clusters.csv) that hold at "
-        "least a tenth of its items; several of one name are 1.1, 1.2, ..., the largest first.\n"
+        f"least a tenth of its {items}; several of one name are 1.1, 1.2, ..., the largest first.\n"
         + (
-            "Colours: the cluster of the point estimate that holds most of the items; its parts differ in their marks. "
+            f"Colours: the cluster of the point estimate that holds most of the {items}; its parts have other marks. "
             "Crosses: points alone."
             if x is not None
-            else "Blocks: clusters, the largest first, as wide as they have items; with the mean probability from "
-            f"{LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} items."
+            else f"Blocks: clusters, the largest first, as wide as their number of {items}; with the mean probability "
+            f"from {LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} {items}."
         ),
     )
     if x is not None:
@@ -164,10 +168,10 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64]) -> list[str]:
 
 
 def n_clusters(run: Run) -> Figure:
-    """Draw how many clusters with items the posterior has: for all chains together, and for each."""
-    trace = run.trace(["chain", "iteration", "n_clusters"])
-    series = second_half(trace)["n_clusters"].astype(int)
-    values = np.arange(series.min(), series.max() + 1)
+    """Draw the posterior of the number of clusters, as the first line of a result counts them: for all chains
+    together, and for each."""
+    series, clusters = _reported_counts(run), plural_of(nouns(run.summary)[1])
+    values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
     colour = colour_of(option(run, "sampler"))
@@ -178,10 +182,21 @@ def n_clusters(run: Run) -> Figure:
         handles, names = ax.get_legend_handles_labels()
         ax.legend([handles[-1], handles[0]], [names[-1], names[0]], fontsize=7)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ends = values[0] - 1.5, values[-1] + 1.5
-    ax.set(xlabel="clusters that hold items", ylabel="posterior probability", xlim=ends, ylim=(0, None))
-    ax.set_title(f"Number of clusters:\n{subject(run)}")
+    # one bar is as narrow as one of several
+    limits = (values[0] - 0.6, values[-1] + 0.6) if len(values) > 2 else (values[0] - 1.6, values[-1] + 1.6)
+    ax.set(xlabel=clusters, ylabel="posterior probability", xlim=limits, ylim=(0, None))
+    ax.set_title(f"Number of {clusters}:\n{subject(run)}")
     return figure
+
+
+def _reported_counts(run: Run) -> list[NDArray[np.int64]]:
+    """The numbers of clusters of each chain's second half, without outliers where the interval leaves them out; one
+    series where clusters are joined."""
+    if not run.summary.get(schema.OUTLIERS_APART):
+        return list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
+    joined = joined_partitions(run)
+    by_chain = second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
+    return [counts_larger(rows, row_sizes(run.summary)) for rows in (by_chain.values() if joined is None else [joined])]
 
 
 def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:

@@ -13,6 +13,7 @@ class Documents(Kind):
 
     name = "documents"
     item = "token"
+    cluster = "topic"
     model = "hdp"
     generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
     reader = "corpus"

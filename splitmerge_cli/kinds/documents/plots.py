@@ -10,11 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import chains
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
 from splitmerge_cli.analysis.plots.runs import Picture, option, thinned_rows
-from splitmerge_cli.analysis.plots.style import FULL, colour_of, count_of, footnote, plain_text, title_of
+from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
+from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
 from splitmerge_cli.kinds.documents import topic_tables
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
 from splitmerge_cli.runs.store.read import Run
@@ -63,7 +65,7 @@ def _note(chain: int, K: int) -> str:
     first_words = f"The {SHOWN} largest of {K} topics. " if K > SHOWN else ""
     return (
         f"{first_words}Last state of chain {chain}, the one of highest log joint. Bars: posterior mean of a word's "
-        "probability, the panels of a row of one scale. Above them: share of the tokens, and coherence (NPMI of the "
+        "probability, on one scale in each row. Above them: number and share of the topic, and coherence (NPMI of the "
         "top words over the documents, from −1 to 1)."
     )
 
@@ -106,7 +108,7 @@ def _bars(ax: Axes, row: Any, words: int) -> None:
     ax.barh(places, row.top_probabilities, height=0.72, color=_BAR, linewidth=0)
     ax.set_yticks(places, [_short(word) for word in row.top_words], fontsize=6.5)
     ax.set_ylim(words - 0.4, -0.6)
-    ax.set_title(_percent(row.share), fontsize=7.5, fontweight="bold", pad=3)
+    ax.set_title(f"{row.topic}: {_percent(row.share)}", fontsize=7.5, fontweight="bold", pad=3)
     if not pd.isna(row.coherence):
         ax.set_title(f"NPMI {row.coherence:.2f}".replace("-", "−"), loc="right", fontsize=6.5, color=_OTHER, pad=3)
     ax.tick_params(axis="y", length=0, pad=2)
@@ -157,18 +159,24 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
         # by the root: one word of probability 1 would leave the topics of many words pale
         image = ax.imshow(value, aspect="auto", cmap=scale, norm=PowerNorm(0.5, 0, largest), interpolation="nearest")
         ax.hlines(np.arange(len(order) + 1) - 0.5, -0.5, len(vocabulary) - 0.5, color="#D8D8D8", linewidth=0.5)
-        ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
+        ax.set_yticks(range(len(order)), _row_names(topics, order, name), fontsize=6.5)
         ax.set_xticks(range(len(words)), words, fontsize=6.5, rotation=0 if upright else 90)
         ax.set_ylim(rows - 0.5, -0.5)
         ax.set_title(f"{count_of(len(order), f'{name} topic')}")
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-    axes[0][0].set_ylabel("share of the tokens")
+    axes[0][0].set_ylabel("topic: share of the tokens")
     figure.colorbar(image, ax=list(axes[0]), shrink=0.9, pad=0.015, aspect=24, label="probability of the word")
     figure.suptitle(title, x=0.01, ha="left")
     footnote(figure, _map_note(chain, same))
     return figure
+
+
+def _row_names(topics: Topics, order: NDArray[np.int64], name: str) -> list[str]:
+    """Shares of topics; those of the run have their numbers, as in its tables."""
+    shares = [_percent(topics.shares[k]) for k in order]
+    return [f"{number_clusters(k)}: {share}" for k, share in enumerate(shares)] if name == "found" else shares
 
 
 def _map_note(chain: int, same: Match | None) -> str:

@@ -166,8 +166,6 @@ def _documents_of_topics(run: Run) -> dict[int, list[str]]:
 class TopicAnswers(Answers):
     """The answers of documents, whose clusters are topics."""
 
-    unit = "topics"
-
     @staticmethod
     def say(run: Run) -> None:
         """Print the top words of the topics, and how well held-out documents were predicted."""

@@ -25,6 +25,7 @@ class Records(Kind):
 
     name = "records"
     item = "record"
+    cluster = "entity"
     model = "records"
     generator = "splitmerge_cli.kinds.records.generated:generate"
     reading = "splitmerge_cli.kinds.records.reader:RecordsReading"

@@ -20,7 +20,7 @@ from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import pair_scores
-from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters, shorten, span
+from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
 from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
@@ -57,8 +57,6 @@ BINS = 10
 
 class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
-
-    unit = "entities"
 
     @staticmethod
     def write(
@@ -106,7 +104,8 @@ class Entities(Answers):
 
     @staticmethod
     def headline(run: Run) -> str:
-        return next(Entities._lines(run))
+        apart = judgement_of(run).converged is False
+        return _describe_count(run) + ", of the best state: the chains have not converged" * apart
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -125,7 +124,7 @@ class Entities(Answers):
     def _lines(run: Run) -> Iterator[str]:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
-        yield f"{_count(chosen['n_clusters'], 'entity')} of {summary['N']:,} records{_describe_number(run)}"
+        yield f"{_describe_count(run)}{_describe_number(run)}"
         fewest, most = interval_of_run(run)
         if not fewest <= chosen["n_clusters"] <= most and judgement_of(run).converged is not False:
             yield (
@@ -147,19 +146,20 @@ class Entities(Answers):
             return
         low, high = LEAST, 1 - LEAST
         yield (
-            f"{PAIRS}: {_count(entry['pairs'], 'pair')} of probability {low:g} or more, from {entry['draws']:,} draws; "
+            f"{PAIRS}: {count_of(entry['pairs'], 'pair')} of probability {low:g} or more, from "
+            f"{entry['draws']:,} draws; "
             f"{entry['uncertain']:,} {'is' if entry['uncertain'] == 1 else 'are'} uncertain ({low:g} to {high:g})"
         )
         if entry["apart"]:
             yield (
                 f"chains differ by more than {APART:g} in the probability of "
-                f"{_count(entry['apart'], 'pair')}: at most {entry['spread']:.2f}"
+                f"{count_of(entry['apart'], 'pair')}: at most {entry['spread']:.2f}"
             )
         path = run.path / REVIEW
         if not entry["to_review"] or not path.is_file():
             return
         heading = "the most uncertain of " * (entry["to_review"] > 1)
-        yield f"{heading}{_count(entry['to_review'], 'pair')} in {REVIEW}:"
+        yield f"{heading}{count_of(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
 
 
@@ -201,6 +201,10 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     if former and (len(former) > 1 or _read_review(former.pop(), N) is None):
         return None
     return {f"data.{key}": str(path) for key in links}
+
+
+def _describe_count(run: Run) -> str:
+    return f"{count_of(run.summary['point_estimate']['n_clusters'], 'entity')} of {run.summary['N']:,} records"
 
 
 def _describe_number(run: Run) -> str:
@@ -251,11 +255,6 @@ def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:
     return entry
 
 
-def _count(number: int, what: str) -> str:
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number:,} {what if number == 1 else plural}"
-
-
 def _read_review(path: Any, N: int) -> Any:
     """Reviewed pairs in a file, as `splitmerge_cli.data.tables.links.read_review` returns them."""
     from splitmerge_cli.data.tables.links import read_review  # a run without records needs no tables
@@ -266,24 +265,32 @@ def _read_review(path: Any, N: int) -> Any:
 def _show_review(path: Path) -> Iterator[str]:
     """The pairs that are not labelled yet, both records on lines of their own."""
     for row, one, other in read_review_rows(path, SHOWN)[1]:
-        yield f"  {float(row['probability']):.2f}  {row['row']}: {fit_cells(one, WIDE)}"
-        yield f"        {row['other']}: {fit_cells(other, WIDE)}"
+        texts, wide = align_records([one, other], WIDE), max(len(row["row"]), len(row["other"]))
+        yield f"  {float(row['probability']):.2f}  {row['row']:>{wide}}: {texts[0]}"
+        yield f"        {row['other']:>{wide}}: {texts[1]}"
 
 
-def fit_cells(cells: Sequence[str], width: int, between: str = ", ") -> str:
-    """The known cells of a record in one line, of which the longest are shortened.
+_BETWEEN = " | "
+
+
+def align_records(records: Sequence[Sequence[str]], width: int) -> list[str]:
+    """A line for each record in which fields stand below each other; the longest cells are shortened, and an empty
+    cell is a dash.
 
     Examples
     --------
-    >>> fit_cells(["a long title of a paper", "", "1998"], 20)
-    'a long ti…aper, 1998'
+    >>> align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26)
+    X
     """
-    known, line = [cell for cell in cells if cell], ""
-    for most in range(width, 5, -1):
-        line = between.join(shorten(cell, most) for cell in known)
-        if len(line) <= width:
-            break
-    return shorten(line, width)
+    cells = [[cell or "–" for cell in record] for record in records]
+    longest = [max(map(len, field)) for field in zip(*cells, strict=True)]
+    room = width - len(_BETWEEN) * (len(longest) - 1)
+    most = next((n for n in range(width, 2, -1) if sum(min(n, each) for each in longest) <= room), 2)
+    widths = [min(most, each) for each in longest]
+    lines = [
+        _BETWEEN.join(shorten(cell, n).ljust(n) for cell, n in zip(record, widths, strict=True)) for record in cells
+    ]
+    return [shorten(line.rstrip(), width) for line in lines]
 
 
 def read_review_rows(path: Path, most: int) -> tuple[list[str], list[tuple[dict[str, str], list[str], list[str]]]]:

@@ -1,7 +1,6 @@
 """Pictures of entities, of which the items are records."""
 
 import csv
-from collections.abc import Sequence
 from io import StringIO
 
 import matplotlib.pyplot as plt
@@ -10,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from splitmerge_cli.analysis.plots.runs import Picture, option, subject
-from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, count_of, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import shorten
-from splitmerge_cli.kinds.records.entities import BINS, read_review_rows
+from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import count_of
+from splitmerge_cli.kinds.records.entities import BINS, align_records, read_review_rows
 from splitmerge_cli.runs.store.names import PAIRS, REVIEW
 from splitmerge_cli.runs.store.read import Run
 
@@ -46,7 +45,8 @@ def sizes(run: Run) -> Figure:
         ax.annotate(f"{count:,}", (size, count), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
     ax.set_yscale("symlog", linthresh=1)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="records of an entity", ylabel="entities", ylim=(0, 3 * counts[:, 1].max()))
+    limits = {"xlim": (0.4, counts[:, 0].max() + 0.6), "ylim": (0, 3 * counts[:, 1].max())}
+    ax.set(xlabel="records of an entity", ylabel="entities", **limits)
     ax.set_title(f"How many records does an entity have?\n{subject(run)}")
     return figure
 
@@ -81,36 +81,18 @@ def pair_calibration(run: Run) -> Figure:
     return figure
 
 
-def line_up(records: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The cells of records in columns, empty ones too; the widest columns are shortened to fit a width.
-
-    Examples
-    --------
-    >>> line_up([["ann", "", "1980"], ["anna", "lee", "1981"]], 40)
-    ['ann  |     | 1980', 'anna | lee | 1981']
-    """
-    widths = [max(map(len, column)) for column in zip(*records, strict=True)]
-    while sum(widths) + 3 * (len(widths) - 1) > width and max(widths) > 3:
-        widths[widths.index(max(widths))] -= 1
-    return [
-        " | ".join(shorten(cell, most).ljust(most) for cell, most in zip(record, widths, strict=True)).rstrip()
-        for record in records
-    ]
-
-
 def uncertain_pairs(run: Run) -> Figure:
     """Draw the records of the most uncertain pairs side by side, as text."""
     fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
     figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
     ax.set_axis_off()
-    lines = iter(line_up([record for _, *both in rows for record in both], LETTERS))
+    texts = align_records([record for _, one, other in rows for record in (one, other)], LETTERS)
     for k, (row, _, _) in enumerate(rows):
         y = 1 - (k + 0.5) / len(rows)
         ax.text(0, y, f"{float(row['probability']):.2f}", ha="left", va="center", fontsize=8, weight="bold")
-        for number, step in ((row["row"], 0.16), (row["other"], -0.16)):
-            text = plain_text(next(lines))
+        for number, text, step in ((row["row"], texts[2 * k], 0.16), (row["other"], texts[2 * k + 1], -0.16)):
             ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
-            ax.text(0.08, y + step / len(rows), text, va="center", fontsize=6.5, family="monospace")
+            ax.text(0.08, y + step / len(rows), plain_text(text), va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
     footnote(

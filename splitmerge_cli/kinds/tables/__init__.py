@@ -100,7 +100,6 @@ class Points(Rows):
     """Rows of real numbers: float64 or float32 ``[N, D]``, NaN where a cell is missing; or a csr_array."""
 
     name = "points"
-    item = "point"
     model = "gaussian"
     generator = "splitmerge_cli.kinds.tables.generated.gaussian:generate"
     expected = FINITE

@@ -19,6 +19,7 @@ from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, entry, footnote,
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.plots.relation_matrix import NEGATIVE, POSITIVE, has_signs, sort_nodes
+from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -34,6 +35,8 @@ IN_LEGEND = 9
 """Blocks that a legend names."""
 LARGEST, SMALLEST_CIRCLE = 0.2, 0.06
 """Radii of circles; they stand on a circle of radius 1."""
+NUMBER = (0.24, 0.12)
+"""Width and height of a number, where circles stand on a circle of radius 1."""
 WIDEST = 5.0
 """Points of the widest arrow."""
 INK = "#555555"
@@ -99,11 +102,15 @@ def draw_blocks(
     ]
     most = max((arrow[0] for arrow in arrows), default=1.0)
     arrows.sort(reverse=True)
+    written = np.empty((0, 2))
     for rank, (value, a, b) in enumerate(arrows):
         colour = INK if not np.isfinite(sign[K[a], K[b]]) else (POSITIVE if sign[K[a], K[b]] > 0 else NEGATIVE)
         width = max(0.4, WIDEST * scale * value / most)
-        at = _draw_arrow(ax, places, radii, a, b, relation.directed, width, colour)
+        spots = _draw_arrow(ax, places, radii, a, b, relation.directed, width, colour)
         if rank < LABELLED:
+            room = (np.abs(spots[:, None] - written) / NUMBER * scale).max(axis=2).min(axis=1, initial=np.inf)
+            at = spots[np.argmax(np.minimum(room, 1.0))]  # the first that is clear of the others, or the clearest
+            written = np.vstack([written, at])
             box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
             _write(ax, at, f"{value:.2g}", fontsize=SMALLEST, color="#111111", zorder=7, bbox=box)
     for rank, (nodes, place, radius) in enumerate(zip(blocks, places, radii, strict=True)):
@@ -160,7 +167,8 @@ def _draw_arrow(
     width: float,
     colour: str,
 ) -> NDArray[np.float64]:
-    """Draw the edges from one block to another, or within one, and return the place of their number."""
+    """Draw the edges from one block to another, or within one, and return places for their number ``[n, 2]``, the best
+    first."""
     style = "-|>,head_length=5,head_width=2.6" if directed else "-"
     look: dict[str, Any] = {"arrowstyle": style, "color": colour, "linewidth": width, "zorder": 3}
     if a == b:
@@ -168,7 +176,7 @@ def _draw_arrow(
         out = _outwards(places[a])
         middle = places[a] + out * radii[a] * 1.1
         ax.add_patch(Circle(tuple(middle), radii[a] * 0.75, fill=False, edgecolor=colour, linewidth=width, zorder=2))
-        return np.asarray(middle + out * radii[a] * 0.75)
+        return np.asarray([middle + out * radii[a] * 0.75])
     bend = 0.16 if directed else 0.0
     along = places[b] - places[a]
     length = float(np.linalg.norm(along))
@@ -178,7 +186,7 @@ def _draw_arrow(
     ax.add_patch(arrow)
     across = np.array([along[1], -along[0]])
     # lines cross in the middle; a quadratic curve is this far from its chord
-    t = 0.36
+    t = np.array([0.36, 0.26, 0.46, 0.6, 0.7, 0.18])[:, None]
     return np.asarray(begin + t * (end - begin) + across * bend * 2.0 * t * (1.0 - t))
 
 
@@ -254,7 +262,7 @@ def block_graph(run: Run) -> Figure:
         place = f"{plain_text(layers[n].name)}: " if layers[n].name else ""
         notes.append(f"{place}{what}, {chance:.2g} of all pairs, {most:.2g} for the widest")
     K = len(np.unique(labels))
-    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {K} cluster{'s' * (K > 1)}"
+    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
     title_panels(axes, title, [layer.name for layer in layers])
     if any(has_signs(layer) for layer in layers):
         signs = ((POSITIVE, "mostly positive"), (NEGATIVE, "mostly negative"))

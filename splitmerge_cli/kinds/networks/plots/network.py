@@ -14,8 +14,10 @@ from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size,
 from splitmerge_cli.analysis.plots.runs import data_name, option
 from splitmerge_cli.analysis.plots.style import FULL, footnote, legend, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.kinds.networks.data import network_of
 from splitmerge_cli.kinds.networks.plots.blocks import MOST_LAYERS, draw_facing, title_panels
 from splitmerge_cli.kinds.networks.plots.relation_matrix import MOST_NODES, draw_matrix, number_blocks
+from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -96,7 +98,7 @@ def clusters(run: Run) -> Figure:
     """Draw the network of a run in the colours of its point estimate: a matrix of each layer, and of one layer (up to
     `MOST_NODES`) the nodes, two kinds in two columns."""
     dataset = dataset_of(run)
-    relations = dataset.network
+    relations = network_of(dataset)
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     layers = relations.layers[:MOST_LAYERS]
@@ -119,11 +121,9 @@ def clusters(run: Run) -> Figure:
     elif one and small:
         places = layout(dataset.values)
         draw_network(axes[0, 1], dataset.values, labels, places)
-    sizes = np.bincount(labels)
-    alone = int((sizes == 1).sum())
-    counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
+    alone = bool((np.bincount(labels) == 1).any())
     sampler, edges = option(run, "sampler"), sum(len(layer.ends) for layer in relations.layers)
-    title = f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {counted}"
+    title = f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {count_listed(labels)}"
     if one and relations.sides is not None:
         figure.suptitle(title, x=0.01, ha="left")
     else:

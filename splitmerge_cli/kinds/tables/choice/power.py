@@ -128,9 +128,10 @@ def format_calibration(calibration: Calibration) -> str:
         why = "no lower power saves clusters for so little fit"
         return "\n".join([*lines, f"model.power=auto: 1 (the likelihood unchanged), because {why}"])
     chosen, first = calibration.table[calibration.table["taken"]].iloc[0], calibration.table.iloc[0]
+    clusters = [f"{round(row['clusters'], 1):g}" for row in (chosen, first)]
     why = (
-        f"the calibration curve of {calibration.rows} rows levels off: {chosen['clusters']:.1f} clusters where power "
-        f"1 has {first['clusters']:.1f}, held-out density {chosen['fit'] - first['fit']:+.3f} nats a row"
+        f"the calibration curve of {calibration.rows} rows levels off: {clusters[0]} clusters where power "
+        f"1 has {clusters[1]}, held-out density {chosen['fit'] - first['fit']:+.3f} nats a row"
     )
     described = f"model.power=auto: {calibration.power:g}, where {why}"
     return "\n".join(

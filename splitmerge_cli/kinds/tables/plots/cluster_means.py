@@ -15,10 +15,10 @@ from splitmerge_cli.analysis.plots.labels import shorten_names
 from splitmerge_cli.analysis.plots.marks import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import number, number_clusters
+from splitmerge_cli.diagnostics.cluster_table import number, number_clusters, plural_of
 from splitmerge_cli.kinds.tables.column_statistics import Numbers, Statistics, statistics
 from splitmerge_cli.kinds.tables.summary import named_columns
-from splitmerge_cli.runs.grouping import has_units, row_sizes, total_size
+from splitmerge_cli.runs.grouping import has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -101,10 +101,10 @@ def cluster_means(run: Run) -> Figure:
     _write(ax, known, rows, means, far, written)
     sizes = np.bincount(labels, row_sizes(run.summary))[clusters].round().astype(np.int64)
     of_rows = total_size(run.summary) == run.summary["N"]
-    _sizes(top, sizes, "units" if has_units(run.summary) else "rows" if of_rows else "size")
+    _sizes(top, sizes, plural_of(nouns(run.summary)[0]) if of_rows or has_units(run.summary) else "size")
     top.set_xlim(ax.get_xlim())
     bar = figure.colorbar(image, cax=below, orientation="horizontal", extend="both", ticks=[-2, -1, 0, 1, 2])
-    bar.set_label("standard deviations from the mean of all items", fontsize=6.5)
+    bar.set_label("standard deviations from the mean of all rows", fontsize=6.5)
     bar.ax.tick_params(labelsize=6.5)
     bar.ax.add_patch(Rectangle((-LIMIT, 0), LIMIT + BELOW, 1, **HATCH))
     figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")

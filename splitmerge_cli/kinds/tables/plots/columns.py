@@ -88,7 +88,7 @@ class Found:
     @property
     def drawn_note(self) -> str:
         """The number of drawn items, if it is not all."""
-        return "" if len(self.rows) == len(self.labels) else f" {len(self.rows):,} of {len(self.labels):,} items."
+        return "" if len(self.rows) == len(self.labels) else f" {len(self.rows):,} of {len(self.labels):,} rows."
 
 
 def evenly(n: int, most: int) -> NDArray[np.int64]:
@@ -170,9 +170,9 @@ def pairs(run: Run) -> Figure:
     footnote(
         figure,
         'Columns of numbers: first those that the summary names ("differs most in"), the largest cluster\'s first. '
-        f"Diagonal: items by cluster, stacked, the largest at the bottom.{drawn_part.drawn_note}{_marks(drawn_part)}"
+        f"Diagonal: rows by cluster, stacked, the largest at the bottom.{drawn_part.drawn_note}{_marks(drawn_part)}"
         + state_of(run)
-        + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),
+        + (f" Rows without a value are left out ({gaps} cells)." if gaps else ""),
     )
     return figure
 

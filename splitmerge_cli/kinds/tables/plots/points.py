@@ -22,6 +22,7 @@ from splitmerge_cli.analysis.plots.marks import (
 )
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import CHAINS, FULL, footnote, plain_text
+from splitmerge_cli.runs.grouping import count_listed, row_sizes
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -135,10 +136,8 @@ def clusters(run: Run) -> Figure:
     names = dataset.column_titles
     ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
     ax.grid(False)
-    sizes = np.bincount(labels)
-    alone = int((sizes == 1).sum())
-    counted = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
-    ax.set_title(f"{subject(run)}: {counted}")
+    ax.set_title(f"{subject(run)}: {count_listed(labels, row_sizes(run.summary))}")
+    caption += " Crosses: alone in a cluster." * bool((np.bincount(labels) == 1).any())
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
     footnote(
         figure,
