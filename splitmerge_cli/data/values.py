@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 ONE_DOCUMENT = (
-    "one document cannot show topics, which are words that are in some documents and not in others; expected a line or "
-    "a file for each document, such as the paragraphs of a text"
+    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
+    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
 )
 """Note on a corpus that says so in its answer, too."""
 LARGEST = 2**31 - 1

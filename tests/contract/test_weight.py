@@ -20,34 +20,34 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_540,
+    "analysis": 4_560,
     "api": 2_320,
     "cli": 2_100,
     "config": 3_040,
     "core": 9_900,
     "data": 8_180,
-    "diagnostics": 4_540,
+    "diagnostics": 4_560,
     "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 6_620,
+    "kinds/documents": 6_640,
     "kinds/lines": 1_020,
     "kinds/networks": 7_620,
-    "kinds/records": 2_980,
+    "kinds/records": 2_960,
     "kinds/tables": 12_380,
     "kinds/tokens": 380,
     "papers": 9_320,
     "priors": 1_180,
-    "runs": 11_760,
+    "runs": 11_800,
     "samplers": 8_060,
     "top": 1_300,
     "verify": 4_260,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 102_450
-TEST_LINES = 58_000
+ALL_LINES = 102_550
+TEST_LINES = 58_100
 FILES, IMPORT_SHARE = 441, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
-NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
+NAMED = {"records": 56, "networks": 6, "tables": 28, "documents": 43}
 """Files outside a slice that have a word of it."""
 WORDS = {"records": r"entit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
 WORDS |= {"tables": "outcome", "documents": "topic"}

@@ -14,6 +14,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
+from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
@@ -429,7 +430,8 @@ def test_the_index_of_a_table_of_words(tmp_path: Path) -> None:
     for frame in (rows, rows[["doc", "word"]], rows.set_axis([0, 1, 2], axis=1), rows.set_axis(list("pqr"), axis=1)):
         made = corpus(write(tmp_path / "t.csv", frame))
         assert made.vocabulary == ["x", "y"] and made.values.documents == ["a", "b"]
-        assert notes_of(made) == [f"column 1 ('') {INDEX}"]
+        assert notes_of(made)[0] == f"column 1 ('') {INDEX}"
+        assert made.notes[1:] == [ONE_DOCUMENT]
         assert corpus(tmp_path / "t.csv", heldout=0.5, heldout_by="word").notes == made.notes
     assert corpus(tmp_path / "t.csv", columns=[2, 3]).notes == []
     rows.index = pd.Index([3, 5, 6])
