@@ -126,7 +126,8 @@ cdef class RowWeights:
 
         Weights are 2^-22 to 64. Nu is drawn with weights of any size integrated out, so nu and all weights together are
         a proposal, rejected if a weight is out of range: within it the proposal's density is the target's but for a
-        constant, and the ratio is 1. After a rejection each weight is proposed given nu as it is, by the same argument.
+        constant, and the ratio is 1. After a rejection each weight is proposed given nu as it is, by the same argument:
+        whether the first proposal is rejected does not depend on the present nu and weights.
         """
         cdef double[32] odds
         cdef double top = 0.0, nu
