@@ -133,8 +133,8 @@ def count_of(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> count_of(1, "entity"), count_of(2_000, "entity"), count_of(0, "row")
-    ('1 entity', '2,000 entities', '0 rows')
+    >>> count_of(1, "row"), count_of(0, "row"), count_of(2_000, "entry")
+    ('1 row', '0 rows', '2,000 entries')
     """
     return f"{number:,} {noun if number == 1 else plural_of(noun)}"
 
