@@ -17,6 +17,7 @@ from typer.models import OptionInfo
 
 from splitmerge_cli import extras, terminal
 from splitmerge_cli.cli.commands import COMMANDS
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
@@ -214,8 +215,6 @@ def _show_undecided(error: Any) -> None:
 
 def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
     """Print, in short lines, what is wrong with a column and the commands that read the table."""
-    from splitmerge_cli.overrides import shell_word
-
     for part in f"smcmc: {error.problem}".split("; "):
         typer.echo(terminal.fold(terminal.printable(part)), err=True)
     for number, override in enumerate(error.overrides):

@@ -525,7 +525,12 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
 
 def has_small_case(model: type[Model]) -> bool:
     """Whether the posterior of a model can be enumerated on small data."""
-    return model.__name__ in CASES or model.reference_log_lik is not None
+    return _name_here(model) in CASES or model.reference_log_lik is not None
+
+
+def _name_here(model: type[Model]) -> str:
+    """The name of a class of this package, by which it has its case; empty for one of another distribution."""
+    return model.__name__ if model.__module__.startswith("splitmerge_cli.") else ""
 
 
 def _concentration(value: Any) -> Concentration:
@@ -554,14 +559,15 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
 
 def variants_of(model: type[Model]) -> list[dict[str, Any]]:
     """Options of a model that ``smcmc verify`` goes through when none are given."""
-    return VARIANTS.get(model.__name__, [{}] if model.__name__ in CASES else [{}, {"concentration": "gamma(2,1)"}])
+    name = _name_here(model)
+    return VARIANTS.get(name, [{}] if name in CASES else [{}, {"concentration": "gamma(2,1)"}])
 
 
 def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping[str, Any] | None = None) -> Case:
     """The small case of a model class; a ValueError for a class without one, or parameters out of range."""
     if not has_small_case(model):
         raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
-    return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})
+    return CASES.get(_name_here(model), reference_case)(model, size, seed, params or {})
 
 
 def _format_options(options: Mapping[str, Any]) -> str:

@@ -173,7 +173,7 @@ def test_a_refused_table_is_answered_in_short_lines_with_commands_that_run(
     monkeypatch.setattr(terminal, "WIDTH", 80)
     frame["label"] = ["a", "b"] * 20
     for name in names:
-        frame[name] = [f"{i} kg" for i in (*range(39), 38)]
+        frame[name] = [f"{i} kg" if i else "0" for i in (*range(39), 38)]
     frame.to_csv("t.csv", index=False)
     ended = smcmc("run", "t.csv", "data.truth=label")
     lines = ended.stderr.splitlines()

@@ -37,6 +37,7 @@ FILLED = {
     "{path}": "results/sams-emm/20cb8e50d856",
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
+    "{source} data.target={target}": "a data.target=b",
     "{path_word(table.path)}": "data.path=x.csv",
     "{path_word(self.path)} {keys}": "data.path=x.csv model=records",
     "{shell_word(f'data.columns=[{key}]')}": "data.columns=[text]",
@@ -69,7 +70,7 @@ OTHER = {
     *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
     *("config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters", "core", "outcome"),
-    *("links", "held_out", "degrees"),
+    *("links", "held_out", "degrees", "index"),
 }
 """Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
 launchers and of a paper's files."""

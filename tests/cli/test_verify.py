@@ -10,9 +10,10 @@ from splitmerge_cli.config import component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify import command, explain
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.cases import small_case, variants_of
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.proposals import proposals
 from splitmerge_cli.verify.transitions import balance_defect
@@ -326,3 +327,11 @@ def test_two_draws_of_the_tables_are_checked() -> None:
     assert len(two.matrices) == 2
     assert abs(two.matrices[0] - two.matrices[1]).max() > 1e-3
     assert len(kernel_of(case, small.with_options(tables_seed=5), ("tables_seed",)).matrices) == 1
+
+
+def test_a_model_of_another_distribution_may_have_a_name_that_is_taken() -> None:
+    """Its case is that of its own likelihood, not that of the class of this name here."""
+    other = type("Gaussian", (Multinomial,), {"__module__": "my_models"})
+    assert variants_of(other) == [{}, {"concentration": "gamma(2,1)"}]
+    case = small_case(other, 3, 0)
+    np.testing.assert_allclose(case.pi, small_case(Multinomial, 3, 0).pi)

@@ -35,6 +35,17 @@ def test_a_state_that_is_never_proposed_stays():
     assert chain_of(*alone[:3], "schedule=move_only").model.K == 4
 
 
+def test_many_empty_clusters_are_weighed_behind_few_that_are_proposed():
+    """Columns for as many clusters as there are, and for as many as are proposed: a chain's first step makes them."""
+    for seed in range(6):
+        chain = chain_of("N=4", "sampler=independence", "sampler.share=1", "model.kmax=1000", f"seed={seed}")
+        chain.model.set_labels(np.arange(4), 1000)
+        chain.samplers[0].step()
+        labels, K, found = chain.model.labels, chain.model.K, chain.model.log_joint()
+        chain.model.set_labels(labels, K)
+        assert found == pytest.approx(chain.model.log_joint(), abs=1e-9)
+
+
 def test_coupled_chains_meet():
     found = certify(check_coupling(specify(["data=emm", "N=60", "iterations=2000"])), 12, lag=50)
     assert not found.lacks

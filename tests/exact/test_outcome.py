@@ -179,14 +179,16 @@ def test_probabilities_of_binary_outcomes() -> None:
     assert left[4] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_an_outcome_far_from_all_others_is_taken_out_without_losing_digits() -> None:
-    """Nearly all scatter of its cluster is the outcome's own: odds of both clusters, by dense likelihoods."""
-    y = np.array([0.3, -0.2, 0.5, 0.1, 3e6, -0.4, 0.2, -0.6, 0.9])
+@pytest.mark.parametrize(("far", "step"), [(3e6, 0.0), (1.4, 0.7)])
+def test_odds_of_an_outcome_by_dense_likelihoods(far: float, step: float) -> None:
+    """Of both clusters: where nearly all scatter of one is the outcome's own, which takes digits, and of outcomes that
+    are recorded to a resolution."""
+    y = np.array([0.3, -0.2, 0.5, 0.1, far, -0.4, 0.2, -0.6, 0.9])
     rows = np.array([[nan, i % 3, nan, nan, value] for i, value in enumerate(y)])
-    model = build(rows, outcome="y", effects=["c"])
+    model = build(rows, outcome="y", effects=["c"], resolution=[0.0, step])
     labels = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
     model.set_labels(labels)
-    X, prior = design_matrix(rows, TYPES, LEVELS, [1]), (np.full(3, 0.4), 0.5, 1.5, 0.8)
+    X, prior = design_matrix(rows, TYPES, LEVELS, [1]), (np.full(3, 0.4), 0.5, 1.5, 0.8, 1.0, step)
     expected = []
     for k in (0, 1):
         without = np.flatnonzero((labels == k) & (np.arange(9) != 4))

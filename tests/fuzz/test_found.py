@@ -90,10 +90,13 @@ def test_rhat_is_finite_or_its_absence_is_explained() -> None:
             assert np.isfinite(mixing.rhat_classic(x)) == (mixing.why_no_rhat(x, split=False) is None), x
 
 
-def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_joint_beyond_all_digits_is_a_short_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("splitmerge_cli.runs.progress.LINE_EVERY", 0.0)
     lines = reporter("lines")
     lines.start(1)
-    lines.update(0, ChainProgress(1, 1.0, 1.0, 1, -1e200, 0.0))
+    lines.update(0, ChainProgress(1, 0.5, 1.0, 1, -1e200, 0.0))
     lines.stop()
     assert max(map(len, capsys.readouterr().err.splitlines())) < 100
 

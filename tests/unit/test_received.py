@@ -201,7 +201,7 @@ def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
 ROOT = Path(splitmerge_cli.__file__).parent
 RECEIVING = (
     *(f"runs/store/{name}.py" for name in ("manifest", "read", "state", "streams")),
-    *("analysis/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
+    *("analysis/certificate.py", "runs/summaries.py", "../scripts/editions/archive.py", "../scripts/editions/kept.py"),
 )
 
 

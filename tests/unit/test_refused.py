@@ -195,7 +195,7 @@ EDGES: list[Any] = [
         "row 1: 'Rome' and 'Oslo' occur nowhere else; expected names of columns or of nodes (data.header=",
     ),
     ("a\nb\n", {}, "row 1: cells: 1; expected at least 2, the ends of an edge"),
-    ("a;b\n", {}, "row 1: cells: 1; expected at least 2, the ends of an edge (data.separator"),
+    ("a|b\n", {}, "row 1: cells: 1; expected at least 2, the ends of an edge (data.separator"),
     ('a,"b\nb,c\n', {}, "row 1: a quote that does not end its cell"),
     ('a "b\nb c\n', {"name": "e.txt"}, "row 2: a quote that does not end its cell"),
     (b"\x89PNG\r\n\x1a\n\x00", {}, "row 1: byte 0x89; expected UTF-8 text"),

@@ -73,7 +73,7 @@ class Text(Table):
         check_rows(path, cells, COLUMN_BYTES, "columns")
         if most_cells is not None and cells > most_cells:
             raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most_cells}")
-        self._block: tuple[list[int], NDArray[Any]] | None = None
+        self._block: tuple[dict[int, int], NDArray[Any]] | None = None
         self.top = [cells for _, cells in islice(self.lines(), 2)]
 
     @property
@@ -309,7 +309,7 @@ class Text(Table):
 
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
-    ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
+    ) -> tuple[dict[int, pa.ChunkedArray], tuple[dict[int, int], NDArray[Any]]] | None:
         """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading.
         Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
@@ -348,7 +348,7 @@ class Text(Table):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
         arrays = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
-        return arrays, (numeric, np.concatenate(blocks))
+        return arrays, ({j: d for d, j in enumerate(numeric)}, np.concatenate(blocks))
 
     @property
     def rows(self) -> int:
@@ -361,17 +361,16 @@ class Text(Table):
 
     def cells(self, j: int) -> pa.ChunkedArray:
         if self._block is not None and j in self._block[0]:
-            block_columns, values = self._block
-            return pa.chunked_array([np.ascontiguousarray(values[:, block_columns.index(j)])])
+            place, values = self._block
+            return pa.chunked_array([np.ascontiguousarray(values[:, place[j]])])
         return super().cells(j)
 
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         if self._block is None:
             return None
-        block_columns, values = self._block
-        if list(columns) == block_columns:
+        place, values = self._block
+        if list(columns) == list(place):
             return values
-        place = {j: d for d, j in enumerate(block_columns)}
         return values[:, [place[j] for j in columns]]
 
     def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
@@ -434,11 +433,13 @@ class Text(Table):
         top = self.before + 1
         for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
             if len(cells) != self.width:
-                hint = f" ({_ENDS[self.delimiter]} ends a cell; data.separator names another)"
-                hint = hint if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter) else ""
+                ways = []
+                if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter):
+                    ways.append(f"{_ENDS[self.delimiter]} ends a cell; data.separator names another")
                 if self.width == 1 < len(cells):
-                    hint = f" (data.skip={top} leaves out all up to row {top}, as a title)"
-                elif len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
+                    ways.append(f"data.skip={top} leaves out all up to row {top}, as a title")
+                hint = f" ({'; '.join(ways)})" if ways else ""
+                if not ways and len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
                     hint = " (data.skip=[0,1] leaves out the last row, as a footnote)"
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
