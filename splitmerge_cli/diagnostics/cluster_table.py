@@ -129,13 +129,7 @@ def span(low: int, high: int) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """A number of things in words.
-
-    Examples
-    --------
-    >>> count_of(1, "entity"), count_of(2_000, "entity"), count_of(0, "row")
-    ('1 entity', '2,000 entities', '0 rows')
-    """
+    """A number of things in words: 1 row, 0 rows, 2,000 entries."""
     return f"{number:,} {noun if number == 1 else plural_of(noun)}"
 
 

@@ -332,7 +332,7 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
         labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
     small = dataset.kind.has_small_clusters
     expected = float(distances(labels, sampled if small else thin_partitions(sampled)).mean())
-    within = f", with as many clusters as the {LEVEL:g} interval of their number" * (not small)
+    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * (not small)
     return {
         "criterion": f"least expected variation of information {over}{within}",
         "expected_vi": expected,

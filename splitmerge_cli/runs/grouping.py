@@ -57,10 +57,9 @@ def has_units(summary: Mapping[str, Any]) -> bool:
 
 
 def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
-    """The data's own words for an item and a cluster of a run, in the singular: unit, row, node, record or token;
-    cluster, entity or topic."""
+    """The data's own words for an item and a cluster of a run, in the singular: row and cluster, for one."""
     try:
-        kind = get_kind(class_of("model", summary["model"]).kind)
+        kind = get_kind(class_of("model", summary.get("model", "")).kind)
     except ConfigError:  # a model of the user's own that is not at hand
         return "item", "cluster"
     return "unit" if has_units(summary) else kind.item, kind.cluster

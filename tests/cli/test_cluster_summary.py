@@ -46,10 +46,10 @@ def test_a_table(smcmc, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
     expected = people["age"].groupby(items["cluster"].to_numpy()).mean()
     np.testing.assert_allclose(age, expected, rtol=1e-5)
     # on stderr: stdout is the folder alone
-    assert "2 clusters of 60 items" in result.stderr and result.stdout.count("\n") == 1
+    assert "2 clusters of 60 rows" in result.stderr and result.stdout.count("\n") == 1
     assert all(line in result.stderr for line in summaries.lines(run, 10))
     again = smcmc("run", *TABLE)
-    assert "already finished" in again.stderr and "2 clusters of 60 items" in again.stderr
+    assert "already finished" in again.stderr and "2 clusters of 60 rows" in again.stderr
     monkeypatch.setattr(terminal, "WIDTH", 80)
     whole = smcmc("summary", "--columns", str(run.path))
     assert whole.exit_code == 0 and max(map(len, whole.stdout.splitlines())) <= 80
@@ -64,10 +64,10 @@ def test_what_is_not_the_users_own_is_not_described(smcmc) -> None:
     generated = ["data=gaussian", "model=gaussian", "N=40", *OPTIONS]
     result = smcmc("run", *generated)
     run = Run(run_path(result))
-    assert not run.has_cluster_summary and "of 40 items" not in result.stderr
+    assert not run.has_cluster_summary and "of 40 rows" not in result.stderr
     # but the command shows it
     shown = smcmc("summary", str(run.path))
-    assert shown.exit_code == 0 and "of 40 items" in shown.stdout and "column 1 = " in shown.stdout
+    assert shown.exit_code == 0 and "of 40 rows" in shown.stdout and "column 1 = " in shown.stdout
 
 
 def test_a_network(smcmc) -> None:

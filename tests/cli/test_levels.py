@@ -48,7 +48,7 @@ def path(table) -> Path:
     result = CliRunner().invoke(app, words_of_run(table))
     assert result.exit_code == 0, result.output
     found = Path(result.stdout.splitlines()[-1])
-    assert "1 outlier of 90 items" in result.stderr and "outliers, at most 3 together (cluster " in result.stderr
+    assert "1 outlier of 90 rows" in result.stderr and "outliers, at most 3 together (cluster " in result.stderr
     assert f"): {FAR + 1}\n" in result.stderr
     return found
 
@@ -115,7 +115,7 @@ def test_levels_of_a_run(smcmc, path) -> None:
     assert f"the posterior has {low} to {high} clusters (95 %)" in " ".join(shown.stdout.split())
     two = smcmc("summary", str(path), "clusters=2")
     assert two.exit_code == 0 and two.stdout.startswith(
-        "2 clusters of 90 items, merged from the clusters of the run; the posterior has"
+        "2 clusters of 90 rows, merged from the clusters of the run; the posterior has"
     )
     assert f"{levels.expected_loss[-2]:.3f}" in two.stdout and "differs most in" in two.stdout
 
@@ -146,7 +146,7 @@ def test_answers_and_core_of_a_run(smcmc, path) -> None:
     core = smcmc("summary", str(path), "core=0.9")
     posterior = smcmc_library.Posterior.load(path)
     items = posterior.core(0.9).n_items
-    assert core.exit_code == 0 and f"core: {items} of 90 items are together" in core.stdout
+    assert core.exit_code == 0 and f"core: {items} of 90 rows are together" in core.stdout
     assert posterior.core(0.9).probability >= 0.9
     found = posterior.representatives(2)
     assert [f"{one.weight:.2f}" for one in found] == [f"{weight:.2f}" for weight in weights]

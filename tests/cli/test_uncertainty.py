@@ -98,7 +98,7 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     # of so few recorded partitions the interval is another
     assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
     shown = span(low, high)
-    line = next(describe_interval((low, high), run.summary, "topics" if run.has_topics else "clusters"))
+    line = next(describe_interval((low, high), run.summary, "topic" if run.has_topics else "cluster"))
     number = line.partition(" (second halves of")[0]
     assert number.endswith(f": {shown}") or f": {shown} in " in number
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
@@ -166,7 +166,7 @@ def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
     # four chains of three draws each are no chain alone
     (Path() / "few.csv").write_text("1,2\n2,1\n5,5\n6,5\n")
     few = smcmc("run", "data=csv", "data.path=few.csv", "model=gaussian", "chains=4", "iterations=4", "progress=none")
-    assert "of 4 items; cannot tell whether the chains have converged: fewer than 4 draws" in few.stderr
+    assert "of 4 rows; cannot tell whether the chains have converged: fewer than 4 draws" in few.stderr
     assert "one chain" not in few.stderr
 
 

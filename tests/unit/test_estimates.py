@@ -136,7 +136,7 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
 def test_an_estimate_outside_the_interval_is_said_with_why(K, averages) -> None:
     chosen = {"n_clusters": K} | ({"expected_vi": 0.5, "partitions": 9} if averages else {})
     summary = {"chains": 1, "point_estimate": chosen, "least_expected_vi": None}
-    first, *lines = describe_interval((3, 5), summary, "topics")
+    first, *lines = describe_interval((3, 5), summary, "topic")
     assert first.endswith("(second halves of 1 chain)")
     assert len(lines) == (K not in (3, 5))
     why = "too few of them have as many topics" if averages else "the state of highest log joint density"

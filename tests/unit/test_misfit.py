@@ -84,13 +84,17 @@ def test_lines() -> None:
     parts = "one group may be several clusters: as many as the model needs for its shape"
     assert not describe(1, unlike=[FOUND]) and describe(3, unlike=[FOUND]) == [parts]
     assert misfit.name_misfit({"fit": {"unlike": [FOUND]}}) == named
-    overlap = "the clusters overlap: an item is with another of its cluster in 45% of the draws, on average"
+    overlap = "the clusters overlap: two items of a cluster are together in 45% of the draws, on average"
     assert describe(3, certainty=0.45) == [overlap, parts]
     assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, parts]
     assert not describe(1, certainty=0.45) and not describe(3, certainty=0.45, unchecked="of networks")
     assert misfit.name_misfit({"fit": {"unlike": [FOUND] * 5}}).endswith("; and 2 more)")
     # one cluster and outliers
-    one = {"point_estimate": {"n_clusters": 3, "labels": [0] * 98 + [1, 2]}, "fit": FIT | {"certainty": 0.4}}
+    one = {
+        "model": "gaussian",
+        "point_estimate": {"n_clusters": 3, "labels": [0] * 98 + [1, 2]},
+        "fit": FIT | {"certainty": 0.4},
+    }
     (line,) = misfit.describe_misfit(one)
     assert line.startswith("the rows do not separate into groups: ") and line.endswith("in 40% of the draws)")
 

@@ -34,7 +34,12 @@ def table(K: int, words: int = 10) -> pd.DataFrame:
     shares = np.linspace(2.0, 1.0, K) / np.linspace(2.0, 1.0, K).sum()
     top = [[f"word{k}_{w}" for w in range(words)] for k in range(K)]
     probabilities = [list(np.linspace(0.1, 0.02, words)) for _ in range(K)]
-    columns = {"share": shares, "coherence": [np.nan, *[-0.25] * (K - 1)], "top_words": top}
+    columns = {
+        "topic": np.arange(1, K + 1),
+        "share": shares,
+        "coherence": [np.nan, *[-0.25] * (K - 1)],
+        "top_words": top,
+    }
     return pd.DataFrame(columns | {"top_probabilities": probabilities})
 
 
@@ -51,6 +56,7 @@ def test_bars_of_the_largest_topics(K: int, panels: int) -> None:
     for k, ax in enumerate(drawn):
         assert [label.get_text() for label in ax.get_yticklabels()] == [f"word{k}_{w}" for w in range(10)]
         assert [bar.get_width() for bar in ax.patches] == pytest.approx(list(np.linspace(0.1, 0.02, 10)))
+        assert ax.get_title(loc="left").startswith(f"{k + 1}: ")
     # a topic of one word has no coherence
     assert titles(figure).count("NPMI −0.25") == panels - 1
 

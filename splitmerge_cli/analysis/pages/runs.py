@@ -78,18 +78,13 @@ def page_of(runs: Sequence[Run]) -> str:
     return html.page(f"{len(runs)} runs: report", body)
 
 
-def _cluster_noun(run: Run) -> str:
-    """Word for several clusters, as a heading begins."""
-    return plural_of(nouns(run.summary)[1]).capitalize()
-
-
 def _subject(run: Run) -> str:
-    return f"{_cluster_noun(run)} of {data_name(run)}".replace("\\$", "$")
+    return f"{plural_of(nouns(run.summary)[1]).capitalize()} of {data_name(run)}".replace("\\$", "$")
 
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
     """The sections of one run, under headings of a level."""
-    unit = _cluster_noun(run)
+    unit = plural_of(nouns(run.summary)[1]).capitalize()
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
     of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
