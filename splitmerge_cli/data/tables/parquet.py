@@ -93,7 +93,8 @@ def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iter
         limit.check(path, total, " unpacked")
         columns = batch.columns
         for j in coded:
-            orders.get(j, {}).update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
+            if j in orders:
+                orders[j].update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
             columns[j] = pc.cast(columns[j], plain.field(j).type)
         arrays.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
     arrow = pa.Table.from_batches(arrays, plain)
