@@ -35,8 +35,8 @@ SHARE = 4
 """The limit by default is memory divided by this: what is read is held about so often while it is parsed."""
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
-SAMPLED = 1 << 27
-"""Bytes from which on what is unpacked of a file foretells the rest: a tenth of a second."""
+SAMPLED = 8
+"""What is unpacked of a file foretells the rest once it is the limit divided by this: a file may begin with zeros."""
 FORETOLD = 2
 """How many times the limit has to be foretold for a file to be rejected before it is reached."""
 
@@ -138,7 +138,7 @@ class Limit:
         while parts[-1]:
             if total > self.size:
                 raise self.error(called, f"more than {self.size} bytes{how}")
-            if packed is not None and total > SAMPLED and (place := packed.tell()) > 0:
+            if packed is not None and total > self.size // SAMPLED and (place := packed.tell()) > 0:
                 foretold = total * size_of(packed) // place
                 if foretold > FORETOLD * self.size:
                     raise self.error(called, f"about {float(foretold):.2g} bytes{how}, by the first {total} of them")

@@ -154,21 +154,20 @@ def test_a_packed_text_stops_while_it_expands(read_rejection, name: str, line: b
     assert "(data.max_bytes" in told
 
 
-def test_the_first_bytes_foretell_how_much_a_file_unpacks_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "SAMPLED", 1 << 20)
-    numbers = np.random.default_rng(0).integers(10, size=(200_000, 2))
+def test_the_first_bytes_foretell_how_much_a_file_unpacks_to() -> None:
+    numbers = np.random.default_rng(0).integers(10, size=(20_000, 2))
     varied = "\n".join(f"{a},{b}" for a, b in numbers.tolist()).encode() + b"\n"
     path = Path("x.csv.gz")
-    path.write_bytes(gzip.compress(varied * 50))
+    path.write_bytes(gzip.compress(varied * 50, 1))
     with (
-        opening.limit_bytes(16_000_000),
-        pytest.raises(DataError, match=r"about (3.9|4)e\+07 bytes unpacked"),
+        opening.limit_bytes(1_600_000),
+        pytest.raises(DataError, match=r"about (3.9|4|4.1)e\+06 bytes unpacked"),
     ):
         opening.content(path)
     # what begins with little variety is not taken for larger than it is
-    for content in (varied * 20, b"0,0\n" * 500_000 + varied * 5):
-        path.write_bytes(gzip.compress(content))
-        with opening.limit_bytes(16_000_000):
+    for content in (varied * 20, b"0,0\n" * 40_000 + varied * 10):
+        path.write_bytes(gzip.compress(content, 1))
+        with opening.limit_bytes(1_600_000):
             assert opening.content(path) == content
 
 

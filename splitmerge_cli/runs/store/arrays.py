@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def _dtype(type: pa.DataType) -> np.dtype[Any]:
-    """NumPy's type of whole or real numbers; pyarrow's `to_pandas_dtype` imports pandas up to pyarrow 21."""
+    """NumPy's type of numbers; `pyarrow.DataType.to_pandas_dtype` imports pandas in pyarrow 21 and before."""
     return np.dtype(np.float32 if pa.types.is_float32(type) else str(type))
 
 
