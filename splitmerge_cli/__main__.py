@@ -1,9 +1,9 @@
 """Entry point of ``smcmc``, also ``python -m splitmerge_cli``."""
 
 import atexit
-import gc
 import os
 import sys
+import threading
 
 from splitmerge_cli.runs import interrupts
 
@@ -15,8 +15,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 def main() -> None:
     """Run the command line; what asks it to stop is answered from the first import on."""
     interrupts.take_over()
-    # what the process holds at its end goes with it: to look for garbage there takes an eighth of a short run
-    atexit.register(gc.freeze)
     try:
         from splitmerge_cli.cli import app
 
@@ -29,6 +27,8 @@ def main() -> None:
         print(f"smcmc: {explanation}", file=sys.stderr)
         sys.exit(2)
     except BaseException as error:
+        if isinstance(error, SystemExit) and not interrupts.is_interrupted():
+            _end_process(error.code)
         # a library may turn the interruption of its import into another error
         if not interrupts.is_interrupted() or (isinstance(error, SystemExit) and error.code != interrupts.STATUS):
             raise
@@ -40,6 +40,25 @@ def main() -> None:
                 stream.flush()
         # at once: what an interruption has left half done may fail where Python tidies up
         os._exit(interrupts.STATUS)
+
+
+def _end_process(status: object) -> None:
+    """End the process once its own threads, its exit handlers and its output are done; return if that fails, or the
+    status is no number.
+
+    Python itself would go on to take down the interpreter below threads of pyarrow, which may still read: one that
+    asks for the interpreter then aborts the process (status 134), or waits for ever.
+    """
+    if status is not None and not isinstance(status, int):
+        return
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(int(status or 0))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,10 @@ SHARE = 4
 """The limit by default is memory divided by this: what is read is held about so often while it is parsed."""
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
+SAMPLED = 8
+"""What is unpacked of a file foretells the rest once it is the limit divided by this: a file may begin with zeros."""
+FORETOLD = 2
+"""How many times the limit has to be foretold for a file to be rejected before it is reached."""
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
@@ -129,13 +133,21 @@ class Limit:
         if size > self.size:
             raise self.error(called, f"{size} bytes{suffix}")
 
-    def read(self, called: object, stream: IO[bytes], size: int = 0, how: str = "") -> bytes:
-        """Read a stream of `size` bytes, if it is what it says, to its end; raise as soon as it is beyond the limit."""
+    def read(
+        self, called: object, stream: IO[bytes], size: int = 0, how: str = "", packed: BinaryIO | None = None
+    ) -> bytes:
+        """Read a stream of `size` bytes, if it is what it says, to its end; raise as soon as it is beyond the limit, or
+        what was read of the `packed` file that it unpacks foretells much more.
+        """
         first = stream.read(min(size, self.size) + 1)
         total, parts = len(first), [first]
         while parts[-1]:
             if total > self.size:
                 raise self.error(called, f"more than {self.size} bytes{how}")
+            if packed is not None and total > self.size // SAMPLED and (place := packed.tell()) > 0:
+                foretold = total * size_of(packed) // place
+                if foretold > FORETOLD * self.size:
+                    raise self.error(called, f"about {float(foretold):.2g} bytes{how}, by the first {total} of them")
             parts.append(stream.read(CHUNK))
             total += len(parts[-1])
         return first if total == len(first) else b"".join(parts)
@@ -257,7 +269,7 @@ def content(path: Path, times: int = 1) -> bytes:
         size = size_of(file)
         limit.check(path, size)
         stream = unpack(path, file)
-        unpacked = limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
+        unpacked = limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked", file)
     if isinstance(cache, dict):
         cache[path] = unpacked
     return unpacked

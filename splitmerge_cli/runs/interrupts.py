@@ -109,8 +109,8 @@ def interrupt() -> None:
 
 
 class AnsweredBy:
-    """Context in which `answer` is called in the main thread when the program is asked to stop, in place of raising
-    `KeyboardInterrupt`.
+    """Context in which `answer` is called in the main thread when the program is asked to stop; `KeyboardInterrupt` is
+    raised at its end, whatever was finished by then.
 
     A second signal ends the process at once where `take_over` was called, and raises `KeyboardInterrupt` elsewhere. In
     a thread that is not the main one this does nothing: only the main one receives signals.
@@ -145,6 +145,8 @@ class AnsweredBy:
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         _restore_handlers()
+        if self._asked and error[0] is None:
+            raise KeyboardInterrupt
 
 
 def _restore_handlers() -> None:

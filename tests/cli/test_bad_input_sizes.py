@@ -19,6 +19,8 @@ import scipy.sparse
 from cli import calls
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
+from splitmerge_cli.data import opening
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
 TABLE = ["data=csv", "model=gaussian"]
@@ -150,6 +152,23 @@ def test_a_packed_text_stops_while_it_expands(read_rejection, name: str, line: b
     told = read_rejection(*args, f"data.path={name}", "data.max_bytes=400000")
     assert f"smcmc: {name}: more than" in told and "bytes unpacked; expected at most" in told
     assert "(data.max_bytes" in told
+
+
+def test_the_first_bytes_foretell_how_much_a_file_unpacks_to() -> None:
+    numbers = np.random.default_rng(0).integers(10, size=(20_000, 2))
+    varied = "\n".join(f"{a},{b}" for a, b in numbers.tolist()).encode() + b"\n"
+    path = Path("x.csv.gz")
+    path.write_bytes(gzip.compress(varied * 50, 1))
+    with (
+        opening.limit_bytes(1_600_000),
+        pytest.raises(DataError, match=r"about (3.9|4|4.1)e\+06 bytes unpacked"),
+    ):
+        opening.content(path)
+    # what begins with little variety is not taken for larger than it is
+    for content in (varied * 20, b"0,0\n" * 40_000 + varied * 10):
+        path.write_bytes(gzip.compress(content, 1))
+        with opening.limit_bytes(1_600_000):
+            assert opening.content(path) == content
 
 
 def test_packed_entries_stop_while_they_expand(read_rejection) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 from cli.calls import wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import drive, interrupts
+from splitmerge_cli.runs import drive, in_memory, interrupts
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.runs.store.read import Run, find_runs
 
@@ -237,3 +238,25 @@ def test_a_choice_that_is_interrupted_leaves_nothing(spawn, signals: int) -> Non
     assert said == "smcmc: interrupted before the run began; nothing is stored"
     assert advice.startswith("next: ") and advice.endswith(f" {' '.join(typed)}")
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("number", interrupts.NUMBERS)
+def test_a_signal_is_heeded_that_comes_when_the_chains_have_ended(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """A program that uses the library went on after it, for as long as whatever it does next takes."""
+    spec = compose(["sampler=sdds", "N=20", "iterations=20", "chains=2", "progress=none"])
+    await_chains = drive.await_chains
+
+    def strike(*args: Any) -> None:
+        await_chains(*args)
+        signal.raise_signal(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drive, "await_chains", strike)
+        with pytest.raises(runs.Interrupted):
+            runs.run(spec)
+        patch.setattr(in_memory, "await_chains", strike)
+        with pytest.raises(KeyboardInterrupt):
+            in_memory.ShortRun(runs.prepare(spec)).sample_states(20)
+    assert Run(runs.run(spec)).summary["iterations"] == [20, 20]

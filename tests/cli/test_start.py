@@ -64,10 +64,31 @@ def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:
     assert {name.rpartition(".")[2] for name in named} == {"EMM", "Gibbs", "generate"}
 
 
-def test_nothing_is_collected_at_the_end_of_the_process() -> None:
-    code = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
-    code += "import sys; sys.argv = ['smcmc', '--version']; from splitmerge_cli.__main__ import main; main()"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).endswith("True\n")
+READING = """
+import io, sys, time
+import pyarrow as pa, pyarrow.csv
+class Slow(io.RawIOBase):
+    first = True
+    def readable(self):
+        return True
+    def read(self, size=-1):
+        time.sleep(0 if self.first else 0.02)
+        self.first = False
+        return b"1,2\\n" * 20000
+reader = pyarrow.csv.open_csv(pa.PythonFile(Slow(), mode="r"), pyarrow.csv.ReadOptions(block_size=1 << 16))
+reader.read_next_batch()
+sys.argv = ["smcmc", *{args}]
+from splitmerge_cli.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("args", "status"), [(["run", "nope.csv"], 2), (["--version"], 0)])
+def test_threads_that_still_read_do_not_abort_the_process(args: list[str], status: int) -> None:
+    """Without care such a thread aborts it (status 134), or it never ends."""
+    code = READING.format(args=args)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert ended.returncode == status and len((ended.stdout + ended.stderr).splitlines()) == 1
 
 
 def test_signals_are_heeded_before_anything_else_is_imported() -> None:
