@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf tests/compil
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper figures-kept reproduction articles notebooks docs linkcheck wheel release clean
+.PHONY: help demo test test-slow test-oldest sanitize lint bench figures figures-paper figures-kept reproduction articles notebooks docs linkcheck wheel release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,13 @@ test: $(VENV)/installed ## all tests but the slow ones; what each group of them 
 
 test-slow: $(VENV)/installed ## long exactness runs and paper-scale checks
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m slow
+
+test-oldest: $(VENV)/installed ## all tests but the slow ones, with the lowest versions that pyproject.toml allows (in build/oldest)
+	$(PYTHON) -m venv --clear build/oldest
+	$(BIN)/python scripts/list_requirements.py --oldest test | build/oldest/bin/python -m pip install --quiet --requirement /dev/stdin
+	build/oldest/bin/python -m pip install --quiet 'setuptools>=77' 'Cython>=3.1'
+	build/oldest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	build/oldest/bin/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
 sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, then threads with TSan, in builds of their own (see CONTRIBUTING)
 	$(BIN)/python scripts/sanitize.py --jobs $(JOBS)
@@ -86,7 +93,7 @@ wheel: $(VENV)/builds ## a manylinux wheel for Python 3.11 and later on any x86-
 release: $(VENV)/installed-lint $(VENV)/installed-site ## VERSION=0.3.0: date it, check all, build what is published into dist, try it; prints the command that publishes
 	test -n "$(VERSION)"
 	$(BIN)/python scripts/set_version.py "$(VERSION)" --date "$$(date +%F)"
-	$(MAKE) lint test docs
+	$(MAKE) lint test test-oldest docs
 	rm -rf dist
 	$(MAKE) wheel
 	$(BIN)/python -m pip install --quiet build twine

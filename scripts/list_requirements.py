@@ -1,5 +1,5 @@
 """Print what the package, with the named extras, requires: for pip, which learns it of a source tree only by compiling
-it. usage: list_requirements.py [EXTRA]..."""
+it. usage: list_requirements.py [--oldest] [EXTRA]...; --oldest: the lowest version of each that is allowed"""
 
 import re
 import sys
@@ -21,4 +21,6 @@ def of_extras(extras: Sequence[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join([*PROJECT["dependencies"], *of_extras(sys.argv[1:])]))
+    oldest = sys.argv[1:2] == ["--oldest"]
+    listed = [*PROJECT["dependencies"], *of_extras(sys.argv[1 + oldest :])]
+    print("\n".join(re.sub(r">=([^,]*).*", r"==\1", each) if oldest else each for each in listed))

@@ -156,11 +156,20 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     if spec.resume and (stored := choices.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
-        return Settled(spec.with_(changes), stored["chosen"])
+        return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
     settled = _choose(spec, say, fits, tell)
+    if not spec.timing:
+        settled = settled._replace(chosen=_without_times(settled.chosen))
     if settled.chosen is not None:
         choices.keep(file, settled.chosen, settled.spec.find_changes(spec))
     return settled
+
+
+def _without_times(chosen: Any) -> Any:
+    """How a run was chosen, with 0 in place of all seconds."""
+    if isinstance(chosen, dict):
+        return {key: 0.0 if key == "seconds" else _without_times(value) for key, value in chosen.items()}
+    return [_without_times(one) for one in chosen] if isinstance(chosen, list) else chosen
 
 
 @read_once()

@@ -118,8 +118,16 @@ def run(
     package: Package = None,
     info: Info = None,
     config_dir: ConfigDir = None,
+    multirun: Annotated[bool, typer.Option("--multirun", "-m", hidden=True)] = False,
 ) -> None:
+    if multirun:
+        raise ConfigError("--multirun: expected smcmc sweep in place of smcmc run: it makes a run for each choice")
     overrides = with_workers(with_file(overrides or []), workers)
+    if of_hydra := [word for word in overrides if word.startswith(("hydra.", "hydra/")) and cfg is info is None]:
+        raise ConfigError(
+            f"{of_hydra[0]}: smcmc run reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc sweep "
+            "takes a launcher"
+        )
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return

@@ -245,7 +245,7 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run becomes `times` as long, or somewhat longer."""
     start = search.keep_start(spec, run.summary["N"])
     if spec.budget is not None:
-        limits: dict[str, Any] = {"budget": times * spec.budget} | start
+        limits: dict[str, Any] = {"budget": float(f"{times * spec.budget:.6g}")} | start
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}
     least = times * (max(run.summary["iterations"]) if spec.iterations is None else spec.iterations)
     return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)} | start

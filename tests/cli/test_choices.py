@@ -1,5 +1,6 @@
 """Choices of ``auto`` are kept in OUT/choices, and read where data and options are the same."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -314,3 +315,22 @@ def test_jobs_keep_their_choice(
     for _ in range(2):
         smcmc(*args)
         assert fits == ["full", "full", "full", "diag", "full"]
+
+
+def test_without_times_files_of_a_choice_are_equal(smcmc) -> None:
+    """Whether the choice is made or recalled from a run with times."""
+    rng = np.random.default_rng(3)
+    pd.DataFrame(rng.normal(size=(40, 2)) + 4 * (np.arange(40) % 2)[:, None]).to_csv("t.csv", index=False)
+    words = ["run", "t.csv", "iterations=20", "chains=2", "progress=none"]
+    for out in ("a", "b"):
+        assert smcmc(*words, "timing=false", f"out={out}").exit_code == 0
+    assert smcmc(*words, "out=c").exit_code == smcmc(*words, "timing=false", "out=c").exit_code == 0
+    kept = [next(Path(out, "choices").glob("*.json")).read_bytes() for out in ("a", "b", "c")]
+    assert kept[0] == kept[1] != kept[2]
+    chosen = [
+        json.loads(file.read_text())["chosen"]
+        for out in ("a", "b", "c")
+        for file in Path(out).glob("*/*/summary.json")
+        if "timing: false" in (file.parent / "config.yaml").read_text()
+    ]
+    assert len(chosen) == 3 and chosen[0] == chosen[1] == chosen[2]

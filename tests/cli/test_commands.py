@@ -180,3 +180,16 @@ def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.Monkey
         assert said == "smcmc: --workers 2 and hydra.launcher.n_jobs=3: expected one of the two\n"
         said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra/launcher=dask")
         assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has other options")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-m", "N=50,60"], "smcmc: --multirun: expected smcmc sweep in place of smcmc run"),
+        (["N=50", "hydra.run.dir=elsewhere"], "smcmc: hydra.run.dir=elsewhere: smcmc run reads no keys of Hydra; out="),
+        (["N=50", "hydra/launcher=basic"], "smcmc: hydra/launcher=basic: smcmc run reads no keys of Hydra"),
+    ],
+)
+def test_a_run_says_what_takes_the_words_of_hydra(smcmc, words: list[str], said: str) -> None:
+    result = smcmc("run", "data=emm", *words)
+    assert result.exit_code == 2 and " ".join(result.stderr.split()).startswith(said) and not Path("results").exists()

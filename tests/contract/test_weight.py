@@ -20,13 +20,13 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_560,
+    "analysis": 4_540,
     "api": 2_320,
     "cli": 2_100,
     "config": 3_040,
     "core": 9_900,
     "data": 8_180,
-    "diagnostics": 4_560,
+    "diagnostics": 4_540,
     "fits": 1_120,
     "kinds": 60,
     "kinds/documents": 6_640,
@@ -47,7 +47,7 @@ ALL_LINES = 102_550
 TEST_LINES = 58_100
 FILES, IMPORT_SHARE = 441, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
-NAMED = {"records": 56, "networks": 6, "tables": 28, "documents": 43}
+NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
 """Files outside a slice that have a word of it."""
 WORDS = {"records": r"entit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
 WORDS |= {"tables": "outcome", "documents": "topic"}

@@ -433,7 +433,7 @@ def test_the_index_of_a_table_of_words(tmp_path: Path) -> None:
         assert notes_of(made)[0] == f"column 1 ('') {INDEX}"
         assert made.notes[1:] == [ONE_DOCUMENT]
         assert corpus(tmp_path / "t.csv", heldout=0.5, heldout_by="word").notes == made.notes
-    assert corpus(tmp_path / "t.csv", columns=[2, 3]).notes == []
+    assert corpus(tmp_path / "t.csv", columns=[2, 3]).notes == [ONE_DOCUMENT]
     rows.index = pd.Index([3, 5, 6])
     with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '3': the column has no name .* data.columns="):
         corpus(write(tmp_path / "t.csv", rows))

@@ -1,6 +1,6 @@
 """Tables in .parquet and .feather files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -82,18 +82,19 @@ def _check_width(path: Path, width: int, most_columns: int) -> None:
 def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Table:
     """A table of batches whose columns are as `read`, where the file has them as `declared`."""
     limit = Limit.current()
-    coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
+    coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind) or pa.types.is_string_view(kind)]
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
     arrays, total = [], 0
     orders = {
         j: dict[str, None]() for j, kind in enumerate(declared.types) if pa.types.is_dictionary(kind) and kind.ordered
     }
     for batch in batches:
-        total += _plain_size(batch, coded)
+        total += _plain_size(batch)
         limit.check(path, total, " unpacked")
         columns = batch.columns
         for j in coded:
-            orders.get(j, {}).update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
+            if j in orders:
+                orders[j].update(dict.fromkeys(map(str, columns[j].dictionary.to_pylist())))
             columns[j] = pc.cast(columns[j], plain.field(j).type)
         arrays.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
     arrow = pa.Table.from_batches(arrays, plain)
@@ -123,14 +124,13 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def _plain_size(batch: pa.RecordBatch, coded: Sequence[int]) -> int:
-    """Bytes of a batch in the plain types of its values; columns that are `coded` have dictionaries."""
-    if not coded:
-        return int(batch.nbytes)
-    size, others = 0, set(range(batch.num_columns)) - set(coded)
-    for j, column in enumerate(batch.columns):
-        if j in others:
-            size += column.nbytes
+def _plain_size(batch: pa.RecordBatch) -> int:
+    """Bytes of a batch in the plain types of its values."""
+    size = 0
+    for column in batch.columns:
+        if not pa.types.is_dictionary(column.type):
+            # of views some versions of pyarrow know no `nbytes`
+            size += column.get_total_buffer_size() if pa.types.is_string_view(column.type) else column.nbytes
             continue
         values = column.dictionary
         each = pc.binary_length(values) if _is_text(values.type) else pa.repeat(8, len(values))

@@ -8,6 +8,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 
+def _dtype(type: pa.DataType) -> np.dtype[Any]:
+    """NumPy's type of numbers; `pyarrow.DataType.to_pandas_dtype` imports pandas in pyarrow 21 and before."""
+    return np.dtype(np.float32 if pa.types.is_float32(type) else str(type))
+
+
 def array_of(values: NDArray[Any] | list[Any], type: pa.DataType) -> pa.Array:
     """Return the Arrow array of numbers or texts, or of lists ``[n, length]`` of numbers; None and NaN in a list are
     missing values."""
@@ -26,7 +31,7 @@ def array_of(values: NDArray[Any] | list[Any], type: pa.DataType) -> pa.Array:
         texts = [value.encode() for value in values]
         buffers = [np.cumsum([0, *map(len, texts)], dtype=np.int32), b"".join(texts)]
     else:
-        buffers = [np.ascontiguousarray(values, dtype=type.to_pandas_dtype())]
+        buffers = [np.ascontiguousarray(values, dtype=_dtype(type))]
     return pa.Array.from_buffers(type, len(values), [validity, *map(pa.py_buffer, buffers)])
 
 
@@ -40,7 +45,7 @@ def table_of(rows: Iterable[Iterable[Any]], columns: pa.Schema) -> pa.Table:
 def numbers_of(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return the numbers of a column without missing values; lists follow one after the other."""
     lists = pa.types.is_list(column.type)
-    dtype = np.dtype((column.type.value_type if lists else column.type).to_pandas_dtype())
+    dtype = _dtype(column.type.value_type if lists else column.type)
     chunks = [chunk for chunk in column.chunks if len(chunk)]
     if lists:
         ends = [(chunk.offsets[0].as_py(), chunk.offsets[-1].as_py()) for chunk in chunks]
