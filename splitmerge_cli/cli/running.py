@@ -118,10 +118,7 @@ def run(
     package: Package = None,
     info: Info = None,
     config_dir: ConfigDir = None,
-    multirun: Annotated[bool, typer.Option("--multirun", "-m", hidden=True)] = False,
 ) -> None:
-    if multirun:
-        raise ConfigError("--multirun: expected smcmc sweep in place of smcmc run: it makes a run for each choice")
     overrides = with_workers(with_file(overrides or []), workers)
     if of_hydra := [word for word in overrides if word.startswith(("hydra.", "hydra/")) and cfg is info is None]:
         raise ConfigError(

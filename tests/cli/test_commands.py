@@ -185,7 +185,6 @@ def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["-m", "N=50,60"], "smcmc: --multirun: expected smcmc sweep in place of smcmc run"),
         (["N=50", "hydra.run.dir=elsewhere"], "smcmc: hydra.run.dir=elsewhere: smcmc run reads no keys of Hydra; out="),
         (["N=50", "hydra/launcher=basic"], "smcmc: hydra/launcher=basic: smcmc run reads no keys of Hydra"),
     ],
