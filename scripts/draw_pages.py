@@ -24,7 +24,7 @@ PICTURES = DOCS / "images" / "pages"
 WIDTH = 1200
 """Pixels of a picture, at most."""
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-UNDER_WAY = re.compile(r"chain \d+: .* left$|sampling has finished; writing")
+UNDER_WAY = re.compile(r"chain \d+: .* left$| *\d+%  [\d,]+ iterations  |sampling has finished; writing")
 """Lines of progress, which depend on the load of the machine."""
 RUN = re.compile(r"^results/[\w-]+/[0-9a-f]{12}$", re.MULTILINE)
 

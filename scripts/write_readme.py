@@ -64,7 +64,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     seeds = "" if pairs is None else f": {len(pairs)} judged with the first seeds, {counted - len(pairs)} added later"
     text = (
         f"The papers give {counted} values and sentences{seeds}. {counted - whole.claims} repeat a number, which "
-        f"leaves {whole.claims} claims. {stored} {whole.figures} figures and tables are kept "
+        f"leaves {whole.claims} claims. {stored} {whole.figures} figures and tables are stored "
         "([numbers](docs/reproduction))"
     )
     text += "; `make reproduction` makes the others (hours)." if absent else describe_moved(pairs)
@@ -81,10 +81,11 @@ def describe_moved(pairs: pd.DataFrame | None) -> str:
     by_rule = moved[is_reversed & changed]
     for_paper = int((by_rule["after"] == "reproduced").sum())
     return (
-        f", each from [two sets of seeds](docs/figures.md#editions). {len(moved)} of the {len(pairs)} "
-        f"verdicts differ between the two: {(~changed).sum()} under the same rule "
-        f"({(is_reversed & ~changed).sum() or 'none'} reversed), {changed.sum()} because the rule was changed "
-        f"({len(by_rule)} of them reversed, {'all' if for_paper == len(by_rule) else for_paper} in the paper's favour)."
+        f", each from [two sets of seeds](docs/figures.md#editions). {len(moved)} of the {len(pairs)} verdicts "
+        f"differ between the two sets. {(~changed).sum()} of these were judged by the same rule "
+        f"({(is_reversed & ~changed).sum() or 'none'} was reversed). For the other {changed.sum()} the rule was "
+        f"changed ({len(by_rule)} were reversed, {'all' if for_paper == len(by_rule) else for_paper} in the paper's "
+        "favour)."
     )
 
 

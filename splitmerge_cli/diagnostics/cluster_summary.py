@@ -34,8 +34,8 @@ def clusters(
     -------
     pandas.DataFrame
         Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
-        items) and prototype (name or number of the item of highest certainty), where `certainty` is given; and those of
-        `Kind.describe_clusters`.
+        items) and prototype (name or number of the item of highest certainty), where `certainty` is given; and the
+        columns of `Kind.describe_clusters`.
     """
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels, dataset.row_sizes)

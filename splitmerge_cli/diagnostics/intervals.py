@@ -165,7 +165,7 @@ def jackknife_interval(
     whole: float, without: NDArray[np.float64], of: TInterval = mean_interval
 ) -> tuple[float, float, float]:
     """A statistic of all units and its interval by leaving out one unit at a time: the t interval of Tukey's
-    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are those of
+    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are as in
     `leave_one_out`.
 
     Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.

@@ -1,7 +1,7 @@
 """How figures are declared: the figures of a paper, with its citation, and comparisons across papers.
 
 A paper is a folder with ``paper.py``, which says ``PAPER = Paper(...)``, ``claims.csv`` and ``errata.csv``, modules
-that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (those of the first five papers are in
+that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (the first five papers have theirs in
 ``conf/experiment``). See `splitmerge_cli.papers.discovery` for where such folders are looked for.
 """
 

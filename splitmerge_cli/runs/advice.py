@@ -117,7 +117,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
-        return "use a value instead of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
+        return "fix a value instead of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
         return "one chain cannot show convergence; run several:", {"chains": CHAINS}
     if judged.converged is None:
@@ -171,37 +171,37 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
     if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
-        return "topics without the words that most documents have", {"data.stop_words": auto.AUTO}
+        return "leave out the words that most documents have", {"data.stop_words": auto.AUTO}
     if run.summary["N"] >= stages.LARGE and spec.init == "random" and stages.why_not_in_stages(spec) is None:
         changed = {"init": stages.STAGES} | ({} if spec.K0 is None else {"K0": None})
-        return "the start of large tables, by a chain on a sample of the rows", changed
+        return "start from a chain on a sample of the rows, the default for large tables", changed
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
-        return "another sampler, the one that races found the fastest", {"sampler": auto.AUTO}
+        return "use the default sampler, the fastest in races", {"sampler": auto.AUTO}
     if (
         sampler in auto.CROSSES.values()
     ):  # its proposals do not depend on where a chain is, so other starts change little
         return None
     if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
-        return "starts that search for the best mode first, for each chain separately", changed
+        return "let each chain search for the best mode first", changed
     if spec.init == search.SEARCH:
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], total_size(run.summary))
         if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
-        return "replicas under powers of the likelihood, which move between modes", swaps
+        return "add replicas under powers of the likelihood, which move between modes", swaps
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
         if "kmax" in model or model.get("conjugate") is False:
-            return "other starts, of one cluster, of single items, or from the prior", {"init": MIXTURE}
-        return "another start, item by item", {"init": "sequential"}
+            return "start from one cluster, from single items and from the prior", {"init": MIXTURE}
+        return "start by adding item after item", {"init": "sequential"}
     # more moves leave large tables and topics in the modes that their starts found
     kind = spec.model.kind
     if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not (kind.has_topics or kind.has_small_clusters):
-        return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
+        return "make more moves before each scan", {"schedule.moves": MOVES}
     return None
 
 
@@ -295,4 +295,4 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
             "unless those modes are much broader"
         )
     else:
-        yield "the densities are similar, so the data allow each; the chains do not show how probable each is"
+        yield "the log joints are similar, so the data support each; the chains do not show how probable each is"

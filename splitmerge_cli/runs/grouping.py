@@ -60,9 +60,10 @@ def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
     """The data's own words for an item and a cluster of a run, in the singular: row and cluster, for one."""
     try:
         kind = get_kind(class_of("model", summary.get("model", "")).kind)
+        item, cluster = kind.item, kind.cluster
     except ConfigError:  # a model of the user's own that is not at hand
-        return "item", "cluster"
-    return "unit" if has_units(summary) else kind.item, kind.cluster
+        item, cluster = "item", "cluster"
+    return "unit" if has_units(summary) else item, cluster
 
 
 def count_listed(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None, noun: str = "cluster") -> str:

@@ -222,7 +222,7 @@ def _choose_large_start(spec: RunSpecification, say: Callable[[str], None]) -> R
         return in_stages
     blocks = min(round(math.sqrt(N)), build_model(spec.model, dataset).largest_K)
     say(
-        f"K0={blocks}, because no initial state is named and {N:,} nodes are {NODES:,} or more: blocks split seldom "
+        f"K0={blocks}, because no initial state is named and {N:,} nodes are {NODES:,} or more: blocks rarely split "
         "and merge easily, so chains start from many (K0=5: as smaller networks do)"
     )
     return spec.with_(K0=blocks)

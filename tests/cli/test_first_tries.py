@@ -322,5 +322,5 @@ def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any)
     asked += ["model.resolution=none"]
     stuck = smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=hierarchical").stderr.splitlines()
     assert "not sampled: kappa0 (unknown, but constant in the second half of every chain)" in stuck
-    assert stuck[-2] == "use a value instead of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])
+    assert stuck[-2] == "fix a value instead of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])
     assert "not sampled" not in smcmc(*shlex.split(stuck[-1])[2:]).stderr

@@ -82,7 +82,7 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     [
         ["model=gaussian", "data=gaussian", "N=40", "model.concentration=4.0", "chains=2"],
         ["model=emm", "data=emm", "N=30", "K0=6", "chains=1"],
-        ["model=irm", "data=network", "N=30", "chains=2"],
+        ["model=irm", "data=network", "N=30", "chains=2", "seed=3"],
         ["model=hdp", "data=synthetic_documents", "N=5", "data.length=30", "chains=2"],
     ],
     ids=lambda words: words[0],

@@ -111,7 +111,7 @@ def test_table_of_the_readme() -> None:
     assert head == ["claims", *VERDICTS, "not kept yet"][: len(found["all"])]
     assert found == expected(), "run python scripts/write_readme.py"
     figures = {figure.id for paper in papers() for figure in paper.figures}
-    assert figures <= set(INDEX) and f"All {len(figures)} figures and tables are kept" in " ".join(part.split())
+    assert figures <= set(INDEX) and f"All {len(figures)} figures and tables are stored" in " ".join(part.split())
 
 
 @pytest.mark.slow

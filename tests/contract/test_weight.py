@@ -44,7 +44,7 @@ LINES = {
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 102_550
-TEST_LINES = 58_100
+TEST_LINES = 58_150
 FILES, IMPORT_SHARE = 441, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}

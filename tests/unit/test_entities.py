@@ -1,20 +1,23 @@
 """Tables of entities, pairs and pairs for a person, and the way back of the labelled ones."""
 
 import csv
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 import smcmc
+from splitmerge_cli.analysis.pages import runs as pages
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.files import csv as read_csv
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs
-from splitmerge_cli.kinds.records import entities
+from splitmerge_cli.kinds.records import entities, pictures
 from splitmerge_cli.received import DataError
 
 NAMES = ("ann", "anne", "bob")
@@ -116,7 +119,7 @@ PEOPLE = {
 }
 
 
-def test_a_run_of_records_leaves_its_tables(tmp_path: Path) -> None:
+def test_a_run_of_records_leaves_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = smcmc.sample(
         "records", PEOPLE, truth=[0, 0, 1, 1, 2, 3], iterations=400, chains=2, progress="none", store=tmp_path
     )
@@ -143,6 +146,24 @@ def test_a_run_of_records_leaves_its_tables(tmp_path: Path) -> None:
     lines = list(entities.Entities.lines(run))
     assert lines[0].startswith(f"{run.summary['point_estimate']['n_clusters']} entit")
     assert any(line.startswith("pairs.csv: ") for line in lines)
+    # the page speaks of records and entities, as the terminal does
+    monkeypatch.setattr(pages, "_pictures", lambda *of_page: iter(()))
+    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", pages.page_of([run]), flags=re.S)
+    assert f"{lines[0].partition(',')[0]}." in text and "Number of entities" in text and "pairs.csv: " in text
+    assert not re.search(r"\b(items?|Entities\.csv|Pairs\.csv|within 0 nats|--columns)\b", text)
+    figure = pictures.sizes(run)
+    low, high = figure.axes[0].get_xlim()
+    assert 0 < low < 1 and high > max(n for n, _ in entry["sizes"])
+    plt.close(figure)
+
+
+def test_fields_of_records_stand_below_each_other() -> None:
+    records = [["ann", "", "1980", "a long street in a long town"], ["anna", "lee", "1981", ""]]
+    for width in (20, 40, 80):
+        lines = entities.align_records(records, width)
+        places = [[k for k, letter in enumerate(line) if letter == "|"] for line in lines]
+        assert places[0] == places[1] and len(places[0]) == 3 and max(map(len, lines)) <= width
+    assert entities.align_records([["a", ""], ["", "b"]], 20) == ["a | –", "– | b"]
 
 
 def test_the_truth_is_a_column_of_the_frame() -> None:

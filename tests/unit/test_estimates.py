@@ -20,6 +20,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     thin_partitions,
 )
 from splitmerge_cli.diagnostics.representatives import representatives
+from splitmerge_cli.runs.grouping import count_listed, describe_rows, nouns
 from splitmerge_cli.runs.summaries import describe_interval
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -258,3 +259,30 @@ def test_the_page_has_the_measured_table_and_the_rule_that_it_chooses() -> None:
     assert (best["loss"], best["a"], best["clusters"]) == ("vi", COST, "interval")
     sets = measured.groupby("data")["sets"].first()
     assert sets.pop("all") == sets.sum() and f"runs {sets.sum()} converged" in page
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("gaussian", ("row", "cluster")),
+        ("bernoulli", ("row", "cluster")),
+        ("irm", ("node", "cluster")),
+        ("records", ("record", "entity")),
+        ("hdp", ("token", "topic")),
+        ("emm", ("token", "cluster")),
+        ("not_at_hand", ("item", "cluster")),
+    ],
+)
+def test_items_and_clusters_have_the_data_s_own_words(model: str, words: tuple[str, str]) -> None:
+    assert nouns({"model": model, "N": 3}) == words
+    assert describe_rows({"model": model, "N": 3}) == f"3 {words[0]}s"
+    units = {"model": model, "N": 3, "bundles": {"units": True, "items": 2}}
+    assert nouns(units) == ("unit", words[1]) and describe_rows(units) == "2 units (3 rows)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [((60, 40, 1), "2 clusters and 1 outlier"), ((60, 3, 2), "1 cluster and 5 outliers"), ((2, 1), "2 clusters")],
+)
+def test_outliers_are_counted_apart(sizes: tuple[int, ...], words: str) -> None:
+    assert count_listed(np.repeat(np.arange(len(sizes)), sizes)) == words

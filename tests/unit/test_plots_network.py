@@ -118,6 +118,23 @@ def test_arrows_are_edges_above_chance() -> None:
     assert chance == pytest.approx(3 / 8) and (arrows, rings) == (1, 0)
 
 
+def test_numbers_of_crossing_lines_are_apart() -> None:
+    """Ten nodes in five blocks; between any two blocks all pairs are edges."""
+    labels = np.repeat(np.arange(5), 2)
+    ends = [(i, j) for i in range(10) for j in range(i + 1, 10) if labels[i] != labels[j]]
+    relations = Relations(10, (Relation("", np.array(ends, dtype=np.int32)),))
+    with use_style():
+        _, ax = plt.subplots()
+        blocks.draw_blocks(ax, relations, 0, labels, list("12345"), None)
+        places = np.array(
+            [text.get_position() for text in ax.texts if text.get_text() == "1" and text.get_bbox_patch()]
+        )
+        plt.close()
+    assert len(places) == 10
+    apart = np.abs(places[:, None] - places) >= blocks.NUMBER
+    assert (apart.any(axis=2) | np.eye(10, dtype=bool)).all()
+
+
 def test_two_kinds_of_nodes_face_each_other() -> None:
     sides = FORMS["two kinds"]["sides"]
     relations = Relations(6, (draw_relation(2, sides=sides),), sides, ("users", "books"))

@@ -174,7 +174,7 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
 
 
 def _row_names(topics: Topics, order: NDArray[np.int64], name: str) -> list[str]:
-    """Shares of topics; those of the run have their numbers, as in its tables."""
+    """Shares of topics; topics of the run also have their numbers, as in its tables."""
     shares = [_percent(topics.shares[k]) for k in order]
     return [f"{number_clusters(k)}: {share}" for k, share in enumerate(shares)] if name == "found" else shares
 

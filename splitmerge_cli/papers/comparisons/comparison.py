@@ -13,8 +13,8 @@ FIGURES = (
     ),
     PaperFigure(
         "auto",
-        "What sampler=auto loses on data sets that it was not chosen by, beside every fixed sampler; the runs of "
-        "matrix.",
+        "What sampler=auto loses, compared with every fixed sampler, on data sets that did not choose it; the runs "
+        "of matrix.",
         "choice.draw",
         shows="Seven panels, one for each model: time to the target as a multiple of the best in hindsight on a log "
         "axis, in a row for each sampler marks at the median (dot) and at the worst (tick).",
