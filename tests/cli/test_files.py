@@ -236,3 +236,18 @@ def test_commands_for_records_run(smcmc, name: str) -> None:
     assert command in " ".join(ended.stderr.split()), ended.stderr
     ended = smcmc(*shlex.split(command)[1:], *FEW, input=text)
     assert ended.exit_code == 0, ended.stderr
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "a,b=c.csv", "it's one.csv", "-"])
+@pytest.mark.parametrize("head", ["caller,callee,n", "first side,other side,n"])
+def test_commands_for_networks_run(smcmc, name: str, head: str) -> None:
+    """A table that may be a list of edges, by the names of its columns or by its pairs of words."""
+    pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
+    text = f"{head}\n" + "".join(f"{'abcdefgh'[i]} x,{'abcdefgh'[j]} x,{i % 3}\n" for i, j in pairs)
+    if name != "-":
+        Path(name).write_text(text)
+    ended = smcmc("run", "data=csv", f"data.path={overrides.write(name, overrides.PATH)}", input=text)
+    found = re.search(r"smcmc (run data=edges .*?data\.(?:directed|bipartite)=true)", " ".join(ended.stderr.split()))
+    assert found and path_word(name) in found[1], ended.stderr
+    ended = smcmc(*shlex.split(found[1]), *FEW, input=text)
+    assert ended.exit_code == 0, ended.stderr

@@ -1,6 +1,6 @@
 """Notes on tables that may be networks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from splitmerge_cli.data.tables.table import Table, column_key, is_text
 from splitmerge_cli.kinds.networks.readers.edge_rows import DIRECTED
 from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
-from splitmerge_cli.overrides import PATH, write
+from splitmerge_cli.overrides import path_word, shell_word, write
 
 MANY_PAIRS, REPEATED = 20, 1.2
 """A list of edges has so many rows at least, and so many for each name."""
@@ -19,16 +19,14 @@ MANY_PAIRS, REPEATED = 20, 1.2
 def note_pairs(table: Table, columns: Sequence[int]) -> None:
     """Note that a table may be a list of edges: two columns have the names of ends, such as sender and recipient; or it
     has two columns of words, perhaps with a third one between or behind them, and every row is another pair."""
+    options: dict[str, Any]
     names = [name.strip().lower() for name in table.names or ()]
     named = next((pair for pair in sorted(DIRECTED) if all(names.count(end) == 1 for end in pair)), None)
     if named is not None:
-        ends = [names.index(end) for end in named]
-        source, target = (write(column_key(table, j)) for j in ends)
-        path = write(str(table.path), PATH)
-        table.notes.append(
-            f"{table.path}: {table.column(ends[0])} and {table.column(ends[1])}: if they are the ends of edges, smcmc "
-            f"run data=edges data.path={path} data.source={source} data.target={target} data.directed=true"
-        )
+        source, target = (names.index(end) for end in named)
+        columns_named = f"{table.column(source)} and {table.column(target)}"
+        options = {"source": column_key(table, source), "target": column_key(table, target), "directed": True}
+        _note_command(table, f"{columns_named}: if they are the ends of edges", options)
         return
     words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
@@ -41,7 +39,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     if few < 3 or table.rows < REPEATED * many or len(np.unique(pairs, axis=0)) < table.rows:
         return
     shared = 2 * len(first & second) >= few
-    options: dict[str, Any] = {"source": column_key(table, i), "target": column_key(table, j)}
+    options = {"source": column_key(table, i), "target": column_key(table, j)}
     if (i, j) == (0, 1):
         options = {}
     if len(words) == 3:
@@ -52,12 +50,12 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     if table.names is None:
         options["header"] = False
     options["directed" if shared else "bipartite"] = True
-    options = {"path": str(table.path)} | options
-    words_of_command = ["data=edges", *(f"data.{key}={write(value)}" for key, value in options.items())]
-    table.notes.append(
-        f"{table.path}: every row is another pair of words: if they are edges of a network, "
-        + " ".join(["smcmc run", *words_of_command])
-    )
+    _note_command(table, "every row is another pair of words: if they are edges of a network", options)
+
+
+def _note_command(table: Table, why: str, options: Mapping[str, Any]) -> None:
+    words = " ".join(shell_word(f"data.{key}={write(value)}") for key, value in options.items())
+    table.notes.append(f"{table.path}: {why}, smcmc run data=edges {path_word(table.path)} {words}")
 
 
 def _are_numbers(table: Table, j: int) -> pa.ChunkedArray:
