@@ -13,6 +13,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli import overrides, terminal
 from splitmerge_cli.api.recognition import recognise
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.runs.store.read import Run
@@ -247,7 +248,24 @@ def test_commands_for_networks_run(smcmc, name: str, head: str) -> None:
     if name != "-":
         Path(name).write_text(text)
     ended = smcmc("run", "data=csv", f"data.path={overrides.write(name, overrides.PATH)}", input=text)
-    found = re.search(r"smcmc (run data=edges .*?data\.(?:directed|bipartite)=true)", " ".join(ended.stderr.split()))
+    found = re.search(r"smcmc (run .*?data=edges .*?data\.(?:directed|bipartite)=true)", " ".join(ended.stderr.split()))
     assert found and path_word(name) in found[1], ended.stderr
     ended = smcmc(*shlex.split(found[1]), *FEW, input=text)
     assert ended.exit_code == 0, ended.stderr
+
+
+@pytest.mark.parametrize("names", [["caller", "callee", "n"], ["a b", "c d", "much"]])
+@pytest.mark.parametrize("layers", [False, True])
+def test_calls_for_networks_run(names: list[str], layers: bool) -> None:
+    """Of a data frame the note has a call in place of a command."""
+    pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
+    third = ["xy"[i % 2] if layers else str(1.5 * (i % 3)) for i, _ in pairs]
+    columns = [[f"p{i}" for i, _ in pairs], [f"p{j}" for _, j in pairs], third]
+    data = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    if not layers:
+        data = data.astype({names[2]: float})
+    elif names[0] != "caller":  # without names that are known a layer stands between the ends
+        data = data[[names[0], names[2], names[1]]]
+    call = next(note for note in from_object(data, "mixed").notes if "edges" in note).partition("sample(")[2]
+    found = eval(f"sm.sample({call[:-1]}, iterations=20, chains=2, progress='none')", {"sm": sm, "data": data})
+    assert found.dataset.N == 8 and "directed" in found.dataset.notes[0]

@@ -37,7 +37,6 @@ FILLED = {
     "{path}": "results/sams-emm/20cb8e50d856",
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
-    "{path_word(table.path)} {words}": "data.path=x.csv data.directed=true",
     "{path_word(table.path)}": "data.path=x.csv",
     "{path_word(self.path)} {keys}": "data.path=x.csv model=records",
     "{shell_word(f'data.columns=[{key}]')}": "data.columns=[text]",
