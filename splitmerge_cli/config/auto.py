@@ -17,7 +17,7 @@ ANY = "any"
 FILE = "auto.csv"
 NOT_NAMED = "no sampler is named, and sampler=auto has no options; expected sampler=NAME as well"
 IN_LIST = "expected no sampler, because schedule=[...] names its own"
-"""What is wrong with an option of the sampler."""
+"""Reasons why an option of the sampler is wrong."""
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
 PASSES = {"records": "sams"}

@@ -18,8 +18,8 @@ _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is it
 
 @dataclass(frozen=True)
 class Meaning:
-    """Meaning of `words` of other programs, in small letters, without underscores: `keys` that do it, of which the
-    first that the configuration has counts, and `why`, what there is to add."""
+    """Meaning of `words` from other programs, in small letters, without underscores: `keys` that do the same, where the
+    first that the configuration has counts, and `why`, a reason to print with it."""
 
     words: tuple[str, ...]
     keys: tuple[str, ...]

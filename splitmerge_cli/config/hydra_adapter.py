@@ -334,8 +334,8 @@ class Launching:
 
 
 def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching:
-    """The launcher that Hydra's own overrides choose, in a session; a `ConfigError` if there is none, or it has no such
-    options."""
+    """The launcher that Hydra's own overrides choose, in a session; raises a `ConfigError` if it is unknown, or has no
+    such options."""
     from hydra._internal.callbacks import Callbacks
     from hydra._internal.core_plugins.basic_launcher import BasicLauncher
     from hydra.core.plugins import Plugins

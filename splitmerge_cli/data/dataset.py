@@ -96,7 +96,7 @@ class Kind:
     iterations: ClassVar[int] = 10_000
     """Iterations of a chain where a fixed length is needed and none is named."""
     limits: ClassVar[tuple[int, int, int] | None] = None
-    """Of a chain whose length nobody names: fewest and most iterations, and most visits of items (iterations times
+    """Fewest and most iterations of a chain whose length nobody names, and most visits of items (iterations times
     items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
@@ -186,7 +186,7 @@ class Kind:
         return np.ones(np.shape(x), dtype=bool)
 
     def join(self, first: Any, other: Any) -> Any:
-        """A table of the rows of two files (``data.other``), where the kind `takes_sources`."""
+        """Append the rows of a second file (``data.other``) to a table, where the kind `takes_sources`."""
         raise NotImplementedError
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:
@@ -247,7 +247,7 @@ class Kind:
         return {}
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
-        """Statistics of each column of a table in each cluster of `labels` ``[N]``; None where clusters have none."""
+        """Compute statistics by column and cluster, for `labels` ``[N]``; None where clusters have none."""
         return None
 
     def describe_clusters(

@@ -42,7 +42,7 @@ SHARE = 4
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
 SAMPLED = 8
-"""What is unpacked of a file foretells the rest once it is the limit divided by this: a file may begin with zeros."""
+"""The unpacked part of a file foretells the rest once it has this share of the limit: a file may begin with zeros."""
 FORETOLD = 2
 """How many times the limit has to be foretold for a file to be rejected before it is reached."""
 
@@ -245,7 +245,7 @@ def _only_member(path: Path, file: BinaryIO) -> tuple[ZipFile, ZipInfo]:
 
 
 def unpacked_name(path: Path) -> Path:
-    """Name of a file once it is unpacked, by which its format is told."""
+    """Name of the unpacked file, which gives its format."""
     if path.suffix.lower() != ".zip":
         return path.with_suffix("") if path.suffix.lower() in PACKED else path
     with readable(path) as file:
@@ -258,7 +258,7 @@ def size_of(file: BinaryIO) -> int:
 
 
 def content(path: Path, times: int = 1) -> bytes:
-    """Content of a file, unpacked if its name says so, that takes so many `times` its size while it is read.
+    """Content of a file, unpacked if its name asks for that, which takes so many `times` its size while it is read.
 
     Raises a `DataError` if it is no regular file, cannot be read, or holds more than the limit.
     """

@@ -230,7 +230,7 @@ def estimate_partition(
     number = int(values[times.argmax()])
     low, high = (number, number) if 2 * times.max() > len(counts) else interval_of_counts(counts)
 
-    def accepts(labels: NDArray[np.int64]) -> bool:
+    def accepts(labels: ArrayLike) -> bool:
         return low <= count_larger(labels, sizes) <= high
 
     rows = thin_partitions(partitions)

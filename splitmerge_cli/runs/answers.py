@@ -1,4 +1,4 @@
-"""What runs of a kind of data answer at their end, where that is more than their clusters."""
+"""Answers at the end of a run in addition to its clusters, by kind of data."""
 
 from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
@@ -73,7 +73,7 @@ class Answers:
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """What a person can do for a run that has converged, and the keys of the next run; None: nothing."""
+        """Choose a further step for a run that has converged, and the keys of the next run; None: there is no step."""
         return None
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Outcomes = Sequence[Mapping[str, Any]]
 FEWEST = 100
-"""Recorded draws below which the interval of the number of clusters is taken from the trace, which has all draws."""
+"""With fewer recorded draws the interval for the number of clusters comes from the trace, which has all draws."""
 
 
 @dataclass(frozen=True)

@@ -152,11 +152,11 @@ def assemble(
             )
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
-        data, labels = plan.dataset, summary["point_estimate"]["labels"]
-        listed = data if data.copies is None else data.copies
+        data = plan.dataset
+        names = data.names if data.copies is None else data.copies.names
         weights = _mean_weights(plan, late)
         copies = None if data.copies is None else data.copies.items
-        store.write_clusters(labels, listed.names, membership, copies, weights, data.unit_names)
+        store.write_clusters(summary["point_estimate"]["labels"], names, membership, copies, weights, data.unit_names)
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     certainty = None if membership is None else membership["certainty"]

@@ -86,7 +86,7 @@ def describe_counts(clusters: int, outliers: int, noun: str = "cluster") -> str:
 
 
 def describe_rows(summary: Mapping[str, Any]) -> str:
-    """Number of items of a run in the data's own word: units, or rows that count more than once.
+    """Count the items of a run in the data's own word: units, or rows that count more than once.
 
     Examples
     --------
@@ -217,8 +217,8 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
 
 
 def _error_of_share(dataset: "Dataset", late: Mapping[int, Late], gap: float, most: int, number: int) -> float:
-    """Monte Carlo standard error of the share of draws that have a number of groups: each batch of draws is joined by
-    a density of its own."""
+    """Estimate the Monte Carlo standard error of a share, the draws with this number of groups, by batches of draws
+    that are joined by a density of their own."""
     shares = []
     for batch in range(BATCHES):
         part = {c: Late(rows.iterations[batch::BATCHES], rows.labels[batch::BATCHES]) for c, rows in late.items()}
@@ -250,7 +250,7 @@ def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArra
 
 
 def describe_readings(summary: Mapping[str, Any]) -> str:
-    """The numbers of groups and of components of a run, where these differ; empty where they do not."""
+    """Describe how many groups and components a run has, where these differ; empty where they do not."""
     joined, stored = summary.get(schema.JOINED_BY), summary.get(schema.GROUPS)
     if joined is not None and joined["why_not"] is None:
         groups, components = listed_clusters(summary), joined["components"]

@@ -529,7 +529,7 @@ def has_small_case(model: type[Model]) -> bool:
 
 
 def _name_here(model: type[Model]) -> str:
-    """The name of a class of this package, by which it has its case; empty for one of another distribution."""
+    """The name of a model, which gives its case; empty for a class that another distribution defines."""
     return model.__name__ if model.__module__.startswith("splitmerge_cli.") else ""
 
 

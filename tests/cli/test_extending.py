@@ -31,7 +31,7 @@ def example(page: str, name: str) -> str:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What a command prints in a folder; it must succeed."""
+    """Run a command in a folder and return its output; it must succeed."""
     ended = subprocess.run(
         [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, env=os.environ
     )
@@ -40,7 +40,7 @@ def run(folder: Path, *words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of configurations with the model and the sampler of the pages next to them, compiled."""
     folder = tmp_path_factory.mktemp("extending") / "my"
     for page, group, name in (("model.md", "model", "categories"), ("sampler-in-cython.md", "sampler", "in_order")):
@@ -54,13 +54,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_model_and_the_sampler_are_exact(built: Path) -> None:
+def test_the_model_and_the_sampler_are_exact(plugin_folder: Path) -> None:
     main = ("-c", "from splitmerge_cli.__main__ import main; main()")
-    own = ("--config-dir", str(built))
-    shown = run(built, *main, "verify", "model=categories", "sampler=gibbs,in_order,sdds", "mode=exact", *own)
+    own = ("--config-dir", str(plugin_folder))
+    shown = run(plugin_folder, *main, "verify", "model=categories", "sampler=gibbs,in_order,sdds", "mode=exact", *own)
     assert "categories: exact: gibbs, in_order, sdds" in shown and "6 of 6 forms exact" in shown, shown
     words = ["sampler=in_order", "data=emm", "model=categories", "N=60", "iterations=100", "chains=2", "progress=none"]
-    assert "results/" in run(built, *main, "run", *words, *own)
+    assert "results/" in run(plugin_folder, *main, "run", *words, *own)
 
 
 def test_the_kind_is_found_by_its_folder(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_commands_for_networks_run(smcmc, name: str, head: str) -> None:
 @pytest.mark.parametrize("names", [["caller", "callee", "n"], ["a b", "c d", "much"]])
 @pytest.mark.parametrize("layers", [False, True])
 def test_calls_for_networks_run(names: list[str], layers: bool) -> None:
-    """Of a data frame the note has a call in place of a command."""
+    """The note on a data frame has a call in place of a command."""
     pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
     third = ["xy"[i % 2] if layers else str(1.5 * (i % 3)) for i, _ in pairs]
     columns = [[f"p{i}" for i, _ in pairs], [f"p{j}" for _, j in pairs], third]

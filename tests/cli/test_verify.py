@@ -330,7 +330,7 @@ def test_two_draws_of_the_tables_are_checked() -> None:
 
 
 def test_a_model_of_another_distribution_may_have_a_name_that_is_taken() -> None:
-    """Its case is that of its own likelihood, not that of the class of this name here."""
+    """Its own likelihood decides its case, not the class of this name here."""
     other = type("Gaussian", (Multinomial,), {"__module__": "my_models"})
     assert variants_of(other) == [{}, {"concentration": "gamma(2,1)"}]
     case = small_case(other, 3, 0)

@@ -204,4 +204,3 @@ def draw_row_weights(RowWeights weights not None, Rng rng not None, distances, P
         weights.draw(rng)
         found[t] = weights.nu
     return np.asarray(found)
-

@@ -237,7 +237,7 @@ def test_slices_do_not_import_each_other() -> None:
 
 
 SHARED_SLICES: dict[str, tuple[str, ...]] = {}
-"""What a slice may know of others: a network's columns of nodes are a table."""
+"""Slices that a slice may import: a network's columns of nodes are a table."""
 
 
 def test_the_rule_sees_imports(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ LINES = {
     "cli": 2_100,
     "config": 3_040,
     "core": 9_900,
-    "data": 8_180,
+    "data": 8_200,
     "diagnostics": 4_540,
     "fits": 1_120,
     "kinds": 60,
@@ -39,12 +39,12 @@ LINES = {
     "priors": 1_180,
     "runs": 11_800,
     "samplers": 8_060,
-    "top": 1_300,
+    "top": 1_320,
     "verify": 4_260,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 102_550
-TEST_LINES = 58_150
+ALL_LINES = 102_600
+TEST_LINES = 58_300
 FILES, IMPORT_SHARE = 441, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
@@ -64,7 +64,7 @@ SPECIFIED = 49
 
 @cache
 def sources() -> dict[str, str]:
-    """The text of every source of the package, by its path below it."""
+    """Each source of the package, by its path below it."""
     files = (p for suffix in ("*.py", "*.pyx", "*.pxd", "*.h") for p in sorted(ROOT.rglob(suffix)))
     return {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
 

@@ -181,8 +181,8 @@ def test_probabilities_of_binary_outcomes() -> None:
 
 @pytest.mark.parametrize(("far", "step"), [(3e6, 0.0), (1.4, 0.7)])
 def test_odds_of_an_outcome_by_dense_likelihoods(far: float, step: float) -> None:
-    """Of both clusters: where nearly all scatter of one is the outcome's own, which takes digits, and of outcomes that
-    are recorded to a resolution."""
+    """The odds of two clusters: where nearly all scatter of one is the outcome's own, which takes digits, and with
+    outcomes that are recorded to a resolution."""
     y = np.array([0.3, -0.2, 0.5, 0.1, far, -0.4, 0.2, -0.6, 0.9])
     rows = np.array([[nan, i % 3, nan, nan, value] for i, value in enumerate(y)])
     model = build(rows, outcome="y", effects=["c"], resolution=[0.0, step])

@@ -34,7 +34,7 @@ def zstd(data: bytes) -> bytes:
     return bytes(pa.Codec("zstd").compress(data, asbytes=True))
 
 
-def zipped(*members: tuple[str, bytes]) -> bytes:
+def make_zip(*members: tuple[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members:
@@ -47,7 +47,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
     ".zst": zstd,
-    ".zip": lambda data: zipped(("folder/", b""), ("folder/t.csv", data), ("__MACOSX/folder/._t.csv", b"x")),
+    ".zip": lambda data: make_zip(("folder/", b""), ("folder/t.csv", data), ("__MACOSX/folder/._t.csv", b"x")),
 }
 
 
@@ -94,7 +94,7 @@ def test_what_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, ending: 
         ([("a.csv", b"1\n"), ("b.csv", b"2\n")], "a zip of 2 files"),
         ([("a.csv.gz", gzip.compress(b"1\n"))], "a zip of a packed file, 'a.csv.gz'"),
         ([("a.tar", b"1\n")], "a zip of a packed file, 'a.tar'"),
-        ([("a.zip", zipped(("b.csv", b"1\n")))], "a zip of a packed file, 'a.zip'"),
+        ([("a.zip", make_zip(("b.csv", b"1\n")))], "a zip of a packed file, 'a.zip'"),
         ([("../../a.csv", b"1\n")], "which leads out of its folder"),
         ([("/etc/a.csv", b"1\n")], "which leads out of its folder"),
         ([("..\\a.csv", b"1\n")], "which leads out of its folder"),
@@ -103,14 +103,14 @@ def test_what_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, ending: 
 )
 def test_other_zips_are_refused(tmp_path: Path, members: list[tuple[str, bytes]], said: str) -> None:
     path = tmp_path / "a.zip"
-    path.write_bytes(zipped(*members))
+    path.write_bytes(make_zip(*members))
     with pytest.raises(DataError, match=said.replace("\\", "\\\\")):
         csv(path, "points")
     assert os.listdir(tmp_path) == ["a.zip"]
 
 
 def test_a_zip_with_a_password_is_refused(tmp_path: Path) -> None:
-    data = bytearray(zipped(("a.csv", b"1\n")))
+    data = bytearray(make_zip(("a.csv", b"1\n")))
     for magic, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         data[data.index(magic) + place] |= 1
     (tmp_path / "a.zip").write_bytes(data)
@@ -171,7 +171,7 @@ def test_long_whole_numbers_keep_their_digits(tmp_path: Path) -> None:
 # files of other programs
 
 
-def converted(path: Path, read: Callable[[Path], object]) -> Path:
+def convert_file(path: Path, read: Callable[[Path], object]) -> Path:
     """Run the command that the error for a file prints, and return the file that it writes."""
     with pytest.raises(DataError, match="unknown format") as caught:
         read(path)
@@ -193,7 +193,7 @@ def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
         pytest.importorskip("pyreadstat").write_sav(frame, path)
     else:
         pytest.importorskip("pyreadr").write_rds(path, frame)
-    written = converted(path, lambda path: csv(path, "points"))
+    written = convert_file(path, lambda path: csv(path, "points"))
     assert csv(written, "points").values.tolist() == frame.to_numpy().tolist()
 
 

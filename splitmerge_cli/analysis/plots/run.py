@@ -96,7 +96,7 @@ PICTURES = {
 
 @cache
 def pictures_of(kind: Kind) -> dict[str, Picture]:
-    """Pictures that runs of a kind of data may have, in the order in which they are shown: its own come first."""
+    """Pictures for runs on a kind of data, in the order in which they are shown: its own come first."""
     own: Mapping[str, Picture] = resolve_name(kind.drawings) if kind.drawings else {}
     named = {**{name: one for name, one in own.items() if name not in PICTURES}, **PICTURES, **own}
     return {name: one for name, one in named.items() if name in kind.pictures}

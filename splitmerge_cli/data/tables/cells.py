@@ -37,7 +37,7 @@ _NO_LEVELS = rf"(?i)^({NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
 """Cells among which Python writes ``None`` for a missing one."""
 _BEFORE_UNIT = rf"^[-+−]?[{_CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
 _UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{_CURRENCY}]?$"
-"""What stands before a unit, and the unit."""
+"""A number before its unit, and the unit."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Cells:
         is_match: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
         return is_match & ~self.missing
 
-    def decorated(self) -> NDArray[np.bool_]:
+    def are_decorated(self) -> NDArray[np.bool_]:
         """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like."""
         is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
         decorated = self.matches(DECORATED) & ~is_number

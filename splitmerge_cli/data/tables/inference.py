@@ -251,7 +251,7 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     if cells.other is not None:
         return _foreign(cells, column_key(cells.table, cells.j), True)
     if type in ("count", "real"):
-        if cells.numbers is None and cells.decorated().any() and type == "real":
+        if cells.numbers is None and cells.are_decorated().any() and type == "real":
             return as_written(cells, cells.decimal or ".", "(data.types)")
         if cells.numbers is None:
             assert cells.text is not None and cells.is_number is not None
@@ -291,10 +291,10 @@ def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
     numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:
         return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
-    i, unit = cells.first(cells.decorated()), ""
+    i, unit = cells.first(cells.are_decorated()), ""
     if numbers.unit:
         cells.table.units[cells.j] = numbers.unit
-        other = cells.decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
+        other = cells.are_decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
         i, unit = cells.first(other) if other.any() else i, f" {numbers.unit}"
     shown = quote(str(cells.text[i].as_py()))
     reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
@@ -360,7 +360,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
-    decorated = cells.decorated()
+    decorated = cells.are_decorated()
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
         further_ways = (

@@ -121,7 +121,7 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
         return None
-    decorated = cells.decorated()
+    decorated = cells.are_decorated()
     # what may be a decimal comma and nothing else is for data.decimal to say
     commas = cells.matches(r"^[-+]?\d*,\d+$") & ~cells.matches(r"^[-+]?\d{1,3},\d{3}$")
     if not decorated.any() or 2 * (decorated | cells.is_number).sum() < cells.present or (commas >= decorated).all():

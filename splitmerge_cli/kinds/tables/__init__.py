@@ -1,4 +1,4 @@
-"""Tables: rows of real numbers, of 0 and 1, of counts, and of columns of several types."""
+"""Tables of numbers, counts, 0 and 1, and columns of several types."""
 
 from typing import Any, ClassVar
 

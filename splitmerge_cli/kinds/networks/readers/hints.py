@@ -49,15 +49,14 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
 
 
-def _note_command(table: Table, why: str, roles: Mapping[str, int], options: Mapping[str, Any]) -> None:
+def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dict[str, Any]) -> None:
     """Note the command that reads a table as edges; of a frame the call, with the names of columns that it knows."""
-    keys = {role: column_key(table, j) for role, j in roles.items()}
+    keys: dict[str, Any] = {role: column_key(table, j) for role, j in roles.items()}
     if (roles["source"], roles["target"]) == (0, 1):  # these are read without being named
         del keys["source"], keys["target"]
     keys |= ({"header": False} if table.names is None else {}) | options
     command = " ".join(["data=edges", *(shell_word(f"data.{key}={write(value)}") for key, value in keys.items())])
-    names = table.names or list(range(len(table.columns)))
-    renamed = {names[j]: FRAME_NAMES.get(role, role) for role, j in roles.items()}
+    renamed = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
     words = options | ({"layer": "layer"} if "layer" in roles else {})
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
