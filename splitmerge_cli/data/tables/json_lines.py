@@ -20,7 +20,8 @@ LARGEST_INT = 1 << 53
 
 def read_json_lines(path: Path) -> Table:
     """Read a file of JSON lines into columns; a cell whose key an object lacks is missing, and keys of lists and
-    objects are left out. Raises a `DataError` for a row that is no object, or for more cells than the limit (data.max_bytes).
+    objects are left out. Raises a `DataError` for a row that is no object, or for more cells than the limit
+    (data.max_bytes).
     """
     limit, lines = Limit.current(), read_text(path).split(b"\n")
     columns: dict[str, list[Any]] = {}
