@@ -32,11 +32,11 @@ COMMANDS = {
     "compare": Command(
         COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
     ),
-    "race": Command(COMPARE, "comparing", "Compare samplers on one posterior: which reaches it first."),
+    "race": Command(COMPARE, "racing", "Compare samplers on one posterior: which reaches it first."),
     "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
-    "data": Command(LISTS, "lists", "Data sets: list, info NAME, fetch NAME."),
-    "model": Command(LISTS, "lists", "Models: list, info NAME."),
-    "sampler": Command(LISTS, "lists", "Samplers: list, info NAME."),
+    "data": Command(LISTS, "components", "Data sets: list, info NAME, fetch NAME."),
+    "model": Command(LISTS, "components", "Models: list, info NAME."),
+    "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
     "reproduce": Command(PAPERS, "figures", "Make the runs of figures, draw the figures, check their claims."),
     "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
     "posteriors": Command(DEVELOPERS, "verifying", "Posteriors over partitions, to test any program against."),

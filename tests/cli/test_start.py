@@ -13,7 +13,7 @@ from splitmerge_cli.runs import plan, prepare, run, stored
 from splitmerge_cli.runs.store.read import Run
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
-HEAVY += ("splitmerge_cli._kernels", "typing")
+HEAVY += ("splitmerge_cli._kernels", "splitmerge_cli.analysis.race", "typing")
 SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
 
 IMPORTED = """
@@ -34,6 +34,16 @@ def imports_of(*args: str) -> set[str]:
 
 def test_help_needs_none_of_it() -> None:
     assert imports_of("--help") <= {"rich"}
+
+
+@pytest.mark.parametrize("args", [["list", "samplers"], ["sys-info"]], ids=" ".join)
+def test_what_there_is_needs_no_data(args: list[str]) -> None:
+    assert imports_of(*args) <= {"rich"}
+
+
+def test_to_compare_runs_needs_no_race() -> None:
+    assert "splitmerge_cli.analysis.race" in imports_of("race", "--help")
+    assert "splitmerge_cli.analysis.race" not in imports_of("compare", "--help")
 
 
 def test_a_finished_run_needs_neither_data_nor_tables(smcmc) -> None:

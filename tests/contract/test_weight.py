@@ -22,7 +22,7 @@ SLACK = 150
 LINES = {
     "analysis": 4_540,
     "api": 2_320,
-    "cli": 2_100,
+    "cli": 2_120,
     "config": 3_040,
     "core": 9_900,
     "data": 8_200,
@@ -45,7 +45,7 @@ LINES = {
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 102_600
 TEST_LINES = 58_300
-FILES, IMPORT_SHARE = 441, 7.7
+FILES, IMPORT_SHARE = 443, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
 """Files outside a slice that have a word of it."""

@@ -1,0 +1,98 @@
+"""``smcmc race``: samplers on one posterior."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from splitmerge_cli.analysis.race import jobs_of, race_of
+from splitmerge_cli.api import races
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Workers,
+    app,
+    complain,
+    console,
+    explain_errors,
+    fail,
+    print_line,
+    settle_jobs,
+)
+from splitmerge_cli.cli.files import with_file
+from splitmerge_cli.cli.folders import runs_in
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.sweeps import sweep as sweeps
+
+
+@app.command()
+@explain_errors
+def race(
+    words: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE...|RUN...", help="Keys of smcmc run, or folders of finished runs.")
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds per initial state, unless seed is named.")] = 10,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, help="Seconds of each chain, unless iterations or budget is named.")
+    ] = 5.0,
+    certify: Annotated[
+        int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for unbiased variances. 0: none.")
+    ] = 0,
+    workers: Workers = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Compare samplers on one posterior: which reaches it first.
+
+    smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
+
+    Every sampler runs from one cluster and from singletons (unless init is named) with every seed, all for the same
+    time. The target is a log joint density and a distance to the partitions of the best chains; 95 % of the draws of
+    these chains reach it. The table shows the time to the target, effective draws and accepted moves per second. The
+    last line names the fastest sampler, with an interval over initial states and seeds, or says that the race is
+    undecided.
+
+    Finished runs of one posterior are compared by: smcmc race RUN RUN ... Runs are stored and not made twice. The last
+    line on stdout is the folder of the table and the figure.
+    """
+    keys = with_file([each for each in words if "=" in each or Path(each).is_file()])
+    folders = [each for each in words if "=" not in each and not Path(each).is_file()]
+    if keys and folders:
+        raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
+    jobs: list[RunSpecification] = []
+    if folders:
+        runs = [run for folder in folders for run in runs_in(Path(folder))]
+        if certify:
+            raise ConfigError("--certify makes pairs of chains; expected keys of smcmc run, not folders")
+    else:
+        keys, launcher = sweeps.split_hydra(keys)
+        sweeps.check_workers(workers, launcher)
+        jobs = jobs_of(keys, seeds, seconds, config_dir, settle_jobs)
+        outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher)
+        for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
+            complain(str(error))
+        if any(outcome.status == "rejected" for outcome in outcomes):
+            raise typer.Exit(2)
+        if line := sweeps.interruption(outcomes):
+            fail(f"{line}; the same command continues the race", interrupts.STATUS)
+        if any(not outcome.complete for outcome in outcomes):
+            raise typer.Exit(1)
+        runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
+    comparison = race_of(runs)
+    table = Table(box=None, pad_edge=False)
+    for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "moves/s"):
+        table.add_column(name, justify="left" if name in ("sampler", "from") else "right")
+    for row in comparison.table().itertuples(index=False):
+        median = f"{row.seconds:.3g}" if row.seconds < float("inf") else f"> {row.end:.3g}"
+        counted = (row.ess_n_clusters, row.ess_log_joint, row.ess_partition, row.accepted)
+        cells = ["–" if value != value else f"{value:,.4g}" for value in counted]
+        table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
+    console().print(table)
+    for line in comparison.lines():
+        print_line(line)
+    if certify:
+        for each in races.efficiencies(jobs, certify, workers):
+            print_line(each)
+    # next to the runs: results/SAMPLER-DATA/ID
+    typer.echo(races.write_race(comparison, runs[0].path.parents[1]))
