@@ -65,7 +65,7 @@ def predictive_densities(
     and for a model that predicts no new items.
     """
     dataset, model = dataset or dataset_of(run), specification_of(run).model
-    if not dataset.kind.has_rows or dataset.kind.has_topics:
+    if dataset.kind.no_new_rows:
         return None
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)

@@ -139,8 +139,9 @@ class Items:
         digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
         # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
-        rows = digests[0] is not None and is_whole and specification_of(run).model.kind.has_columns
-        options = {} if rows else {key: value for key, value in data.items() if key not in OF_ITEMS}
+        options = {key: value for key, value in data.items() if key not in OF_ITEMS}
+        if digests[0] is not None and is_whole:
+            options = specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"

@@ -29,7 +29,7 @@ from splitmerge_cli.kinds.documents import topic_summary
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
-from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run, searched_interval
+from splitmerge_cli.runs.clusterings import estimate_of, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
 from splitmerge_cli.runs.misfit import find_unlike, put_first
@@ -174,7 +174,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
                 loss,
                 searched_interval(self.run),
                 self.dataset.items,
-                forbidden_pairs(self.dataset),
+                self.dataset.pairs_apart,
                 self.dataset.row_sizes,
             )
         return self._estimates[loss]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.bundles import BUNDLES, Bundles
 from splitmerge_cli.data.column_types import COLUMN_TYPES as COLUMN_TYPES
 from splitmerge_cli.data.column_types import ColumnType, Copies
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
@@ -104,12 +104,14 @@ class Kind:
     """Keys of data by which a command asks for more than the simplest such data; chains then search for their start."""
     no_search: ClassVar[str] = ""
     """Reason why chains cannot start by a search for the best mode; empty: they can."""
+    start: ClassVar[str] = "splitmerge_cli.runs.starts:Start"
+    """The class that chooses where chains start (a `splitmerge_cli.runs.starts.Start`)."""
     has_both_ends: ClassVar[bool] = True
     """Whether a chain may start from one cluster, and from single items."""
 
     # -- descriptions, pictures
-    has_rows: ClassVar[bool] = True
-    """Whether items are rows of their own: a file may hold new ones."""
+    no_new_rows: ClassVar[str] = ""
+    """Reason why no file holds new items, and no item has a density of its own; empty: items are rows."""
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
@@ -146,6 +148,11 @@ class Kind:
     def is_numeric(self) -> bool:
         """Whether cells of a table are numbers alone."""
         return self.of_numbers or bool(self.truth_values)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether items are the rows of a table, each with cells that may be missing or of several types."""
+        return bool(self.column_types) or self.any_columns
 
     # -- data sets
     def check(self, dataset: Dataset) -> None:
@@ -232,7 +239,28 @@ class Kind:
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""
-        raise NotImplementedError
+        return ()
+
+    def options_of_items(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Those of a data set's options that decide which items its file has."""
+        return options
+
+    def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
+        """Which columns of a table models of this kind may read, in the order in which they are tried; None: all.
+        `mixed` is the table read as a mixed one, if it can be."""
+        suited = self._suited(mixed)
+        return [None, suited] if suited else [None]
+
+    def _suited(self, mixed: Dataset | None) -> list[str]:
+        """The columns of a mixed table that are of types of this kind."""
+        if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
+            return []
+        columns = zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
+        return [
+            name
+            for name, type, cells in columns
+            if type.type in self.column_types and (self.allows_missing or not np.isnan(cells).any())
+        ]
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
@@ -454,6 +482,31 @@ class Dataset:
         return np.asarray(self.bundles.unit * self.bundles.weights, dtype=np.float64)
 
     @property
+    def times(self) -> float:
+        """How often a row counts on average; 0 if weights are no whole numbers, or there are none."""
+        return 0.0 if self.bundles is None or self.bundles.unit != 1.0 else float(self.bundles.mass.mean())
+
+    @property
+    def smallest_K(self) -> int:
+        """Fewest clusters that the data allow."""
+        return 1 if self.bundles is None else self.bundles.smallest_K
+
+    @property
+    def facts_of_bundles(self) -> dict[str, Any]:
+        """Entries of a run's summary about rows that are bundled: none where every row is an item that counts once."""
+        return {} if self.bundles is None else {BUNDLES: self.bundles.entry}
+
+    @property
+    def pairs_apart(self) -> NDArray[np.int32] | None:
+        """int32 ``[pairs, 2]``: pairs of items that may not share a cluster; None where rows are no bundles."""
+        return None if self.bundles is None else self.bundles.pairs_apart
+
+    @property
+    def item_of_row(self) -> NDArray[np.int32]:
+        """int32 ``[N]``: the item of each row."""
+        return np.arange(self.N, dtype=np.int32) if self.bundles is None else self.bundles.items
+
+    @property
     def unit(self) -> float:
         """The power of a row's likelihood that one count of its weight is; 1 without fractional weights."""
         return 1.0 if self.bundles is None else self.bundles.unit
@@ -489,7 +542,9 @@ class Dataset:
     @cached_property
     def with_repeats(self) -> Dataset:
         """The table with every row as often as it counts, and every row an item."""
-        if self.bundles is None or self.bundles.weights is None:
+        if self.bundles is None:
+            return self
+        if self.bundles.weights is None:
             return replace(self, bundles=None)
         return replace(self.take(np.repeat(np.arange(self.N), self.bundles.weights)), bundles=None)
 

@@ -1,6 +1,7 @@
 """Read objects of a program as the data of a run."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,9 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
         dataset = None
     # model=auto leaves out what is no data of a frame
     dataset = dataset or read(columns_read(data))
-    if dataset is None and kind.has_columns:
-        dataset = read(data, repeated="once")
+    if dataset is None:
+        with suppress(DataError):
+            dataset = read(data, repeated="once")
     if dataset is None:
         bundled = ", with its weights, units, classes and links as a Dataset of from_object" * (BUNDLES in summary)
         raise ConfigError(

@@ -253,7 +253,7 @@ class StoredDraws:
         (4,)
         """
         self._warn()
-        if not self.dataset.kind.has_rows:
+        if self.dataset.kind.no_new_rows:
             raise ConfigError(f"model={self._model.name}: no densities of single items; expected rows of a table")
         drawn = states_of(self.run, states, self._recorded_partitions)
         try:

@@ -17,7 +17,7 @@ from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import misfit, recorders, search, stages
+from splitmerge_cli.runs import misfit, recorders, starts
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
@@ -92,7 +92,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
 
 def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
     """Whether the clusters overlap, and merged levels can be compared by held-out rows but not by density."""
-    is_table = spec.model.kind.has_rows and spec.data.name != "given"
+    is_table = not spec.model.kind.no_new_rows and spec.data.name != "given"
     several = (
         is_table
         and misfit.do_overlap(summary)
@@ -153,8 +153,8 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
         # the lines on the modes, or on the topics that all chains have, are the answer
-        is_large = spec.init == stages.STAGES and lie_apart(judged.rhat)
-        if spec.init == search.SEARCH or is_large:
+        is_large = spec.init == starts.STAGES and lie_apart(judged.rhat)
+        if spec.init == starts.SEARCH or is_large:
             return None
         if spec.model.kind.has_topics:
             return "topics that all chains have can be used; longer chains may share more:", _prolong(run, spec, 4)
@@ -172,8 +172,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
     if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
         return "leave out the words that most documents have", {"data.stop_words": auto.AUTO}
-    if run.summary["N"] >= stages.LARGE and spec.init == "random" and stages.why_not_in_stages(spec) is None:
-        changed = {"init": stages.STAGES} | ({} if spec.K0 is None else {"K0": None})
+    if run.summary["N"] >= starts.LARGE and spec.init == "random" and not starts.start_of(spec).why_not_in_stages:
+        changed = {"init": starts.STAGES} | ({} if spec.K0 is None else {"K0": None})
         return "start from a chain on a sample of the rows, the default for large tables", changed
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
@@ -182,10 +182,10 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         sampler in auto.CROSSES.values()
     ):  # its proposals do not depend on where a chain is, so other starts change little
         return None
-    if search.is_next(spec, run.summary["N"]):
-        changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
+    if starts.start_of(spec).may_go_on_by_search(run.summary["N"]):
+        changed = {"init": starts.SEARCH} | ({} if spec.K0 is None else {"K0": None})
         return "let each chain search for the best mode first", changed
-    if spec.init == search.SEARCH:
+    if spec.init == starts.SEARCH:
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], total_size(run.summary))
         if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
@@ -200,7 +200,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         return "start by adding item after item", {"init": "sequential"}
     # more moves leave large tables and topics in the modes that their starts found
     kind = spec.model.kind
-    if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not (kind.has_topics or kind.has_small_clusters):
+    if spec.schedule.moves < MOVES and spec.init != starts.STAGES and not (kind.has_topics or kind.has_small_clusters):
         return "make more moves before each scan", {"schedule.moves": MOVES}
     return None
 
@@ -243,7 +243,7 @@ def _count_times(ess: float) -> int:
 
 def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run becomes `times` as long, or somewhat longer."""
-    start = search.keep_start(spec, run.summary["N"])
+    start = starts.start_of(spec).keep(run.summary["N"])
     if spec.budget is not None:
         limits: dict[str, Any] = {"budget": float(f"{times * spec.budget:.6g}")} | start
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}

@@ -16,11 +16,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain, set_labels
 from splitmerge_cli.runs.schedule import build_schedule
-from splitmerge_cli.runs.search import SEARCH, start_by_search
-from splitmerge_cli.runs.stages import CATEGORIES, STAGES, start_as_categories, start_in_stages
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -129,12 +128,12 @@ class Builder:
                 model.start_sequentially(rng, spec.K0)
             except ValueError as error:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
-        elif spec.init == STAGES:
-            start_in_stages(spec, model, self.dataset, rng)
-        elif spec.init == CATEGORIES:
-            start_as_categories(spec, model, self.dataset, rng)
-        elif spec.init == SEARCH:
-            start_by_search(spec, model, self.dataset, rng)
+        elif spec.init == starts.STAGES:
+            starts.start_in_stages(spec, model, self.dataset, rng)
+        elif spec.init == starts.CATEGORIES:
+            starts.start_as_categories(spec, model, self.dataset, rng)
+        elif spec.init == starts.SEARCH:
+            starts.start_of(spec).search(model, self.dataset, rng)
         else:
             own_labels = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)

@@ -27,7 +27,6 @@ from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.store.read import Run
 
@@ -158,13 +157,13 @@ def pooled_estimate(
     try:
         together = np.concatenate(list(sampled.values()))
         items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
-        apart = forbidden_pairs(recorder.dataset)
+        apart = recorder.dataset.pairs_apart
         sizes = recorder.dataset.row_sizes
         estimate = estimate_of(together, small, interval=interval, items=items, apart=apart, sizes=sizes)
         of_items = together if items is None else first_rows(together, items)
         least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items, apart=apart)
-        if recorder.dataset.bundles is not None:
-            estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
+        if sizes is not None:
+            estimate = replace(estimate, labels=by_size(estimate.labels, sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if recorder.dataset.truth is not None:
@@ -177,11 +176,6 @@ def pooled_estimate(
     except TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
-
-
-def forbidden_pairs(dataset: "Dataset") -> NDArray[np.int32] | None:
-    """Pairs of items that may not share a cluster, int32 ``[pairs, 2]``; None where there are no bundles."""
-    return None if dataset.bundles is None else dataset.bundles.pairs_apart
 
 
 def estimate_of(

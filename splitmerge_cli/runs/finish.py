@@ -86,7 +86,7 @@ def assemble(
     answers = answers_of(plan.dataset.kind)
     rows = [*rows, *answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
-    possible_K = plan.largest_K, 1 if plan.dataset.bundles is None else plan.dataset.bundles.smallest_K
+    possible_K = plan.largest_K, plan.dataset.smallest_K
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
@@ -275,7 +275,7 @@ def _summary(
         "least_expected_vi": central,
         "credible_ball": None,
         "convergence": asdict(judged),
-        **({} if plan.dataset.bundles is None else {schema.BUNDLES: plan.dataset.bundles.entry}),
+        **plan.dataset.facts_of_bundles,
         **({} if plan.chosen is None else {"chosen": plan.chosen}),
     }
 

@@ -117,10 +117,10 @@ def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) ->
 
 def why_not_joined(dataset: "Dataset") -> str | None:
     """Reason why the clusters of a data set cannot be joined; None if they can."""
-    is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
-    if dataset.bundles is not None:
+    types = dataset.kind.types_of(dataset)
+    if dataset.row_sizes is not None:
         return "the density between clusters is known for rows alone, without weights, units, classes or links"
-    if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
+    if not isinstance(dataset.values, np.ndarray) or {column.type for column in types} != {"real"}:
         return "the density between clusters needs real columns in a dense table"
     return None
 

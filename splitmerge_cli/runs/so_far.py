@@ -10,10 +10,9 @@ from splitmerge_cli.diagnostics.cluster_table import cluster_lines
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
-from splitmerge_cli.runs.clusterings import forbidden_pairs, interval_of_trace, late_rows
+from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
 from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import BUNDLES
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -57,13 +56,12 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
         draws = np.stack([row for of_chain in partitions for row in of_chain]).astype(np.int32)
         with suppress(TooManyClusters):
             items = plan.dataset.items
-            apart = forbidden_pairs(plan.dataset)
+            apart = plan.dataset.pairs_apart
             labels = estimate_partition(draws, interval=interval_of_trace(trace), items=items, apart=apart).labels
             certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
-    bundles = plan.dataset.bundles
-    facts = {"N": N, "model": plan.spec.model.name} | ({} if bundles is None else {BUNDLES: bundles.entry})
+    facts = {"N": N, "model": plan.spec.model.name} | plan.dataset.facts_of_bundles
     rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
     heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
     yield from map(one_line, cluster_lines(rows, heading, most_clusters))

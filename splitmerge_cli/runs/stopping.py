@@ -17,7 +17,7 @@ import numpy as np
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
-from splitmerge_cli.runs import search
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
@@ -136,11 +136,13 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     that going on is for the person to decide."""
     if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= search.LARGE and search.is_of_table(plan.spec)
+    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= starts.LARGE and plan.dataset.kind.is_table
     after = APART_LARGE if is_large else APART_AFTER
     if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
         after = APART_AFTER // ANSWER
-    can_end = is_large or plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
+    can_end = (
+        is_large or plan.spec.init == starts.SEARCH or starts.start_of(plan.spec).may_go_on_by_search(plan.dataset.N)
+    )
     return can_end and found.iterations >= after
 
 

@@ -10,7 +10,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import limits, search, stages
+from splitmerge_cli.runs import limits, starts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.misfit import choose_model
@@ -72,28 +72,28 @@ def test_entities_start_with_as_many_as_there_may_be() -> None:
 def test_a_meet_that_the_prior_rules_out_is_no_start() -> None:
     """Two partitions of two clusters meet in four: the chain that starts again takes the first of the two."""
     given = np.array([[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1, 0]], dtype=np.int32)
-    assert search.meet(*given).max() == 3
+    assert starts.meet(*given).max() == 3
     for prior in ("mfm(components=uniform(3))", "dynamic_mfm(components=uniform(3))", "dynamic_mfm"):
         models = [Bernoulli(ROWS, prior=prior) for _ in range(4)]
         for model, labels in zip(models, (*given, given[0], given[0]), strict=True):
             model.set_labels(labels)
             model.set_prior_values(dict.fromkeys(model.prior_values, 3.0))
         chains = [type("Held", (), {"model": model})() for model in models]
-        search._cross(chains, np.array([0, 1, 2, 3]), np.random.default_rng(1))
+        starts._cross(chains, np.array([0, 1, 2, 3]), np.random.default_rng(1))
         for model in models[2:]:
             assert np.isfinite(model.log_joint())
             assert any(np.array_equal(model.labels, labels) for labels in given)
 
 
 def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "NODES", 30)
+    monkeypatch.setattr("splitmerge_cli.kinds.networks.start.NODES", 30)
     said: list[str] = []
     keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
-    spec = stages.choose_start(specify(keys), said.append)
+    spec = starts.start_of(specify(keys)).choose(said.append)
     assert spec.K0 == 4 and said[0].startswith("K0=4, ")
 
 
-ANSWERS = {f"q{j}": "ordinal" for j in range(stages.ANSWERS)}
+ANSWERS = {f"q{j}": "ordinal" for j in range(starts.ANSWERS)}
 
 
 def answers(N: int = 60) -> Dataset:
@@ -107,20 +107,20 @@ def test_many_ordinal_columns_start_as_categories() -> None:
     """Where no start is named; the start is a partition of the model with the order."""
     said: list[str] = []
     keys = {"model": "mixed", "data": "csv", "data.path": "survey.csv"}
-    spec = stages.choose_start(specify_keys(keys | {"data.types": ANSWERS}), said.append)
-    assert spec.init == stages.CATEGORIES and said[0].startswith(
+    spec = starts.start_of(specify_keys(keys | {"data.types": ANSWERS})).choose(said.append)
+    assert spec.init == starts.CATEGORIES and said[0].startswith(
         "init=categories, because no initial state is named and 5 columns"
     )
     few = dict(list(ANSWERS.items())[1:])
     for changed in ({"data.types": few}, {"data.types": ANSWERS, "K0": 3}, {"data.types": ANSWERS, "init": "random"}):
         kept = specify_keys(keys | changed)
-        assert stages.choose_start(kept, said.append) is kept
+        assert starts.start_of(kept).choose(said.append) is kept
     model = build_model(spec.model, answers())
-    stages.start_as_categories(spec, model, answers(), Rng(1))
+    starts.start_as_categories(spec, model, answers(), Rng(1))
     assert 2 <= model.K <= 4 and len(set(zip(model.labels.tolist(), [0, 1] * 30, strict=True))) <= model.K + 1
     assert np.isfinite(model.log_joint())
     with pytest.raises(ConfigError, match="init=categories: expected a table with ordinal columns"):
-        stages.start_as_categories(spec, model, DATASET, Rng(1))
+        starts.start_as_categories(spec, model, DATASET, Rng(1))
 
 
 def test_an_ordinal_cell_counts_as_ten() -> None:

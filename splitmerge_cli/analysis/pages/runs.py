@@ -22,10 +22,11 @@ from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, misfit, search, summaries
+from splitmerge_cli.runs import closing, misfit, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import UNIT
@@ -412,7 +413,7 @@ def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
 def _repeat(run: Run) -> Iterator[Markup]:
     try:
         spec = specification_of(run)
-        line = command_of(spec, search.keep_start(spec, run.summary["N"]), run.config_dir)
+        line = command_of(spec, start_of(spec).keep(run.summary["N"]), run.config_dir)
     except ConfigError:
         line = None
     if line is None:

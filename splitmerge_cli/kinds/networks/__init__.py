@@ -24,9 +24,10 @@ class Graph(Kind):
     reader = "edges"
     generator = "splitmerge_cli.kinds.networks.generated:generate"
     reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
-    has_rows = False
+    no_new_rows = "a node has no row of its own"
     is_network = True
     asked_for = KEYS
+    start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
     drawings = "splitmerge_cli.kinds.networks.plots:PICTURES"

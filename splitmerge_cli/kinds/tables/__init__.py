@@ -27,6 +27,10 @@ class Columns(Kind):
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
     drawings = "splitmerge_cli.kinds.tables.plots:PICTURES"
 
+    def options_of_items(self, options: dict[str, Any]) -> dict[str, Any]:
+        # rows of one file are the same items, whatever columns are looked at
+        return {}
+
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
         from splitmerge_cli.kinds.tables.column_statistics import statistics
 

@@ -25,6 +25,11 @@ class Tokens(Kind):
     column_types = ("categorical", "binary")
     quantities = "splitmerge_cli.runs.quantities:Tokens"
 
+    def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
+        # numbers are words, too, but hardly meant so
+        suited = self._suited(mixed)
+        return ([None] if suited or mixed is None else []) + ([suited] if len(suited) == 1 else [])
+
     def outline(self, N: int, D: int) -> Dataset:
         return Dataset("simulated", self, np.zeros(N, dtype=np.int32), vocabulary=[str(word) for word in range(D)])
 

@@ -107,9 +107,9 @@ def source_of(spec: "RunSpecification") -> Source:
         The message names key or file.
     """
     kind, data = spec.model.kind, spec.data.options
-    if data["types"] and not kind.any_columns:
+    if data["types"] and kind.is_numeric:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    source = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
+    source = open_source(data["path"], data["columns"], data["drop"], missing=not kind.is_numeric)
     # as everywhere, digits are lost only where somebody asks for it
     real = (str(name) for name, word in (data["types"] or {}).items() if word == "real")
     return replace(source, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))

@@ -272,8 +272,8 @@ class Run:
         frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
         with report_damage(self.path / names.CLUSTER_SUMMARY):
             # sizes of weighted rows are rounded
-            bundles = self.summary.get(schema.BUNDLES)
-            size, rounding = (self.summary["N"], 0) if bundles is None else (bundles["size"], len(frame))
+            size = self.summary.get(schema.BUNDLES, {}).get("size", self.summary["N"])
+            rounding = len(frame) * (schema.BUNDLES in self.summary)
             if abs(frame["size"].sum() - size) > rounding:
                 raise ValueError("expected clusters of all items")
         return frame

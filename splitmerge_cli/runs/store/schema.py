@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
+from splitmerge_cli.data.bundles import BUNDLES as BUNDLES
 from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store.names import (
     DIAGNOSTICS,
@@ -94,8 +95,6 @@ GROUPS = "density_groups"
 JOINED_BY = "joined"
 """Key of ``summary.json``: the `gap` by which the clusters of the run were joined, the 95 % interval of the number of
 components (`components`), and, where they were not joined, `why_not`."""
-BUNDLES = "bundles"
-"""Entry of a summary: `splitmerge_cli.data.bundles.Bundles.entry`, where rows are bundled."""
 FIT = "fit"
 """Key of ``summary.json``: what the model does not describe. Runs made before there was this key lack it."""
 COPY_OF = "copy_of"
