@@ -38,13 +38,7 @@ def default_words(kind: Kind) -> dict[str, Any]:
 
 
 def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
-    """Read the data set of a run again from its object.
-
-    Raises
-    ------
-    ConfigError
-        The object is another one.
-    """
+    """Read the data set of a run again from its object. Raises `ConfigError` (the object is another one)."""
     kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
     # words that were left out
     words: dict[str, Any] = {}

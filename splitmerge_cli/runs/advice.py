@@ -59,15 +59,8 @@ SINGLE = 100
 
 def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
-
-    Parameters
-    ----------
-    run : Run
-        A finished one. If a program held the data, the line has the keys to change, not a command.
-    judged : Convergence
-        Judgement of its chains.
-    spec : RunSpecification, optional
-        Specification of the run. Read from the run if it is not given.
+    `run`: a finished one. If a program held the data, the line has the keys to change, not a command. `judged`:
+    judgement of its chains. `spec`: specification of the run. Read from the run if it is not given.
     """
     try:
         spec = spec or specification_of(run)

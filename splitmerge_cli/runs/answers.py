@@ -25,18 +25,9 @@ class Answers:
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
-        """Write further tables of a run that ends; returns further entries of its summary.
-
-        Parameters
-        ----------
-        plan : Plan
-        store : RunStore
-        labels : array_like of int
-            ``[N]``, from 0: the clusters that the run lists.
-        late : mapping of int to Late
-            By chain the draws of its second half.
-        certainty : array_like of float, optional
-            ``[N]``, of each item.
+        """Write further tables of a run that ends; returns further entries of its summary. `labels`: ``[N]``, from 0:
+        the clusters that the run lists; `late`: by chain the draws of its second half; `certainty`: ``[N]``, of each
+        item.
         """
         return {}
 

@@ -49,13 +49,9 @@ class Builder:
 
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is reported below
     def chain(self, number: int, starts: bool = True) -> Chain:
-        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored.
-
-        Raises
-        ------
-        ConfigError
-            A parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot hold or
-            that has no density.
+        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored. Raises
+        `ConfigError` (a parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot
+        hold or that has no density).
         """
         spec = self.spec
         model = build_model(spec.model, self.dataset)
@@ -169,12 +165,8 @@ class Builder:
         return Tempering(model, rng, make, powers or spread)
 
     def adaptive_chains(self) -> list[Chain]:
-        """Build all chains of samplers that learn from each other.
-
-        Raises
-        ------
-        ConfigError
-            As `chain`, or fewer chains than the samplers learn from.
+        """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
+        than the samplers learn from).
         """
         chains = [self.chain(number) for number in range(self.spec.chains)]
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))

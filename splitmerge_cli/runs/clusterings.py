@@ -53,17 +53,8 @@ class Pooled:
 def clusterings_of(
     recorder: Recorder, outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
 ) -> dict[str, Clustering]:
-    """The clusterings that are scored, by name; `point` is the one that the run writes.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    outcomes : sequence of mapping
-        Outcomes of the chains.
-    pooled : Pooled, optional
-        The estimate over all chains.
-    why_not : str, optional
-        Why the run does not write it; None: it does.
+    """The clusterings that are scored, by name; `point` is the one that the run writes. `outcomes`: outcomes of the
+    chains. `pooled`: the estimate over all chains. `why_not`: why the run does not write it; None: it does.
     """
 
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
@@ -89,12 +80,7 @@ def clusterings_of(
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
-    second halves of all chains.
-
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns chain, iteration and n_clusters at least.
+    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
     """
     return interval_of_counts(late_counts(trace))
 
@@ -139,16 +125,8 @@ def listed_counts(
 def pooled_estimate(
     recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
 ) -> tuple[Pooled | None, str | None]:
-    """Return the estimate over all chains; or None, and why not.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The data set of the run.
-    sampled : mapping of int to numpy.ndarray
-        By chain, the partitions that `select_averaged` gives.
-    interval : tuple of int
-        The interval of the number of clusters.
+    """Return the estimate over all chains; or None, and why not. `recorder`: the data set of the run; `sampled`: by
+    chain, the partitions that `select_averaged` gives; `interval`: the interval of the number of clusters.
     """
     if why := recorder.not_estimated:
         return None, why
@@ -219,11 +197,7 @@ def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
     """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
-
-    Returns
-    -------
-    dict
-        By chain int32 ``[M, N]``; chains that have none are left out.
+    Returns by chain int32 ``[M, N]``; chains that have none are left out.
     """
     return select_averaged(late_partitions(path, N, iterations))
 
@@ -252,21 +226,9 @@ class Late:
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
-    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them.
-
-    Parameters
-    ----------
-    path : Path
-        The folder of the run.
-    N : int
-        Items.
-    iterations : sequence of int
-        Iterations of every chain.
-
-    Returns
-    -------
-    dict
-        By chain; chains that have none are left out.
+    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them. `path`:
+    the folder of the run; `N`: items; `iterations`: iterations of every chain. Returns by chain; chains that have none
+    are left out.
     """
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
@@ -294,16 +256,8 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
 
 
 def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:
-    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`.
-
-    Parameters
-    ----------
-    recorded : numpy.ndarray
-        int64, ascending.
-    iterations_made : int
-        Iterations of the chain.
-    N : int
-        Items.
+    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`. `recorded`:
+    int64, ascending; `iterations_made`: iterations of the chain; `N`: items.
     """
     numbers, most = np.flatnonzero(recorded > iterations_made / 2), most_partitions(N)
     if len(numbers) <= most:

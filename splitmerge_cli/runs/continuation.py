@@ -59,15 +59,8 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
 
 def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say: Callable[[str], None]) -> None:
     """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
-
-    Parameters
-    ----------
-    plan : Plan
-    store : RunStore
-    chains : sequence of ChainStore
-        Chains that have stored something are left as they are.
-    say : callable
-        Receives one line: which run is continued, or why the run starts again although a run of the same chains exists.
+    `chains`: chains that have stored something are left as they are; `say`: receives one line: which run is continued,
+    or why the run starts again although a run of the same chains exists.
     """
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if not plan.spec.resume or (len(new) < len(chains) if plan.spec.is_adaptive else not new):

@@ -128,23 +128,9 @@ def why_not_joined(dataset: "Dataset") -> str | None:
 def join_draws(
     dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
-    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`).
-
-    Parameters
-    ----------
-    dataset : Dataset
-    late : mapping of int to Late
-        By chain, the draws that an estimate averages.
-    gaps : sequence of float
-    most : int
-        Draws in all, at most.
-
-    Returns
-    -------
-    list of dict
-        For each gap the joined draws by chain.
-    str or None
-        Why there are none.
+    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`). `late`: by chain, the draws that an
+    estimate averages; `most`: draws in all, at most. Returns for each gap the joined draws by chain; why there are
+    none.
     """
     if why := why_not_joined(dataset):
         return [], why

@@ -40,20 +40,10 @@ MOST_NAMED = 3
 
 
 def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
-    """Check the model of a run that ends, by its late partitions.
-
-    Parameters
-    ----------
-    plan : Plan
-    late : mapping of int to Late
-        By chain, as `splitmerge_cli.runs.clusterings.late_partitions` gives them.
-
-    Returns
-    -------
-    dict
-        For the summary: `draws` (replications), `checks` (quantities that were compared), `unlike` (those that the
-        model does not describe, the farthest first) and `unchecked` (why nothing was compared, or None). The end of a
-        run adds `certainty`, the mean of the items.
+    """Check the model of a run that ends, by its late partitions. `late`: by chain, as
+    `splitmerge_cli.runs.clusterings.late_partitions` gives them. Returns for the summary: `draws` (replications),
+    `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
+    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
     """
     model, dataset = plan.spec.model, plan.dataset
     work = checks.find_quantities(model).count_work(dataset, CELLS)

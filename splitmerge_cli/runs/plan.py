@@ -155,18 +155,9 @@ def threads(spec: RunSpecification) -> int:
 
 
 def prepare(spec: RunSpecification, records: bool = True) -> Plan:
-    """Check all that can be checked without running: load the data, build a first chain.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    records : bool
-        Whether the disk is to hold what a run records.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The message names the key, or the file, row and column, and what was expected.
+    """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
+    to hold what a run records. Raises `ConfigError` or `DataError` (the message names the key, or the file, row and
+    column, and what was expected).
     """
     spec.data.check()
     with limit_bytes(spec.data.max_bytes):

@@ -257,15 +257,8 @@ def interval_lines(run: Run) -> Iterator[str]:
 def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> Iterator[str]:
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
-
-    Parameters
-    ----------
-    interval : tuple of int
-        See `splitmerge_cli.runs.clusterings.interval_of_run`.
-    summary : mapping
-        ``summary.json``.
-    unit : str
-        Word for a cluster, see `splitmerge_cli.runs.grouping.nouns`.
+    `interval`: see `splitmerge_cli.runs.clusterings.interval_of_run`; `summary`: ``summary.json``; `unit`: word for a
+    cluster, see `splitmerge_cli.runs.grouping.nouns`.
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval

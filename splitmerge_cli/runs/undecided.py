@@ -25,15 +25,8 @@ class UndecidedModel(ConfigError):
 
 def require_model(spec: RunSpecification) -> None:
     """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
-
-    Raises
-    ------
-    UndecidedModel
-        No model was chosen.
-    ConfigError
-        The configuration is wrong otherwise.
-    DataError
-        No model was chosen, and the table cannot be read as anything.
+    Raises `UndecidedModel` (no model was chosen), `ConfigError` (the configuration is wrong otherwise) or `DataError`
+    (no model was chosen, and the table cannot be read as anything).
     """
     if not spec.undecided:
         return

@@ -42,13 +42,7 @@ class Streamed:
 
 
 class Recorder:
-    """Records that a run keeps of one kind of data; this class records clusters of items.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    dataset : Dataset
-    """
+    """Records that a run keeps of one kind of data; this class records clusters of items."""
 
     sizes: ClassVar[bool] = False
     """Whether the chains record the sizes of all clusters."""
@@ -116,14 +110,8 @@ class Recorder:
     def assemble(
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
-        """Write the tables that this kind of data has at the end of a run.
-
-        Returns
-        -------
-        fields : dict
-            The entries of the summary that not all runs have.
-        rows : list of Row
-            Rows of the diagnosis.
+        """Write the tables that this kind of data has at the end of a run. Returns the entries of the summary that not
+        all runs have; rows of the diagnosis.
         """
         return {}, []
 

@@ -36,22 +36,10 @@ STATES = ("running", "done", "failed", "interrupted")
 
 
 class Run:
-    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder that ``smcmc run`` printed.
-    config_dir : str or Path, optional
-        The folder of the user's own configuration groups, for what loads the data of the run again.
-    contents : mapping of str to bytes, optional
-        Contents of files that this process has just written (`splitmerge_cli.runs.store.store.RunStore`): they are not
-        read again.
-
-    Raises
-    ------
-    FileNotFoundError
-        It holds no run.
+    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`. `path`: the folder
+    that ``smcmc run`` printed; `config_dir`: the folder of the user's own configuration groups, for what loads the data
+    of the run again; `contents`: contents of files that this process has just written
+    (`splitmerge_cli.runs.store.store.RunStore`): they are not read again. Raises `FileNotFoundError` (it holds no run).
 
     Attributes
     ----------
@@ -146,12 +134,8 @@ class Run:
         return int(self.summary.get(schema.FIRST_CLUSTER, 0)) if self.is_done else FIRST
 
     def best_state(self) -> NDArray[np.int32]:
-        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
-
-        Raises
-        ------
-        FileNotFoundError
-            Nothing is stored yet.
+        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far. Raises
+        `FileNotFoundError` (nothing is stored yet).
         """
         best = max(
             (outcome for _, outcome in self._stored_chains()), key=lambda stored: stored["best_log_joint"], default=None
@@ -173,13 +157,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The files of a finished run.
-
-        Raises
-        ------
-        FileNotFoundError
-            The run is not finished.
-        """
+        """The files of a finished run. Raises `FileNotFoundError` (the run is not finished)."""
         if not self.is_done:
             raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
         return Manifest(self.path / MANIFEST, contents=self._contents)
@@ -413,14 +391,8 @@ def _with_shares(frame: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
 def find_runs(out: str | Path) -> list[Run]:
     """All runs under a folder, in the order of their paths; else those that sweeps and races list there, in theirs.
 
-    The table of a sweep or race stands for its folder.
-
-    Raises
-    ------
-    DataError
-        A run that is listed is not there.
-    DamagedRun
-        A list is not what was written.
+    The table of a sweep or race stands for its folder. Raises `DataError` (a run that is listed is not there) or
+    `DamagedRun` (a list is not what was written).
     """
     folder = Path(out)
     if folder.is_file():

@@ -112,14 +112,9 @@ first is `document`, from 0."""
 
 
 def recorded_columns(table: str, optional: Collection[str] = ()) -> pa.Schema:
-    """Columns of `table` without provenance: what a chain writes while it runs.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    optional : collection of str
-        Which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions have them.
+    """Columns of `table` without provenance: what a chain writes while it runs. `table`: a name such as `TRACE`;
+    `optional`: which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions
+    have them.
     """
     extra = {}
     if table == TRACE:
@@ -168,16 +163,9 @@ def find_difference(columns: pa.Schema, expected: pa.Schema) -> str:
 
 
 def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
-    """Raise `Refused` unless a file has the columns of `table`, in any order.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    columns : pyarrow.Schema
-        Columns of the file.
-    whole : bool
-        Whether it is the parquet file of a finished run, with provenance, or a stream.
+    """Raise `Refused` unless a file has the columns of `table`, in any order. `table`: a name such as `TRACE`;
+    `columns`: columns of the file; `whole`: whether it is the parquet file of a finished run, with provenance, or a
+    stream.
     """
     optional = [name for name in (*OPTIONAL, PARAMETERS) if name in columns.names]
     if table == TRACE:
