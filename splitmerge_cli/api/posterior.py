@@ -29,7 +29,8 @@ from splitmerge_cli.kinds.documents import topic_summary
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
-from splitmerge_cli.runs.clusterings import estimate_of, interval_of_run, searched_interval
+from splitmerge_cli.runs.answers import answers_of
+from splitmerge_cli.runs.clusterings import interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
 from splitmerge_cli.runs.misfit import find_unlike, put_first
@@ -167,16 +168,9 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            small = self.dataset.kind.has_small_clusters
-            self._estimates[loss] = estimate_of(
-                self.partitions,
-                small,
-                loss,
-                searched_interval(self.run),
-                self.dataset.items,
-                self.dataset.pairs_apart,
-                self.dataset.row_sizes,
-            )
+            found = answers_of(self.dataset.kind)
+            interval = searched_interval(self.run)
+            self._estimates[loss] = found.estimate(self.partitions, self.dataset, loss, interval)
         return self._estimates[loss]
 
     @cached_property

@@ -119,12 +119,13 @@ class Kind:
     """Whether clusters are topics."""
     is_network: ClassVar[bool] = False
     """Whether items are nodes; `from_object` then takes what of a network is read."""
-    has_small_clusters: ClassVar[bool] = False
-    """Whether most clusters have a few items, however many items there are: an estimate is made component by component
-    (`splitmerge_cli.diagnostics.small_clusters`), and the shares of the largest clusters judge no chain."""
+    growing: ClassVar[str] = ""
+    """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
+    takes_more_moves: ClassVar[bool] = True
+    """Whether more moves before each scan help chains that stay apart."""
     answers: ClassVar[str] = ""
-    """The class that writes further tables at the end of a run, and describes them (a
-    `splitmerge_cli.kinds.records.entities.Entities`); empty: clusters are described."""
+    """The class that estimates and judges, and writes and describes further tables at the end of a run (a
+    `splitmerge_cli.runs.answers.Answers`); empty: clusters are described."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures that a run may have."""
     drawings: ClassVar[str] = ""

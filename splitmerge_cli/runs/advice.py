@@ -192,8 +192,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
             return "start from one cluster, from single items and from the prior", {"init": MIXTURE}
         return "start by adding item after item", {"init": "sequential"}
     # more moves leave large tables and topics in the modes that their starts found
-    kind = spec.model.kind
-    if spec.schedule.moves < MOVES and spec.init != starts.STAGES and not (kind.has_topics or kind.has_small_clusters):
+    if spec.schedule.moves < MOVES and spec.init != starts.STAGES and spec.model.kind.takes_more_moves:
         return "make more moves before each scan", {"schedule.moves": MOVES}
     return None
 

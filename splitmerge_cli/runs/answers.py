@@ -2,24 +2,49 @@
 
 from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.dataset import Kind
+from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition, minimise_expected_loss
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.clusterings import Late
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.recorders.base import Late
     from splitmerge_cli.runs.store.store import RunStore
 
 
 class Answers:
     """The answers of kinds whose clusters are described as such; a base of others (`Kind.answers`)."""
+
+    by_share: ClassVar[bool] = True
+    """Whether clusters are shares of the items: the largest then judge chains, clusters of few items are outliers, and
+    the number of clusters of an estimate lies in its interval. Otherwise most clusters have a few items, however many
+    items there are."""
+
+    @staticmethod
+    def estimate(
+        partitions: NDArray[np.int32], dataset: Dataset, loss: str = "vi", interval: tuple[int, int] | None = None
+    ) -> Estimate:
+        """The estimate of a run from draws ``[M, N]``, as of `estimate_partition`: items that must be apart are."""
+        items, apart, sizes = dataset.items, dataset.pairs_apart, dataset.row_sizes
+        return estimate_partition(partitions, loss, interval, items, apart, sizes)
+
+    @staticmethod
+    def central(partitions: NDArray[np.int32], apart: NDArray[np.int32] | None) -> Estimate:
+        """The partition of least expected variation of information, of any number of clusters, from draws of items."""
+        return minimise_expected_loss(partitions, apart=apart)
+
+    @staticmethod
+    def so_far(run: Run, N: int) -> str | None:
+        """What an interrupted run has found, in a line; None: its clusters so far."""
+        return None
 
     @staticmethod
     def write(
@@ -32,7 +57,7 @@ class Answers:
         return {}
 
     @staticmethod
-    def judge(partitions: Mapping[int, "NDArray[Any]"]) -> "list[Row]":
+    def judge(partitions: Mapping[int, NDArray[Any]]) -> "list[Row]":
         """Further rows of a diagnosis, by the partitions ``[M, N]`` of the second half of each chain."""
         return []
 

@@ -14,15 +14,13 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
     counts_larger,
-    estimate_partition,
     first_rows,
     interval_of_counts,
-    minimise_expected_loss,
     most_partitions,
 )
-from splitmerge_cli.diagnostics.small_clusters import estimate_by_components, minimise_by_components
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
-from splitmerge_cli.runs.recorders.base import Recorder, best
+from splitmerge_cli.runs.answers import answers_of
+from splitmerge_cli.runs.recorders.base import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
 
@@ -116,7 +114,7 @@ def listed_counts(
     """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
     if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
-    is_apart = recorder.is_listed and not recorder.not_estimated and not dataset.kind.has_small_clusters
+    is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).by_share
     if not is_apart or sum(map(len, sampled.values())) < FEWEST:
         return counts, False
     return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True
@@ -133,44 +131,21 @@ def pooled_estimate(
     if not sampled:
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
-        together = np.concatenate(list(sampled.values()))
-        items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
-        apart = recorder.dataset.pairs_apart
-        sizes = recorder.dataset.row_sizes
-        estimate = estimate_of(together, small, interval=interval, items=items, apart=apart, sizes=sizes)
-        of_items = together if items is None else first_rows(together, items)
-        least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items, apart=apart)
+        together, dataset = np.concatenate(list(sampled.values())), recorder.dataset
+        answers, items, sizes = answers_of(dataset.kind), dataset.items, dataset.row_sizes
+        estimate = answers.estimate(together, dataset, interval=interval)
+        least = answers.central(together if items is None else first_rows(together, items), dataset.pairs_apart)
         if sizes is not None:
             estimate = replace(estimate, labels=by_size(estimate.labels, sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
-        if recorder.dataset.truth is not None:
-            each = {
-                c: (
-                    estimate_of(rows, small, items=items, apart=apart, sizes=sizes) if len(sampled) > 1 else estimate
-                ).labels
-                for c, rows in sampled.items()
-            }
+        if dataset.truth is not None and len(sampled) == 1:
+            each = dict.fromkeys(sampled, estimate.labels)
+        elif dataset.truth is not None:
+            each = {c: answers.estimate(rows, dataset).labels for c, rows in sampled.items()}
     except TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
-
-
-def estimate_of(
-    partitions: NDArray[np.int32],
-    small: bool,
-    loss: str = "vi",
-    interval: tuple[int, int] | None = None,
-    items: NDArray[np.int32] | None = None,
-    apart: NDArray[np.int32] | None = None,
-    sizes: NDArray[np.float64] | None = None,
-) -> "Estimate":
-    """The estimate of a run, see `splitmerge_cli.diagnostics.point_estimate.estimate_partition`; of `small` clusters
-    (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters. It joins none of
-    the pairs of items `apart`; `sizes` is what each row adds to its cluster."""
-    if small:
-        return estimate_by_components(partitions, loss, items)
-    return estimate_partition(partitions, loss, interval, items, apart, sizes)
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:
@@ -211,18 +186,6 @@ def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
     """Select the draws that `select_averaged` gives the partitions of."""
     chosen = {c: of_one_spacing(np.arange(len(rows.labels)), rows.iterations) for c, rows in late.items()}
     return {c: Late(rows.iterations[chosen[c]], rows.labels[chosen[c]]) for c, rows in late.items()}
-
-
-@dataclass(frozen=True)
-class Late:
-    """Recorded partitions of the second half of a chain."""
-
-    iterations: NDArray[np.int64]
-    """``[M]``, ascending."""
-    labels: NDArray[np.int32]
-    """``[M, N]``."""
-    parameters: NDArray[np.float64] | None = None
-    """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:

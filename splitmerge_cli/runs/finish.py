@@ -77,13 +77,13 @@ def assemble(
     late = late_partitions(store.path, plan.dataset.N, iterations)
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    trace = _diagnosed_trace(store.path, plan.dataset.kind.has_small_clusters)
+    answers = answers_of(plan.dataset.kind)
+    trace = _diagnosed_trace(store.path, answers.by_share)
     counts = late_counts(trace)
     interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    answers = answers_of(plan.dataset.kind)
     rows = [*rows, *answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
     possible_K = plan.largest_K, plan.dataset.smallest_K
@@ -209,8 +209,8 @@ def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> d
     return plan.dataset.kind.effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
 
 
-def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:
-    """The columns of the trace, the largest fractions as ``[rows, 5]``; without these if clusters are `small`."""
+def _diagnosed_trace(path: Path, by_share: bool) -> dict[str, NDArray[Any]]:
+    """The columns of the trace, the largest fractions as ``[rows, 5]`` if clusters are `by_share`."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
         wanted = schema.recorded_columns(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
@@ -218,7 +218,7 @@ def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}
     fractions = columns.pop("largest").reshape(len(table), -1)
-    return columns if small else columns | {"largest": fractions}
+    return columns | {"largest": fractions} if by_share else columns
 
 
 def _summary(
@@ -330,9 +330,9 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
         labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
-    small = dataset.kind.has_small_clusters
-    expected = float(distances(labels, sampled if small else thin_partitions(sampled)).mean())
-    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * (not small)
+    by_share = answers_of(dataset.kind).by_share
+    expected = float(distances(labels, thin_partitions(sampled) if by_share else sampled).mean())
+    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * by_share
     return {
         "criterion": f"least expected variation of information {over}{within}",
         "expected_vi": expected,

@@ -21,7 +21,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     interval_of_counts,
     is_outlying,
 )
-from splitmerge_cli.runs.clusterings import Late
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from splitmerge_cli.runs.store import schema
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.runs.clusterings import Late
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.recorders.base import Late
 
 CELLS = 50_000
 """Cells that are drawn in a replication, about."""

@@ -70,12 +70,7 @@ class Plan:
     def growing(self) -> str:
         """Says that clusters of the prior grow with the data, where the clusters of such data stay small; else empty.
         Source: Miller et al. 2015, Microclustering."""
-        if not self.dataset.kind.has_small_clusters or self.spec.model.values.get("prior") != "crp":
-            return ""
-        return (
-            "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
-            "model.prior=learned_sizes, the default, expects many small clusters"
-        )
+        return self.dataset.kind.growing if self.spec.model.values.get("prior") == "crp" else ""
 
     @cached_property
     def id(self) -> str:

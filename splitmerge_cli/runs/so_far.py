@@ -10,6 +10,7 @@ from splitmerge_cli.diagnostics.cluster_table import cluster_lines
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
 from splitmerge_cli.runs.grouping import total_size
 from splitmerge_cli.runs.store.read import Run
@@ -30,8 +31,8 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
     run, N = Run(plan.path), plan.dataset.N
-    entities = plan.dataset.kind.has_small_clusters
-    if not (entities or summaries.is_described(plan)):
+    answers = answers_of(plan.dataset.kind)
+    if answers.by_share and not summaries.is_described(plan):
         return
     try:
         trace = run.trace()
@@ -42,8 +43,8 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
         "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
     )
     ended = f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"
-    if entities:
-        yield f"{len(np.unique(run.best_state())):,} entities of {N:,} records, the best state so far"
+    if line := answers.so_far(run, N):
+        yield line
         yield ended
         return
     with suppress(FileNotFoundError):  # no partition is recorded yet

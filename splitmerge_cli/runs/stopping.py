@@ -19,9 +19,10 @@ from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
+from splitmerge_cli.runs.clusterings import late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.limits import ANSWER, count_ordinal
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     traces = []
     for chain in chains:
         trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
-        if plan.dataset.kind.has_small_clusters:
+        if not answers_of(plan.dataset.kind).by_share:
             trace = trace.drop(columns="largest")
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):

@@ -26,6 +26,7 @@ class Documents(Kind):
     limits = (100, 10_000, 20_000_000)
     no_search = "has topics; expected a model of clusters of items"
     has_both_ends = False
+    takes_more_moves = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
     quantities = "splitmerge_cli.runs.quantities:Documents"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
@@ -39,6 +42,18 @@ class Streamed:
     width: int
     every: int
     key: str
+
+
+@dataclass(frozen=True)
+class Late:
+    """Recorded partitions of the second half of a chain."""
+
+    iterations: NDArray[np.int64]
+    """``[M]``, ascending."""
+    labels: NDArray[np.int32]
+    """``[M, N]``."""
+    parameters: NDArray[np.float64] | None = None
+    """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
 
 
 class Recorder:

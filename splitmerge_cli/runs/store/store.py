@@ -161,7 +161,7 @@ class ChainStore:
         return streams.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
-        """Read the rows as a table, checked to belong to a run with so many chains. Raises `DamagedRun` (they are not)."""
+        """Read the rows as a table, checked to belong to a run with so many chains; a `DamagedRun` if they do not."""
         with report_damage(self._paths[table]):
             batches = list(self.read(table))
             recorded = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
