@@ -12,6 +12,7 @@ from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.runs import option, subject
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, footnote
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.grouping import nouns
 from splitmerge_cli.runs.store.read import Run
@@ -29,7 +30,8 @@ NUMBER: dict[str, Any] = {
 
 def can_draw(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
-    return not run.has_topics and uncertainty.can_draw(run) and run.summary["point_estimate"]["n_clusters"] > 1
+    merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
+    return merged and run.summary["point_estimate"]["n_clusters"] > 1
 
 
 def dendrogram(run: Run) -> Figure:

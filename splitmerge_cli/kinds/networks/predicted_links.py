@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST
+from splitmerge_cli.kinds.networks import Graph
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
@@ -38,7 +39,7 @@ def with_relations(dataset: Dataset, relations: Relations) -> Dataset:
 
 def require_network(model: Component) -> None:
     """Raise a `ConfigError` for a model of other data than networks."""
-    if not model.kind.is_network:
+    if not isinstance(model.kind, Graph):
         raise ConfigError(f"model={model.name} has no links; expected a network, of model=irm")
 
 

@@ -98,7 +98,7 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 
 def can_draw(run: Run) -> bool:
     """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone."""
-    if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
+    if not run.is_done or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
     # two columns of points have a picture of their own
