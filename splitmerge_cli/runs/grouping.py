@@ -93,9 +93,9 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
     >>> describe_rows({"N": 32, "bundles": {"units": False, "items": 32, "size": 592.0}})
     '32 rows, which count as 592'
     """
-    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
-    if bundles is None:
+    if schema.BUNDLES not in summary:
         return count_of(summary["N"], nouns(summary)[0])
+    bundles, rows = summary[schema.BUNDLES], f"{summary['N']:,} rows"
     if bundles["units"]:
         return f"{bundles['items']:,} units ({rows})"
     return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])
