@@ -6,10 +6,11 @@
     the covariance is chosen, more real columns than rows are read as principal components, and clusters of `gaussian`
     without a gap of density between them are joined where the draws agree (``gap=null``).
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full): the simplest whose log predictive density of a row given the others is
-    within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
-    chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
-    allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+    diag, iso or full (`mixed`: diag or full): of those whose log predictive density of a row given the others is within
+    a standard error of the best (1.5 where densities rest on few draws), the one with the fewest clusters. Of rows that
+    repeat each other, as chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance
+    that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
+    compared.
 ``model.degrees=auto``
     Plain or corrected degrees of a network, by the log score of held-out edges:
     `splitmerge_cli.kinds.networks.degrees`.

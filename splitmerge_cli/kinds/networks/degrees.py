@@ -28,7 +28,8 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        A row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
+        A row for each, first the chosen one: corrected if it is ahead by more than a standard error, or not behind by
+        more with fewer blocks. Columns degrees,
         log_score (nats a held-out edge, its value included), difference (by which the first is ahead),
         standard_error (of that difference, pairs taken as independent), auc and blocks (mean number). Where a network
         allows plain degrees alone there are no numbers, and ``attrs["problem"]`` says why.
@@ -64,7 +65,9 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     ahead, errors = np.array([compare_scores(*pair) for pair in zip(*scores.values(), strict=True)]).T
     # of plain; different edges are taken as independent
     difference, error = float(ahead.mean()), float(np.sqrt((errors**2).mean() / len(errors)))
-    order = DEGREES[::-1] if -difference > error else DEGREES
+    # of equal ones the fewer blocks
+    fewer = round(facts[DEGREES[1]]["blocks"]) < round(facts[DEGREES[0]]["blocks"])
+    order = DEGREES[::-1] if -difference > error or (fewer and difference <= error) else DEGREES
     behind = difference if order[0] == DEGREES[0] else -difference
     rows = [
         {

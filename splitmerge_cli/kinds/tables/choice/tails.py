@@ -8,6 +8,7 @@ import pandas as pd
 
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.candidates import MIXED, Candidates, Fits, compare, find_problem, rank
 from splitmerge_cli.kinds.tables.support import has_steps
 
@@ -21,17 +22,9 @@ def compare_tails(
     """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in
     `covariances`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each, first the chosen one with the higher density (`candidates.rank`): tails,
-        log_density, difference, standard_error, few_draws and seconds as of `covariances`. Where the data allow normal
-        tails alone there are no numbers.
-
-    Notes
-    -----
-    Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are too light
-    add clusters.
+    A row for each, first the one that is taken (`candidates.rank`): tails, log_density, difference, standard_error,
+    clusters, few_draws and seconds. Where the data allow normal tails alone there are no numbers. Heavier tails than
+    the data have cost time, since the degrees of freedom follow the data; tails that are too light add clusters.
     """
     compared: Candidates = {}
     by_cell = model.name == MIXED and model.values.get("covariance") == "diag"
@@ -40,7 +33,7 @@ def compare_tails(
         problem = "columns are recorded in coarse steps"
     if not problem:
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    table = rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
+    table = rank("tails", *compare("tails", compared, fits, {}, TAILS), TAILS)
     table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
     return table
 
@@ -52,4 +45,6 @@ def format_tails(table: pd.DataFrame) -> str:
     if np.isnan(difference):
         return f"model.tails=auto: {chosen}, since t is not possible: {table.attrs['problem']}"
     side = f"{table['tails'][1]} is {abs(difference):.3f} nats a row {'behind' if difference > 0 else 'ahead'}"
-    return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"
+    fewer, more = table["clusters"]
+    why = f", with {count_of(round(fewer), 'cluster')} instead of {more:.0f}" if difference < 0 else ""
+    return f"model.tails=auto: {chosen}{why}; {side} (s.e. {error:.3f})"
