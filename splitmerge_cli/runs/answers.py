@@ -41,6 +41,11 @@ class Answers:
         return {}
 
     @staticmethod
+    def write_so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
+        """Write tables of a run that was interrupted, and yield lines about them; parameters as of `write`."""
+        return iter(())
+
+    @staticmethod
     def judge(partitions: Mapping[int, "NDArray[Any]"]) -> "list[Row]":
         """Further rows of a diagnosis, by the partitions ``[M, N]`` of the second half of each chain."""
         return []

@@ -25,26 +25,26 @@ LINES = {
     "cli": 2_120,
     "config": 3_040,
     "core": 9_900,
-    "data": 8_200,
+    "data": 8_220,
     "diagnostics": 4_540,
     "fits": 1_120,
     "kinds": 60,
     "kinds/documents": 6_640,
     "kinds/lines": 1_020,
     "kinds/networks": 7_620,
-    "kinds/records": 2_960,
+    "kinds/records": 3_040,
     "kinds/tables": 12_380,
     "kinds/tokens": 380,
     "papers": 9_320,
     "priors": 1_180,
-    "runs": 11_800,
+    "runs": 11_820,
     "samplers": 8_060,
     "top": 1_320,
     "verify": 4_260,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 102_600
-TEST_LINES = 58_300
+ALL_LINES = 102_750
+TEST_LINES = 58_400
 FILES, IMPORT_SHARE = 443, 7.7
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
