@@ -215,7 +215,7 @@ def test_an_interrupted_run_prints_the_clusters_so_far(spawn, signals: int, spac
     if signals == 1:
         made = run.trace().groupby("chain")["iteration"].max().min()
         source = "an estimate from the draws so far" if spacing == 100 else "the best state so far"
-        assert any(line.endswith(f" of 60 items, {source}") for line in lines)
+        assert any(line.endswith(f" of 60 rows, {source}") for line in lines)
         assert lines[-1] == f"interrupted after {made:,} iterations of 1 of 2 chains; not judged as converged"
 
 
