@@ -40,21 +40,10 @@ def jobs_of(
     config_dir: str | Path | None = None,
     settle: Callable[[list[RunSpecification]], list[RunSpecification]] = list,
 ) -> list[RunSpecification]:
-    """The runs of a race: every sampler from every start with every seed, for the same time.
-
-    Parameters
-    ----------
-    args : sequence of str
-        Keys of ``smcmc run``; ``sampler=a,b`` names the samplers.
-    seeds, seconds
-        How many, unless ``seed`` is named; of a chain, unless ``iterations`` or ``budget`` is.
-    settle : callable
-        Replaces what jobs leave to the data.
-
-    Raises
-    ------
-    ConfigError
-        Runs that cannot race: without times or partitions, of several posteriors.
+    """The runs of a race: every sampler from every start with every seed, for the same time. `args`: keys of ``smcmc
+    run``; ``sampler=a,b`` names the samplers. `seeds`, `seconds`: how many, unless ``seed`` is named; of a chain,
+    unless ``iterations`` or ``budget`` is. `settle`: replaces what jobs leave to the data. Raises `ConfigError` (runs
+    that cannot race: without times or partitions, of several posteriors).
     """
     named = {arg.lstrip("+~").partition("=")[0] for arg in args}
     more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
@@ -176,12 +165,8 @@ def _mean_time(part: pd.DataFrame, column: str) -> float:
 
 
 def race_of(runs: Sequence[Run]) -> Race:
-    """The race of finished runs.
-
-    Raises
-    ------
-    ConfigError
-        A run is not finished, was made without times or without partitions, or is of other data or another model.
+    """The race of finished runs. Raises `ConfigError` (a run is not finished, was made without times or without
+    partitions, or is of other data or another model).
     """
     runs = list(runs)
     if not runs:

@@ -102,17 +102,8 @@ class LinkedPairs:
 
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
-    """Find the pairs of items that are together in a sampled partition.
-
-    Parameters
-    ----------
-    partitions : mapping of int to array_like
-        By chain int ``[M, N]``, M and N at least 1.
-
-    Raises
-    ------
-    TooManyClusters
-        Clusters are so large that there are more than `MOST_PAIRS` pairs.
+    """Find the pairs of items that are together in a sampled partition. `partitions`: by chain int ``[M, N]``, M and N
+    at least 1. Raises `TooManyClusters` (clusters are so large that there are more than `MOST_PAIRS` pairs).
 
     Examples
     --------

@@ -23,15 +23,11 @@ EDGE = 20
 def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFrame:
     """Log score of held-out edges with plain and with corrected degrees.
 
-    Both are fitted to the network without a share of its edges (`splitmerge_cli.kinds.networks.removed_edges`).
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
-        log_score (nats a held-out edge, its value included), difference (by which the first is ahead),
-        standard_error (of that difference, pairs taken as independent), auc and blocks (mean number). Where a network
-        allows plain degrees alone there are no numbers, and ``attrs["problem"]`` says why.
+    Both are fitted to the network without a share of its edges (`splitmerge_cli.kinds.networks.removed_edges`). Returns
+    a row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
+    log_score (nats a held-out edge, its value included), difference (by which the first is ahead), standard_error (of
+    that difference, pairs taken as independent), auc and blocks (mean number). Where a network allows plain degrees
+    alone there are no numbers, and ``attrs["problem"]`` says why.
     """
     problem = find_problem(model, dataset, degrees="corrected")
     if problem:

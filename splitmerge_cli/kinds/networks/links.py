@@ -77,23 +77,9 @@ class LinkAnswers(StoredDraws):
 
     def link_scores(self, held_out: float = SHARE, *, seed: int = 0) -> LinkScores:
         """How well the model predicts edges that it has not seen: a short fit to a network without a share of them.
-
-        Parameters
-        ----------
-        held_out : float
-            Share of the edges that is removed at random; of counts of their units.
-        seed : int
-            Seed of the removal and of the fit.
-
-        Returns
-        -------
-        LinkScores
-            See `splitmerge_cli.kinds.networks.removed_edges.LinkScores`.
-
-        Raises
-        ------
-        ConfigError
-            The model is of other data; `held_out` leaves no edges on one side.
+        `held_out`: share of the edges that is removed at random; of counts of their units. `seed`: seed of the removal
+        and of the fit. Returns see `splitmerge_cli.kinds.networks.removed_edges.LinkScores`. Raises `ConfigError` (the
+        model is of other data; `held_out` leaves no edges on one side).
         """
         require_network(self._model)
         held = hold_out_links(self.dataset, held_out, seed)

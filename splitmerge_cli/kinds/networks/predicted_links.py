@@ -49,20 +49,10 @@ def draws_with_options(model: Component, dataset: Dataset, states: Sequence[Stat
 
 
 def predict_links(dataset: Dataset, draws: Sequence[Draw], pairs: NDArray[np.int64]) -> pd.DataFrame:
-    """Average the probabilities of edges over draws, for each layer and pair.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    draws : sequence of Draw
-    pairs : numpy.ndarray
-        int ``[n, 2]``: numbers of nodes from 0; undirected: in either order.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each layer and pair: source, target (numbers), layer (number), probability (of an edge in a
-        replication of the network), and expected: the expected count; the expected value of an edge that is real; nan.
+    """Average the probabilities of edges over draws, for each layer and pair. `pairs`: int ``[n, 2]``: numbers of nodes
+    from 0; undirected: in either order. Returns a row for each layer and pair: source, target (numbers), layer
+    (number), probability (of an edge in a replication of the network), and expected: the expected count; the expected
+    value of an edge that is real; nan.
     """
     relations = network_of(dataset)
     tables = [
@@ -92,11 +82,7 @@ def _average(relations: Relations, n: int, draws: Sequence[Draw], ends: NDArray[
 
 def order_pairs(relations: Relations, directed: bool, loops: bool, pairs: NDArray[np.int64]) -> NDArray[np.int32]:
     """Pairs as a relation has them: undirected the smaller number first, two kinds of nodes the first kind first.
-
-    Raises
-    ------
-    ConfigError
-        A pair that is none of the relation.
+    Raises `ConfigError` (a pair that is none of the relation).
     """
     ends = np.asarray(pairs)
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
