@@ -13,7 +13,7 @@ from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds.documents.topic_report import RunTopics, between_runs
-from splitmerge_cli.kinds.networks import predicted_links as links
+from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, open_run, summaries
 from splitmerge_cli.runs.judgement import evidence_of
