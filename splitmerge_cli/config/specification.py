@@ -322,7 +322,8 @@ def differences(
 ) -> dict[str, Any]:
     """Return the keys that make a run with their values: its choices, then what differs from their defaults.
 
-    Keys that are `changed` have other values, as of `command_of`; `data` are keys that name other data. A `ConfigError` if nothing makes this run: a choice is no longer at hand.
+    Keys that are `changed` have other values, as of `command_of`; `data` are keys that name other data. A
+    `ConfigError` if nothing makes this run: a choice is no longer at hand.
     """
     changed, values = dict(changed or {}), dict(spec.values)
 
