@@ -47,22 +47,9 @@ class LeaveOneOut:
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
-    """Estimate leave-one-out densities from draws of one posterior.
-
-    Parameters
-    ----------
-    model : Component
-    dataset : Dataset
-        Whose rows do not depend on each other given their clusters.
-    states : sequence of State
-        Draws, each as probable as the others.
-
-    Raises
-    ------
-    ConfigError
-        A model whose clusters keep parameters or weights.
-    ValueError
-        A model without densities of single items; a power of the likelihood.
+    """Estimate leave-one-out densities from draws of one posterior. `dataset`: whose rows do not depend on each other
+    given their clusters; `states`: draws, each as probable as the others. Raises `ConfigError` (a model whose clusters
+    keep parameters or weights) or `ValueError` (a model without densities of single items; a power of the likelihood).
     """
     built = build_predictive(model, dataset, dataset)
     jacobian = dataset.sum_by_item(log_jacobian(model, dataset))
@@ -78,19 +65,10 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution.
-
-    Parameters
-    ----------
-    log_ratios : numpy.ndarray
-        float64 ``[draws, items]``, natural logarithm, up to a constant for each item.
-
-    Returns
-    -------
-    log_weights : numpy.ndarray
-        Smoothed, of the same shape, at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves.
-    shape : numpy.ndarray
-        float64 ``[items]``: k; -inf where nothing is fitted.
+    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution. `log_ratios`:
+    float64 ``[draws, items]``, natural logarithm, up to a constant for each item. Returns smoothed, of the same shape,
+    at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves; float64 ``[items]``: k; -inf where
+    nothing is fitted.
 
     Notes
     -----

@@ -13,7 +13,7 @@
     compared.
 ``model.degrees=auto``
     Plain or corrected degrees of a network, by the log score of held-out edges:
-    `splitmerge_cli.kinds.networks.degrees`.
+    `splitmerge_cli.kinds.networks.links`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -40,7 +40,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
-from splitmerge_cli.config.commands import name_beside, override, words_of
+from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
@@ -68,7 +68,7 @@ from splitmerge_cli.fits.cautions import warn_of_data
 from splitmerge_cli.fits.objects import columns_read
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
-from splitmerge_cli.kinds.networks.degrees import compare_degrees, format_degrees
+from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
 from splitmerge_cli.kinds.tables.choice.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
 from splitmerge_cli.kinds.tables.choice.tails import TAILS, compare_tails, format_tails

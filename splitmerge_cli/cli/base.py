@@ -282,7 +282,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
     If that is interrupted, `words` are printed, as by `choosing`.
     """
-    from splitmerge_cli.config.commands import name_beside
+    from splitmerge_cli.config.specification import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.starts import start_of
 

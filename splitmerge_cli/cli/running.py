@@ -32,8 +32,8 @@ from splitmerge_cli.cli.base import (
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
+from splitmerge_cli.config.groups import places
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.config.targets import places
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 

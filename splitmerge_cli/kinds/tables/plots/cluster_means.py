@@ -11,8 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.labels import shorten_names
-from splitmerge_cli.analysis.plots.marks import by_size, style_of
+from splitmerge_cli.analysis.plots.marks import by_size, shorten_names, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import number, number_clusters, plural_of

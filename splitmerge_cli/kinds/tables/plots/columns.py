@@ -11,8 +11,15 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.labels import shorten_names
-from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, scatter, style_of, write_numbers
+from splitmerge_cli.analysis.plots.marks import (
+    ALONE,
+    by_size,
+    numbers_by_size,
+    scatter,
+    shorten_names,
+    style_of,
+    write_numbers,
+)
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
