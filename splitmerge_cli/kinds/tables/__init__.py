@@ -105,7 +105,7 @@ class Points(Rows):
 
     name = "points"
     model = "gaussian"
-    generator = "splitmerge_cli.kinds.tables.generated.gaussian:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:gaussian"
     expected = FINITE
     column_types = ("real", "count")
     reads_matrices = True
@@ -148,7 +148,7 @@ class Binary(Rows):
 
     name = "binary"
     model = "bernoulli"
-    generator = "splitmerge_cli.kinds.tables.generated.jain_neal:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:jain_neal"
     dtype = np.uint8
     levels = ("0", "1")
     cells = "0 and 1"
@@ -168,7 +168,7 @@ class Counts(Rows):
 
     name = "counts"
     model = "multinomial"
-    generator = "splitmerge_cli.kinds.tables.generated.counts:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:counts"
     dtype = np.int32
     cells = "counts"
     expected = f"a whole number from 0 to {LARGEST}"
@@ -202,7 +202,7 @@ class Mixed(Columns):
 
     name = "mixed"
     model = "mixed"
-    generator = "splitmerge_cli.kinds.tables.generated.mixed:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:mixed"
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
