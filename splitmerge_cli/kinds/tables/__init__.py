@@ -32,7 +32,7 @@ class Columns(Kind):
         return {}
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
-        from splitmerge_cli.kinds.tables.column_statistics import statistics
+        from splitmerge_cli.kinds.tables.columns import statistics
 
         return statistics(dataset, labels)
 
@@ -45,9 +45,10 @@ class Columns(Kind):
         first: int,
         first_cluster: int,
     ) -> dict[str, list[Any]]:
-        from splitmerge_cli.kinds.tables.summary import telling_columns
+        from splitmerge_cli.kinds.tables.columns import describe_pairs, describe_telling
 
-        return telling_columns(dataset, labels, order, known)
+        pairs = describe_pairs(dataset, labels, known)
+        return {"telling": ["; ".join(describe_telling(known, int(k), pairs.get(int(k)))) for k in order]}
 
     def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
         from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
@@ -55,7 +56,7 @@ class Columns(Kind):
         return find_effects(model, dataset, states, labels, seed)
 
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
-        from splitmerge_cli.kinds.tables.summary import columns
+        from splitmerge_cli.kinds.tables.columns import columns
 
         return columns(known, first_cluster)
 

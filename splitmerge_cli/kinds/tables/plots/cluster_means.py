@@ -16,8 +16,7 @@ from splitmerge_cli.analysis.plots.marks import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import number, number_clusters, plural_of
-from splitmerge_cli.kinds.tables.column_statistics import Numbers, Statistics, statistics
-from splitmerge_cli.kinds.tables.summary import named_columns
+from splitmerge_cli.kinds.tables.columns import Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.runs.grouping import has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of

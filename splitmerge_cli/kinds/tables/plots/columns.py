@@ -16,9 +16,8 @@ from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size,
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
-from splitmerge_cli.kinds.tables.column_statistics import BY_LEVEL, Statistics, statistics
+from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE
-from splitmerge_cli.kinds.tables.summary import named_columns
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
