@@ -16,13 +16,13 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_summary import clusters as summarise
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns
-from splitmerge_cli.kinds.tables.plots.cluster_means import rows_of
 from splitmerge_cli.kinds.tables.plots.columns import (
     Found,
     choose_columns,
     discriminating,
     evenly,
     principal,
+    rows_of,
     standardise,
 )
 
