@@ -14,6 +14,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.kinds import documents
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.continuation import are_recorded
@@ -271,6 +272,7 @@ def test_an_interrupted_run_of_another_version_is_left_as_it_is(
 # ---- Runs that are not finished: no message reads as if they were.
 
 TEXTS = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 3
+OF_DOCUMENTS = (documents.TOPICS, documents.PERPLEXITY)
 HAS = "interrupted with 2 of 4 chains, at least 200 of 2,000 iterations each"
 KEYS = {
     name: [*keys, f"data.path={name}.csv", "iterations=2000", "trace.partitions=4", "progress=none"]
@@ -385,14 +387,16 @@ def test_no_message_advises_to_discard_it(paths: dict[str, Path]) -> None:
     finished = sm.sample("bernoulli", np.eye(6), iterations=10, progress="none")
     for run, said in [(finished.run, "such a run has no"), *((Run(path), HAS) for path in paths.values())]:
         absent = set()
-        for name in set(dir(Run)) - {"best_state", "content"}:
+        for name in (set(dir(Run)) - {"best_state", "content", "file", "table", "has_table"}) | set(OF_DOCUMENTS):
             try:
-                if not name.startswith("_") and callable(found := getattr(run, name)):
+                if name in OF_DOCUMENTS:
+                    run.table(name)
+                elif not name.startswith("_") and callable(found := getattr(run, name)):
                     found()
             except FileNotFoundError as error:
                 assert said in str(error) and "resume" not in str(error)
                 absent.add(name)
-        assert {"topics", "tokens", "perplexity", "documents"} <= absent
+        assert set(OF_DOCUMENTS) <= absent
         assert (run is finished.run) != ({"summary", "manifest", "clusters", "diagnostics"} <= absent)
 
 
