@@ -179,10 +179,7 @@ def test_pairs_that_do_not_meet_leave_no_bound(tmp_path: Path) -> None:
     assert not (path / "bound.parquet").exists() and len(pd.read_parquet(path / "estimates.parquet")) == 0
 
 
-@pytest.mark.parametrize(
-    "start",
-    ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"],
-)
+@pytest.mark.parametrize("start", ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"])
 def test_one_start_for_all_is_flagged(tmp_path: Path, start: str) -> None:
     """Whatever option brings it about."""
     (tmp_path / "labels.txt").write_text("u\nv\n" * 6)

@@ -133,6 +133,13 @@ def test_compiled_modules_write_and_read_no_files() -> None:
     assert not {path.name for path in ROOT.rglob("*.pyx") if words.search(path.read_text())}
 
 
+def test_compiled_code_uses_no_negative_index() -> None:
+    """``wraparound`` is off: Cython leaves ``x[-1]`` undefined, and one build of NumPy read past the end."""
+    files = sorted(ROOT.rglob("*.pyx"))
+    lines = [f"{file.name}: {line}" for file in files for line in file.read_text().splitlines() if "[-1" in line]
+    assert len(files) > 50 and not lines
+
+
 def test_the_rule_sees_writers_and_pickles() -> None:
     source = """
 import pickle

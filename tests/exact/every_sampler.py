@@ -21,12 +21,7 @@ from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.verify.cases import CASES as OWN_CASES
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
-from splitmerge_cli.verify.transitions import (
-    adaptive_matrices,
-    balance_defect,
-    example_histories,
-    stationarity_defect,
-)
+from splitmerge_cli.verify.transitions import adaptive_matrices, balance_defect, example_histories, stationarity_defect
 
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
 """Options of lines whose parameters are kept, of a finite set."""

@@ -56,7 +56,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "mixed": (
         {"name": "mixed"},
         pandas.DataFrame(
-            {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]},
+            {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]}
         ),
         pandas.DataFrame({"sex": ["m", None], "n": [3, 700], "x": [2.0, 7.5]}),
     ),

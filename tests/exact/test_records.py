@@ -16,13 +16,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.records import (
-    probabilities,
-    records_log_weight,
-    share_nodes,
-    simplex_nodes,
-    slips_of,
-)
+from splitmerge_cli.verify.records import probabilities, records_log_weight, share_nodes, simplex_nodes, slips_of
 from splitmerge_cli.verify.transitions import total_variation
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "anna", "bobby", "carl", "carla", "karl", "karla", "zoe")

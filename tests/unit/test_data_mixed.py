@@ -129,10 +129,7 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
         (["10 mg", "none", "20 mg"], r"'none'; expected a number: data.missing=\[none\] reads it as missing, or data"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
-        (
-            [1, 2, "abc", 7],
-            r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc",
-        ),
+        ([1, 2, "abc", 7], r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc"),
         ([1.5, 2.5, "inf", 7], "'inf'; expected a number, as in 3 of 4 rows"),
         ([1.5, 1e31, 7], r"row 3, column 1 \('c'\): '1e\+31'; expected a number of magnitude"),
     ],

@@ -128,14 +128,7 @@ def test_what_is_no_prior(text, message):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "pitman_yor",
-        "pitman_yor(discount=0.25)",
-        "toy_finite_mixtures( most = 5 )",
-        RESAMPLED,
-        "crp",
-    ],
+    "text", ["pitman_yor", "pitman_yor(discount=0.25)", "toy_finite_mixtures( most = 5 )", RESAMPLED, "crp"]
 )
 def test_a_specification_is_read_again_as_it_is_written(text):
     option = PriorOption("prior", "crp", "")
