@@ -6,13 +6,14 @@
     the covariance is chosen, more real columns than rows are read as principal components, and clusters of `gaussian`
     without a gap of density between them are joined where the draws agree (``gap=null``).
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full): the simplest whose log predictive density of a row given the others is
-    within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
-    chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
-    allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+    diag, iso or full (`mixed`: diag or full): of those whose log predictive density of a row given the others is within
+    a standard error of the best (1.5 where densities rest on few draws), the one with the fewest clusters. Of rows that
+    repeat each other, as chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance
+    that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
+    compared.
 ``model.degrees=auto``
     Plain or corrected degrees of a network, by the log score of held-out edges:
-    `splitmerge_cli.kinds.networks.degrees`.
+    `splitmerge_cli.kinds.networks.links`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -39,7 +40,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
-from splitmerge_cli.config.commands import name_beside, override, words_of
+from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
@@ -67,7 +68,7 @@ from splitmerge_cli.fits.cautions import warn_of_data
 from splitmerge_cli.fits.objects import columns_read
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
-from splitmerge_cli.kinds.networks.degrees import compare_degrees, format_degrees
+from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset

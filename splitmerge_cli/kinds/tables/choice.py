@@ -34,6 +34,7 @@ from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON
 from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, rank
 from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of, settle_resolution
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -162,10 +163,10 @@ def compare_tails(
 ) -> pd.DataFrame:
     """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in `covariances`.
 
-    A row for each, first the chosen one with the higher density (`candidates.rank`): tails, log_density, difference,
-    standard_error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone there are no
-    numbers. Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are
-    too light add clusters.
+    A row for each, first the one that is taken (`candidates.rank`): tails, log_density, difference, standard_error,
+    clusters, few_draws and seconds as of `covariances`. Where the data allow normal tails alone there are no numbers.
+    Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are too light
+    add clusters.
     """
     compared: Candidates = {}
     by_cell = model.name == MIXED and model.values.get("covariance") == "diag"
@@ -174,7 +175,7 @@ def compare_tails(
         problem = "columns are recorded in coarse steps"
     if not problem:
         compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
-    table = rank("tails", *compare("tails", compared, fits, {}, TAILS, 0.0), TAILS, 0.0)
+    table = rank("tails", *compare("tails", compared, fits, {}, TAILS), TAILS)
     table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
     return table
 
@@ -186,7 +187,9 @@ def format_tails(table: pd.DataFrame) -> str:
     if np.isnan(difference):
         return f"model.tails=auto: {chosen}, since t is not possible: {table.attrs['problem']}"
     side = f"{table['tails'][1]} is {abs(difference):.3f} nats a row {'behind' if difference > 0 else 'ahead'}"
-    return f"model.tails=auto: {chosen}; {side} (s.e. {error:.3f})"
+    fewer, more = table["clusters"]
+    why = f", with {count_of(round(fewer), 'cluster')} instead of {more:.0f}" if difference < 0 else ""
+    return f"model.tails=auto: {chosen}{why}; {side} (s.e. {error:.3f})"
 
 
 def has_steps(dataset: Dataset) -> bool:

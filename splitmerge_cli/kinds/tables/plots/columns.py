@@ -15,8 +15,15 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.labels import shorten_names
-from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, scatter, style_of, write_numbers
+from splitmerge_cli.analysis.plots.marks import (
+    ALONE,
+    by_size,
+    numbers_by_size,
+    scatter,
+    shorten_names,
+    style_of,
+    write_numbers,
+)
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters, plural_of
@@ -117,7 +124,7 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 
 def can_draw(run: Run) -> bool:
     """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone."""
-    if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
+    if not run.is_done or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
     # two columns of points have a picture of their own
