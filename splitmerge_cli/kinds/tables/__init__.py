@@ -5,18 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Kind
-from splitmerge_cli.data.values import (
-    FINITE,
-    LARGEST,
-    MAGNITUDE,
-    blocks,
-    check_rows,
-    first_entry,
-    is_csr,
-    is_sparse,
-    place_not_finite,
-)
 from splitmerge_cli.received import DataError
 
 
@@ -80,7 +70,7 @@ class Rows(Columns):
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biuf":
             described = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
             raise DataError(f"{dataset.name}: {described}; expected {self.cells} [N, D], D at least 1")
-        for start, block in blocks(x):
+        for start, block in values.blocks(x):
             good = self.fits(block) | np.isnan(block) if block.dtype.kind == "f" else self.fits(block)
             if not good.all():
                 i, j = (int(index) for index in np.argwhere(~good)[0])
@@ -107,13 +97,13 @@ class Points(Rows):
     name = "points"
     model = "gaussian"
     generator = "splitmerge_cli.kinds.tables.generated:gaussian"
-    expected = FINITE
+    expected = values.FINITE
     column_types = ("real", "count")
     reads_matrices = True
     pictures = (*Rows.pictures, "points")
 
     def fits(self, x: Any) -> Any:
-        return np.abs(x) <= MAGNITUDE
+        return np.abs(x) <= values.MAGNITUDE
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"components": min(5, N)}
@@ -126,7 +116,7 @@ class Points(Rows):
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
-        sparse = is_csr(x)
+        sparse = values.is_csr(x)
         if not sparse and not isinstance(x, np.ndarray):
             raise DataError(f"{name}: {type(x).__name__}; expected an array or a csr_array")
         types: tuple[Any, ...] = (np.float64,) if sparse else (np.float64, np.float32)
@@ -134,14 +124,14 @@ class Points(Rows):
             expected = "a csr_array of float64" if sparse else "float64 or float32"
             raise DataError(f"{name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
         if sparse:
-            check_rows(name, x)
-        if (bad := place_not_finite(x, missing=not sparse)) is not None:
-            raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {FINITE}")
-        if sparse and (zero := first_entry(x, lambda data: data == 0)) is not None:
+            values.check_rows(name, x)
+        if (bad := values.place_not_finite(x, missing=not sparse)) is not None:
+            raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {values.FINITE}")
+        if sparse and (zero := values.first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{name}: {dataset.place(*zero)}: a stored zero; expected none")
 
     def recognises(self, data: Any) -> bool:
-        return is_sparse(data)
+        return values.is_sparse(data)
 
 
 class Binary(Rows):
@@ -172,14 +162,14 @@ class Counts(Rows):
     generator = "splitmerge_cli.kinds.tables.generated:counts"
     dtype = np.int32
     cells = "counts"
-    expected = f"a whole number from 0 to {LARGEST}"
+    expected = f"a whole number from 0 to {values.LARGEST}"
     column_types = ("count",)
     allows_missing = False
     takes_exposure = True
     leaves_out_constants = False
 
     def fits(self, x: Any) -> Any:
-        return (x >= 0) & (x <= LARGEST) & (x == np.floor(x))
+        return (x >= 0) & (x <= values.LARGEST) & (x == np.floor(x))
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"clusters": min(N, 2), "columns": 3, "total": 4.0, "concentration": 2.0}
@@ -226,9 +216,9 @@ class Mixed(Columns):
                 raise DataError(f"{name}: a binary column of {len(column.levels)} levels; expected 2")
             cells = x[:, j]
             if column.type == "real":
-                good, expected = np.abs(cells) <= MAGNITUDE, FINITE
+                good, expected = np.abs(cells) <= values.MAGNITUDE, values.FINITE
             else:
-                largest = len(column.levels) - 1 if column.type != "count" else LARGEST
+                largest = len(column.levels) - 1 if column.type != "count" else values.LARGEST
                 good = (cells >= 0) & (cells <= largest) & (cells == np.floor(cells))
                 expected = f"a whole number from 0 to {largest}"
             bad = ~(good | np.isnan(cells))
