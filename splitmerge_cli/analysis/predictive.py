@@ -190,10 +190,7 @@ def _predict_block(
 
 
 def shares_in(
-    labels: NDArray[np.int32],
-    own_labels: NDArray[np.int32],
-    columns: int,
-    sizes: NDArray[np.float64] | None = None,
+    labels: NDArray[np.int32], own_labels: NDArray[np.int32], columns: int, sizes: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Cross a state's clusters, labels `own_labels`, with the C clusters of a partition: float64 ``[columns, C + 1]``,
     the share of the members of each that are in each; a cluster without members is in the last column. Members count

@@ -58,42 +58,27 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpecification(Schema):
-    """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule.
-
-    Attributes
-    ----------
-    data : DataSource
-    model : Component
-    samplers : tuple of Component
-        One, or the samplers of a weighted list.
-    schedule : Schedule
-    values : mapping
-        The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
-    given : Given or None
-        What was named of it; None if nobody knows: `given_keys` finds out.
-    search_path : tuple of str
-        Hydra's additional search path.
-    words : tuple of str
-        The overrides as they were typed.
-    to_choose : frozenset of str
-        Keys of `LEFT_TO_DATA` that are left to the data. Nothing is run before they are chosen.
-    undecided : bool
-        Whether a table of the user's own is to be read and neither its kind nor a model is chosen.
-    automatic : str or None
-        What to say of the sampler where ``sampler=auto`` chose it.
-    """
+    """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule."""
 
     data: DataSource
     model: Component
     samplers: tuple[Component, ...]
+    """One, or the samplers of a weighted list."""
     schedule: Schedule
     values: Mapping[str, Any]
+    """The resolved configuration as plain values: of these the identity is made, and ``config.yaml``."""
     given: Given | None = field(default=None, compare=False)
+    """What was named of it; None if nobody knows: `given_keys` finds out."""
     search_path: tuple[str, ...] = field(default=(), compare=False)
+    """Hydra's additional search path."""
     words: tuple[str, ...] = field(default=(), compare=False)
+    """The overrides as they were typed."""
     to_choose: frozenset[str] = frozenset()
+    """Keys of `LEFT_TO_DATA` that are left to the data. Nothing is run before they are chosen."""
     undecided: bool = False
+    """Whether a table of the user's own is to be read and neither its kind nor a model is chosen."""
     automatic: str | None = None
+    """What to say of the sampler where ``sampler=auto`` chose it."""
 
     # in `Schema` it is None if nothing is named; here it is resolved
     init: str

@@ -59,24 +59,16 @@ _FEW_ITEMS = 64
 
 @dataclass(frozen=True)
 class LinkedPairs:
-    """Pairs of items that sampled partitions put in one cluster, and how often.
-
-    Attributes
-    ----------
-    N : int
-        Items.
-    ends : numpy.ndarray
-        int64 ``[P, 2]``: the two items, from 0, the smaller first, in ascending order.
-    counts : numpy.ndarray
-        int64 ``[chains, P]``: in how many partitions of each chain the two are together.
-    draws : numpy.ndarray
-        int64 ``[chains]``: partitions of each chain.
-    """
+    """Pairs of items that sampled partitions put in one cluster, and how often."""
 
     N: int
+    """Items."""
     ends: NDArray[np.int64]
+    """int64 ``[P, 2]``: the two items, from 0, the smaller first, in ascending order."""
     counts: NDArray[np.int64]
+    """int64 ``[chains, P]``: in how many partitions of each chain the two are together."""
     draws: NDArray[np.int64]
+    """int64 ``[chains]``: partitions of each chain."""
 
     @cached_property
     def probability(self) -> NDArray[np.float64]:

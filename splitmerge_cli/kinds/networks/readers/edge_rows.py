@@ -154,41 +154,30 @@ DIRECTED = {
 @dataclass(frozen=True)
 class Rows:
     """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
-    of each row by their position among these (int64 ``[rows, 2]``), and weights.
-
-    Attributes
-    ----------
-    first : numpy.ndarray
-        int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
-    table : tuple or None
-        Table that the rows come from, and the positions of the ends in it.
-    directed : bool or None
-        Whether the file says that edges have a direction; None: it does not say.
-    may_be_directed : bool
-        Whether its columns are named source and target.
-    levels, layer, layers, other_values, other_layers
-        As of `Listed`.
-    kinds : int or None
-        Number of names that are of the first of two kinds; the others are of the second.
-    side_names : tuple of str
-        Names of the two kinds, from the columns.
-    """
+    of each row by their position among these (int64 ``[rows, 2]``), and weights."""
 
     path: Path
     first: NDArray[np.int64]
+    """int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending."""
     names: list[str]
     codes: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     table: tuple[Table, int, int] | None
+    """Table that the rows come from, and the positions of the ends in it."""
     directed: bool | None = None
+    """Whether the file says that edges have a direction; None: it does not say."""
     levels: tuple[str, ...] = ()
     layer: NDArray[np.int64] | None = None
     layers: tuple[str, ...] = ("",)
     other_values: pa.ChunkedArray | None = None
     other_layers: str = ""
+    """As of `Listed`."""
     kinds: int | None = None
+    """Number of names that are of the first of two kinds; the others are of the second."""
     side_names: tuple[str, str] = ENDS
+    """Names of the two kinds, from the columns."""
     may_be_directed: bool = False
+    """Whether its columns are named source and target."""
 
     def __len__(self) -> int:
         return len(self.codes)
