@@ -49,13 +49,8 @@ class ForeignError(Exception):
 
 
 def run_foreign(call: Callable[[], _T]) -> _T:
-    """Call code that is not part of the program, such as the import of a module.
-
-    Raises
-    ------
-    ForeignError
-        Whatever it raised, and where it asked Python to exit. An interruption and a lack of memory are not its fault,
-        and stay what they are.
+    """Call code that is not part of the program, such as the import of a module. A `ForeignError`: whatever it raised,
+    and where it asked Python to exit; an interruption and a lack of memory are not its fault, and stay what they are.
     """
     try:
         return call()

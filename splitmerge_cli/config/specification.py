@@ -108,25 +108,15 @@ class RunSpecification(Schema):
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "RunSpecification":
         """Return the specification of another run.
 
-        Parameters
-        ----------
-        changes, **more
-            Values by key: ``{"model.covariance": "full", "K0": 3}``, or ``covariance="full", K0=3``: an option of the
-            data set, the model or the sampler may stand without its group. A choice takes a name, or a mapping of its
-            name and options: ``model={"name": "gaussian", "covariance": "full"}``; ``schedule`` also takes a weighted
-            list of samplers. None takes back a choice that was named.
+        `changes` and `more` are values by key: ``{"model.covariance": "full", "K0": 3}``, or ``covariance="full",
+        K0=3``: an option of the data set, the model or the sampler may stand without its group. A choice takes a name,
+        or a mapping of its name and options: ``model={"name": "gaussian", "covariance": "full"}``; ``schedule`` also
+        takes a weighted list of samplers. None takes back a choice that was named.
 
-        Returns
-        -------
-        RunSpecification
-            What was named before stays where it still applies: the options of a choice go with it, a number of
-            clusters with the start that takes one. Whatever was not named is the default of the choices that are made
-            now.
-
-        Raises
-        ------
-        ConfigError
-            An unknown key or choice, a value of the wrong type or out of range, or keys that do not go together.
+        What was named before stays where it still applies: the options of a choice go with it, a number of clusters
+        with the start that takes one. Whatever was not named is the default of the choices that are made now. A
+        `ConfigError`: an unknown key or choice, a value of the wrong type or out of range, or keys that do not go
+        together.
 
         Examples
         --------

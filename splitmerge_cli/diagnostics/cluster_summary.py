@@ -19,23 +19,11 @@ def clusters(
 ) -> pd.DataFrame:
     """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
-    Parameters
-    ----------
-    certainty : array_like of float, optional
-        ``[N]``, the probability that each item belongs where it is.
-    first : int
-        Number of the first item, for items without names.
-    known : object, optional
-        `Kind.statistics` of these clusters, if they are at hand.
-    first_cluster : int
-        Number of the cluster with label 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
-        items) and prototype (name or number of the item of highest certainty), where `certainty` is given; and the
-        columns of `Kind.describe_clusters`.
+    Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
+    items) and prototype (name or number of the item of highest certainty), where `certainty` is given, the probability
+    ``[N]`` that each item belongs where it is; and the columns of `Kind.describe_clusters`. Items without names are
+    numbered from `first`, clusters from `first_cluster`; `known`: `Kind.statistics` of these clusters, if they are at
+    hand.
     """
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels, dataset.row_sizes)
