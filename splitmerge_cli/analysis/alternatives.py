@@ -17,6 +17,7 @@ from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import nouns, total_size
@@ -46,8 +47,8 @@ def dendrogram_of(run: Run) -> Dendrogram:
 
 def _require_partition(run: Run) -> NDArray[np.int32]:
     """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
-    if run.has_topics or "labels" not in run.summary["point_estimate"]:
-        raise ConfigError(f"{run.path}: this run has topics of documents; expected clusters of items")
+    if why := answers_of(kind_of(run)).no_levels:
+        raise ConfigError(f"{run.path}: {why}")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 

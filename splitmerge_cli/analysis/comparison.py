@@ -18,11 +18,12 @@ from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.grouping import listed_clusters
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.names import LISTED_RUNS
+from splitmerge_cli.runs.store.names import CLUSTERS, LISTED_RUNS
 from splitmerge_cli.runs.store.read import GROUPS, Run
 from splitmerge_cli.runs.store.tables import SealedFolder
 from splitmerge_cli.runs.stored import specification_of
@@ -122,11 +123,8 @@ def _text(value: Any) -> str:
 
 
 def labels_of(run: Run) -> NDArray[np.int64]:
-    """The clusters of a finished run, int64 ``[N]``; for long documents from ``tokens.parquet``."""
-    labels = run.summary["point_estimate"].get("labels")
-    if labels is None:
-        labels = run.tokens(["topic"])["topic"] - run.first_cluster
-    return np.asarray(labels, dtype=np.int64)
+    """The clusters of a finished run, int64 ``[N]``."""
+    return answers_of(kind_of(run)).labels(run)
 
 
 class Items:
@@ -146,7 +144,7 @@ class Items:
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
         self.names: list[str] | None = None
-        if not run.has_topics:
+        if CLUSTERS in run.manifest.names:
             clusters = run.clusters()
             if "name" in clusters and clusters["name"].is_unique:
                 self.names = clusters["name"].tolist()

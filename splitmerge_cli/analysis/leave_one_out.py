@@ -5,6 +5,7 @@ posterior is p(x_i | x_-i): no second fit is needed. The weights of the draws, o
 a generalised Pareto distribution, whose shape says where too few draws matter (Vehtari, Gelman and Gabry 2017).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.analysis.predictive import build_predictive, log_jacobian, take_state
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.point_estimate import counts_larger
 from splitmerge_cli.runs.draws import State
 
 UNRELIABLE = 0.7
@@ -33,6 +35,8 @@ class LeaveOneOut:
     shape: NDArray[np.float64]
     """float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
     Above `UNRELIABLE` the density rests on a few draws."""
+    n_clusters: float = math.nan
+    """Median over the draws of the number of clusters that are no outliers; NaN where it is not known."""
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
@@ -49,7 +53,8 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
     log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
-    return LeaveOneOut(log_density + jacobian, shape)
+    labels = np.stack([state.labels for state in states])
+    return LeaveOneOut(log_density + jacobian, shape, float(np.median(counts_larger(labels, dataset.row_sizes))))
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -24,14 +24,14 @@ from splitmerge_cli.diagnostics.around_estimate import (
     merge_clusters,
     representatives,
 )
-from splitmerge_cli.diagnostics.cluster_table import number_clusters, span
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.fits.cautions import DataNote, warn
 from splitmerge_cli.fits.frames import Table
+from splitmerge_cli.kinds.documents import Documents, topic_summary
 from splitmerge_cli.kinds.documents import results as documents
-from splitmerge_cli.kinds.documents import topic_summary
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
@@ -75,7 +75,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
         config, run = self.run.config, self.run
-        unit = "topics" if self._of_documents else "clusters"
+        unit = plural_of(self._model.kind.cluster)
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
@@ -136,10 +136,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def _labels(self) -> NDArray[np.int32]:
         if not self.complete:
             return by_size(self.run.best_state())
-        labels = self.run.summary["point_estimate"].get("labels")
-        if labels is None:  # long documents, whose topics are in a table alone
-            labels = self.run.tokens(["topic"])["topic"] - self.run.first_cluster
-        return np.asarray(labels, dtype=np.int32)
+        return answers_of(self.dataset.kind).labels(self.run).astype(np.int32)
 
     @property
     def n_clusters_interval(self) -> tuple[int, int]:
@@ -167,6 +164,10 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         """
         self._warn()
         return self._estimate(loss).labels
+
+    @cached_property
+    def _of_documents(self) -> bool:
+        return isinstance(self._model.kind, Documents)
 
     @cached_property
     def _estimates(self) -> dict[str, Estimate]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,10 +12,10 @@ from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_e
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
-from splitmerge_cli.kinds.documents.topic_report import RunTopics, between_runs
 from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, open_run, summaries
+from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
 from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.read import Run
@@ -41,7 +41,7 @@ def diagnose(
     Several runs of topics are also compared with each other.
     """
     shown = console(200)
-    status, of_topics = 0, []
+    status, answers, found = 0, Answers, list[Any]()
     for path in show_certificates(runs):
         for one in runs_in(path):
             try:
@@ -60,13 +60,14 @@ def diagnose(
                     print_line(scores)
                 if specification_of(one).is_adaptive:
                     print_line(_LEARNT)
-                if one.is_done and one.has_topics:
-                    of_topics.append(_topics_of(one))
+                if one.is_done and (of_run := answers_of(kind_of(one)).comparable(one)) is not None:
+                    answers = answers_of(kind_of(one))
+                    found.append(of_run)
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
                 complain(str(error))
                 status = max(status, 2 if isinstance(error, ConfigError) else 1)
-    if len(of_topics) > 1:
-        shown.print(between_runs(of_topics))
+    if len(found) > 1:
+        shown.print(answers.compare(found))
     raise typer.Exit(status)
 
 
@@ -167,11 +168,3 @@ def _refit(run: Run, key: str, share: float) -> Iterator[str]:
         yield str(Posterior(run).outcome_gain(share, seed=run.config["seed"]))
     else:
         yield from str(Posterior(run).link_scores(share, seed=run.config["seed"])).splitlines()
-
-
-def _topics_of(run: Run) -> RunTopics:
-    """The topics of a run's best chain."""
-    words, summary = run.topic_words(["chain", "topic", "word", "count"]), run.summary
-    words = words[words["chain"] == summary["topics_of"]["chain"]]
-    eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
-    return RunTopics(str(run.path), words, run.tokens(["document", "word", "topic"]), eta, V)

@@ -120,11 +120,6 @@ def run(
     config_dir: ConfigDir = None,
 ) -> None:
     overrides = with_workers(with_file(overrides or []), workers)
-    if of_hydra := [word for word in overrides if word.startswith(("hydra.", "hydra/")) and cfg is info is None]:
-        raise ConfigError(
-            f"{of_hydra[0]}: smcmc run reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc sweep "
-            "takes a launcher"
-        )
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return

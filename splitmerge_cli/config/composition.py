@@ -83,7 +83,7 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     except SeveralValues:
         raise ConfigError(_expect_list(text, key, value)) from None
     except Unreadable:
-        expected = f"; expected {key}={{NAME: TYPE, ...}}; a name with a comma or a colon stands in quotes"
+        expected = f"; expected {key}={{NAME: VALUE, ...}}; a name with a comma or a colon stands in quotes"
         raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 

@@ -27,6 +27,8 @@ FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""
+OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
+"""Options of `from_object` for networks."""
 AS_NETWORK = "read as a network of "
 """Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
@@ -115,10 +117,18 @@ class Kind:
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
-    has_topics: ClassVar[bool] = False
-    """Whether clusters are topics."""
-    is_network: ClassVar[bool] = False
-    """Whether items are nodes; `from_object` then takes what of a network is read."""
+    no_update: ClassVar[str] = ""
+    """Reason why no items can be added to a posterior; empty: they can."""
+    tables: ClassVar[Mapping[str, str]] = {}
+    """Columns of further tables that a run writes, by name of the table (`splitmerge_cli.runs.store.schema`)."""
+    tables_of_chains: ClassVar[tuple[str, ...]] = ()
+    """Those of the `tables` that have rows for every chain of a finished run."""
+    summary: ClassVar[str] = "splitmerge_cli.runs.store.summary:Summary"
+    """The class that checks ``summary.json`` of a run that has such tables."""
+    object_options: ClassVar[tuple[str, ...]] = ()
+    """Further options of `from_object`; `columns` and `types` if these choose no columns of a table."""
+    object_init: ClassVar[str] = ""
+    """Initial state of chains on an object of a program; empty: as of a file."""
     growing: ClassVar[str] = ""
     """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
     takes_more_moves: ClassVar[bool] = True
@@ -193,14 +203,19 @@ class Kind:
         """Which numbers can be cells."""
         return np.ones(np.shape(x), dtype=bool)
 
-    def join(self, first: Any, other: Any) -> Any:
-        """Append the rows of a second file (``data.other``) to a table, where the kind `takes_sources`."""
+    def join(self, first: Any, other: Any, names: Any) -> Any:
+        """Append the rows of a second file (``data.other``) to a table, where the kind `takes_sources`; `names`:
+        ``data.names``."""
         raise NotImplementedError
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:
         """Note that a table of any columns, of which `columns` are read, may hold data of this kind."""
 
     # -- new items
+    def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with which the object of a run was read, by the run's summary; that of an unfinished run is empty."""
+        return {}
+
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New items, as the data of a run are.
 

@@ -222,10 +222,6 @@ class StoredDraws:
     def _model(self) -> Component:
         return self._given_model or specification_of(self.run).model
 
-    @property
-    def _of_documents(self) -> bool:
-        return self._model.kind.has_topics
-
     def leave_one_out(self, *, states: int = 200) -> LeaveOneOut:
         """Log predictive density of each item given all others, from the draws of this one fit.
 

@@ -145,13 +145,11 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
-        # the lines on the modes, or on the topics that all chains have, are the answer
+        # the lines on the modes, or on what all chains have, are the answer
         is_large = spec.init == starts.STAGES and lie_apart(judged.rhat)
         if spec.init == starts.SEARCH or is_large:
             return None
-        if spec.model.kind.has_topics:
-            return "topics that all chains have can be used; longer chains may share more:", _prolong(run, spec, 4)
-        return "longer chains:", _prolong(run, spec, 4)
+        return answers_of(spec.model.kind).longer, _prolong(run, spec, 4)
     why, changed = other
     if spec.chains < CHAINS:
         why, changed = f"{why}, and {CHAINS} chains", changed | {"chains": CHAINS}
@@ -163,8 +161,8 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
-    if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
-        return "leave out the words that most documents have", {"data.stop_words": auto.AUTO}
+    if (otherwise := answers_of(spec.model.kind).read_otherwise(spec.values["data"])) is not None:
+        return otherwise
     if run.summary["N"] >= starts.LARGE and spec.init == "random" and not starts.start_of(spec).why_not_in_stages:
         changed = {"init": starts.STAGES} | ({} if spec.K0 is None else {"K0": None})
         return "start from a chain on a sample of the rows, the default for large tables", changed
@@ -191,7 +189,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         if "kmax" in model or model.get("conjugate") is False:
             return "start from one cluster, from single items and from the prior", {"init": MIXTURE}
         return "start by adding item after item", {"init": "sequential"}
-    # more moves leave large tables and topics in the modes that their starts found
+    # more moves leave large tables in the modes that their starts found
     if spec.schedule.moves < MOVES and spec.init != starts.STAGES and spec.model.kind.takes_more_moves:
         return "make more moves before each scan", {"schedule.moves": MOVES}
     return None

@@ -1,6 +1,6 @@
 """Answers at the end of a run in addition to its clusters, by kind of data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,10 +41,36 @@ class Answers:
         """The partition of least expected variation of information, of any number of clusters, from draws of items."""
         return minimise_expected_loss(partitions, apart=apart)
 
+    longer: ClassVar[str] = "longer chains:"
+    """Why longer chains are advised where nothing else helps."""
+    no_levels: ClassVar[str] = ""
+    """Why clusters are not merged pair by pair; empty: they are."""
+
     @staticmethod
-    def so_far(run: Run, N: int) -> str | None:
-        """What an interrupted run has found, in a line; None: its clusters so far."""
+    def labels(run: Run) -> NDArray[np.int64]:
+        """The clusters of a finished run, int64 ``[N]``, from 0."""
+        return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int64)
+
+    @staticmethod
+    def read_otherwise(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """How data that are read with these options may be read for chains that do not converge: why, and the keys;
+        None: as they are."""
         return None
+
+    @staticmethod
+    def comparable(run: Run) -> Any:
+        """What of a finished run `compare` takes; None: nothing."""
+        return None
+
+    @staticmethod
+    def compare(found: Sequence[Any]) -> Any:
+        """What several runs have in common (`comparable`), for the terminal."""
+
+    @staticmethod
+    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
+        """Write tables of a run that was interrupted, whose clusters are no shares, and yield lines about it, the first
+        of which says what it has found; parameters as of `write`."""
+        return iter(())
 
     @staticmethod
     def write(

@@ -93,9 +93,9 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
     >>> describe_rows({"N": 32, "bundles": {"units": False, "items": 32, "size": 592.0}})
     '32 rows, which count as 592'
     """
-    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
-    if bundles is None:
+    if schema.BUNDLES not in summary:
         return count_of(summary["N"], nouns(summary)[0])
+    bundles, rows = summary[schema.BUNDLES], f"{summary['N']:,} rows"
     if bundles["units"]:
         return f"{bundles['items']:,} units ({rows})"
     return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])
@@ -174,11 +174,13 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
     -------
     dict, or None
         For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
-        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate that are not
-        listed as outliers, and `share`, the share of the draws with `n_groups`, with its Monte Carlo error. None for
-        one cluster, and where they cannot be joined.
+        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate (if it has one,
+        of the median draw) that are not listed as outliers, and `share`, the share of the draws with `n_groups`, with
+        its Monte Carlo error. None if both are one cluster, and where they cannot be joined.
     """
     n_clusters, found = count_larger(labels), None
+    if n_clusters == 1 and late:
+        n_clusters = int(np.median(np.concatenate([counts_larger(rows.labels) for rows in late.values()])))
     for most in DRAWS if n_clusters > 1 else ():
         joined = join_draws(dataset, late, (GAP, WIDE_GAP), most)[0]
         if not joined:
@@ -259,16 +261,18 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
     stored = summary.get(schema.GROUPS)
     if stored is None or are_apart(stored):
         return None
-    clusters, groups, (low, high) = stored["n_clusters"], stored["n_groups"], stored["interval"]
+    groups, (low, high) = stored["n_groups"], stored["interval"]
+    # if the estimate is one cluster, most draws have more
+    clusters = "the clusters of most draws" if listed_clusters(summary) == 1 else f"the {stored['n_clusters']} clusters"
     number = f"95 %: {span(low, high)} group{'s' * (high != 1)}"
     fall = describe_fall(stored)
     if groups > 1:
         return (
-            f"the {clusters} clusters form {groups} groups ({number}): {fall} clusters of one group, which are parts "
-            "of it, or groups that overlap"
+            f"{clusters} form {groups} groups ({number}): {fall} clusters of one group, which are parts of it, or "
+            "groups that overlap"
         )
     known = "the rows do not separate into groups" if high == 1 else "the rows may be one group"
-    return f"{known} ({number}): {fall} the {clusters} clusters, which are parts of one group, or groups that overlap"
+    return f"{known} ({number}): {fall} {clusters}, which are parts of one group, or groups that overlap"
 
 
 def choose_gap(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:

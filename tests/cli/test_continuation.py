@@ -182,20 +182,26 @@ def test_which_partitions_were_recorded(wanted: Spacing, by: Spacing) -> None:
         assert not are_recorded(wanted, by, upto) or at[0] <= at[1]
 
 
-def change_type(table: str, column: str, type_: pa.DataType) -> dict[str, Any]:
-    """The columns of all tables, one of another type."""
-    return schema._COLUMNS | {table: schema._COLUMNS[table] | {column: type_}}
+def change_type(table: str, column: str, type_: pa.DataType) -> Any:
+    """The columns of tables, one of another type."""
+    columns_of = schema._columns_of
+
+    def changed(name: str) -> Any:
+        types, marks = columns_of(name)
+        return (types | {column: type_} if name == table else types), marks
+
+    return changed
 
 
 VERSIONS: dict[str, tuple[str, Any, str]] = {
     "a column more": ("OPTIONAL", ("ari",), "no column 'nmi'"),
     "another type in the trace": (
-        "_COLUMNS",
+        "_columns_of",
         change_type(schema.TRACE, "K", pa.int64()),
         "column 'K' holds int64; expected int32",
     ),
     "another type in the partitions": (
-        "_COLUMNS",
+        "_columns_of",
         change_type(schema.PARTITIONS, "labels", pa.list_(pa.int64())),
         "column 'labels' holds list<",
     ),

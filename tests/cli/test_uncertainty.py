@@ -98,14 +98,14 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     # of so few recorded partitions the interval is another
     assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
     shown = span(low, high)
-    line = next(describe_interval((low, high), run.summary, "topic" if run.has_topics else "cluster"))
+    line = next(describe_interval((low, high), run.summary, "topic" if run.has_table("topics") else "cluster"))
     number = line.partition(" (second halves of")[0]
     assert number.endswith(f": {shown}") or f": {shown} in " in number
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
     for text in (made.stderr, smcmc("diagnose", str(path)).stdout):
         assert " ".join(text.split()).count(line) == text.count("(second halves of") == 1
         assert (", outside this interval: " in " ".join(text.split())) == outside
-    if not run.has_topics:
+    if not run.has_table("topics"):
         assert line in " ".join(smcmc("summary", str(path)).stdout.split())
         assert f"the posterior has {shown} clusters" in smcmc("summary", str(path), "--levels").stdout
     assert f" {low}–{high} " in smcmc("compare", str(path)).stdout

@@ -20,6 +20,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.grouping import nouns
 from splitmerge_cli.runs.store.read import Run
@@ -38,7 +39,8 @@ NUMBER: dict[str, Any] = {
 
 def has_levels(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
-    return not run.has_topics and uncertainty.can_draw(run) and run.summary["point_estimate"]["n_clusters"] > 1
+    merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
+    return merged and run.summary["point_estimate"]["n_clusters"] > 1
 
 
 def dendrogram(run: Run) -> Figure:

@@ -1,12 +1,12 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
 from splitmerge_cli.kinds.networks.data import KEYS, Relations
 from splitmerge_cli.received import DataError
@@ -25,7 +25,7 @@ class Graph(Kind):
     generator = "splitmerge_cli.kinds.networks.generated:generate"
     reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
     no_new_rows = "a node has no row of its own"
-    is_network = True
+    object_options = (*OF_NETWORKS, "columns", "types")
     asked_for = KEYS
     start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
@@ -48,6 +48,9 @@ class Graph(Kind):
         other = x.T.tocsr()
         if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
             raise DataError(f"{name}: expected a symmetric matrix")
+
+    def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(summary.get("graph", {}).get("use", {}))
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"blocks": min(5, N)}

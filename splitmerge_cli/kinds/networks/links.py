@@ -17,6 +17,7 @@ from splitmerge_cli.fits.candidates import FEWEST, WORK, Fits, Sample, find_prob
 from splitmerge_cli.fits.frames import Table
 from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws
+from splitmerge_cli.kinds.networks import Graph
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
@@ -45,7 +46,7 @@ def with_relations(dataset: Dataset, relations: Relations) -> Dataset:
 
 def require_network(model: Component) -> None:
     """Raise a `ConfigError` for a model of other data than networks."""
-    if not model.kind.is_network:
+    if not isinstance(model.kind, Graph):
         raise ConfigError(f"model={model.name} has no links; expected a network, of model=irm")
 
 
@@ -314,10 +315,10 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     """Log score of held-out edges with plain and with corrected degrees.
 
     Both are fitted to the network without a share of its edges (`splitmerge_cli.kinds.networks.removed_edges`). Returns
-    a row for each, first the chosen one: corrected if it is ahead by more than a standard error. Columns degrees,
-    log_score (nats a held-out edge, its value included), difference (by which the first is ahead), standard_error (of
-    that difference, pairs taken as independent), auc and blocks (mean number). Where a network allows plain degrees
-    alone there are no numbers, and ``attrs["problem"]`` says why.
+    a row for each, first the chosen one: corrected if it is ahead by more than a standard error, or has fewer blocks
+    and is not behind by more. Columns degrees, log_score (nats a held-out edge, its value included), difference (by
+    which the first is ahead), standard_error (of that difference, pairs taken as independent), auc and blocks (mean
+    number). Where a network allows plain degrees alone there are no numbers, and ``attrs["problem"]`` says why.
     """
     problem = find_problem(model, dataset, degrees="corrected")
     if problem:
@@ -350,7 +351,9 @@ def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFr
     ahead, errors = np.array([compare_scores(*pair) for pair in zip(*scores.values(), strict=True)]).T
     # of plain; different edges are taken as independent
     difference, error = float(ahead.mean()), float(np.sqrt((errors**2).mean() / len(errors)))
-    order = DEGREES[::-1] if -difference > error else DEGREES
+    # of equal ones the fewer blocks
+    fewer = round(facts[DEGREES[1]]["blocks"]) < round(facts[DEGREES[0]]["blocks"])
+    order = DEGREES[::-1] if -difference > error or (fewer and difference <= error) else DEGREES
     behind = difference if order[0] == DEGREES[0] else -difference
     rows = [
         {

@@ -36,12 +36,15 @@ class Streamed:
         Iterations between two rows; 0: there are none.
     key : str
         The key of the configuration that sets it.
+    is_kept : bool
+        Whether a finished run has it.
     """
 
     table: str
     width: int
     every: int
     key: str
+    is_kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class Recorder:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
         if every := self.spec.perplexity.every:
             raise ConfigError(
-                f"perplexity.every={every}: expected 0, because perplexity needs held-out documents and topics; "
+                f"perplexity.every={every}: expected 0, because perplexity needs held-out documents; "
                 f"model={self.spec.model.name} reads {self.dataset.kind}"
             )
 
@@ -117,6 +120,13 @@ class Recorder:
 
     def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
+
+    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+        """What was evaluated while a chain ran, to go on from; None if nothing was."""
+        return None
+
+    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+        """Record anew what an earlier run evaluated (`evaluations`)."""
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
         """Fields of a chain that `assemble` needs in addition to the fields of every chain."""

@@ -127,14 +127,14 @@ class ChainStore:
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
         for table, stream in self._streams.items():
-            if table != schema.HELDOUT:
-                prefix = "partition_" if table == schema.PARTITIONS else ""
+            prefix = "partition_" if table == schema.PARTITIONS else ""
+            # others are evaluated now and then
+            if {f"{prefix}{name}" for name in stream.schema.names if name != "chain"} <= rows.keys():
                 stream.append(_batch(stream.schema, self.chain, rows, prefix))
 
-    def append_heldout(self, iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
-        """Add the log likelihoods ``[D]`` of the held-out documents under the state at hand."""
-        stream = self._streams[schema.HELDOUT]
-        row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
+    def append_to(self, table: str, row: dict[str, Any]) -> None:
+        """Add a row, its values in lists of one, to a table that is written now and then."""
+        stream = self._streams[table]
         stream.append(_batch(stream.schema, self.chain, row, ""))
 
     def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
