@@ -307,7 +307,8 @@ def differences(
         return changed if spec.is_open else changed.with_fixed_length()
 
     if spec.is_open and changed.keys() & {"iterations", "budget"}:
-        changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
+        bounds = {name: bound for name, bound in values["until"].items() if bound is not None}
+        changed |= {f"until.{name}": int(x) if x == int(x) else x for name, x in bounds.items()}
     named: dict[str, Any] = {"experiment": spec.experiment} if spec.experiment else {}
     if data is None:
         known = choice("data", spec.data.name, spec.search_path)
@@ -344,10 +345,6 @@ def differences(
                 f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value
             }
     return named | changes | changed
-
-
-def _shorten(number: float) -> float:
-    return int(number) if number == int(number) else number
 
 
 def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> dict[str, Any]:

@@ -252,17 +252,12 @@ def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
-        if value < least - ROUNDING and _joins_linked(labels, linked):
+        # each two blocks of a cluster are to be linked
+        if value < least - ROUNDING and not ((labels[:, None] == labels) & ~linked).any():
             best, least = labels, value
     # a sampled partition is among the candidates
     assert best is not None
     return by_appearance(best[expected.block]).astype(np.int64), least * expected.scale
-
-
-def _joins_linked(labels: NDArray[np.int64], linked: NDArray[np.bool_]) -> bool:
-    """Whether each two blocks of a cluster are linked."""
-    together = labels[:, None] == labels
-    return not (together & ~linked).any()
 
 
 def _renumber(rows: NDArray[np.int32]) -> NDArray[np.int32]:

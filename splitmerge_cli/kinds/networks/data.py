@@ -27,10 +27,6 @@ FORMS = (BINARY, COUNT, REAL, LEVELS)
 each edge, such as a sign or a rank."""
 
 
-def _no_pairs() -> NDArray[np.int32]:
-    return np.zeros((0, 2), dtype=np.int32)
-
-
 @dataclass(frozen=True)
 class BlockTable:
     """Sums over the pairs of nodes between blocks; each array ``[K, K]``, rows: blocks of sources.
@@ -74,7 +70,7 @@ class Relation:
     """Whether an edge has a direction."""
     loops: bool = False
     """Whether a node may have an edge to itself; else such pairs are no data."""
-    unknown: NDArray[np.int32] = field(default_factory=_no_pairs)
+    unknown: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     """int32 ``[pairs, 2]``: pairs of which it is not known whether they are edges, ordered as `ends`; no edges."""
 
     def __post_init__(self) -> None:

@@ -428,7 +428,9 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
         ends = " and ".join(map(table.column, roles.values()))
         _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
         return
-    words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
+    number = r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$"
+    texts = [j for j in columns if is_text(table.cells(j))]
+    words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return
     codes = {j: pc.utf8_trim_whitespace(table.cells(j)).combine_chunks().dictionary_encode() for j in words}
@@ -461,7 +463,3 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
     table.notes.append(f"{table.path}: {why}, {table.command_or_call(command, call)}")
-
-
-def _are_numbers(table: Table, j: int) -> pa.ChunkedArray:
-    return pc.match_substring_regex(table.cells(j), r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$")
