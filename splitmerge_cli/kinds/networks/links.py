@@ -1,6 +1,6 @@
 """Answers about links: probabilities of edges, and how well removed edges are predicted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from splitmerge_cli.kinds.networks.predicted_links import (
 )
 from splitmerge_cli.kinds.networks.removed_edges import HeldOut, LinkScores, remove_edges, score_links
 from splitmerge_cli.runs.draws import states_of
+from splitmerge_cli.runs.store.read import Run
 
 SHARE = 0.1
 """Share of the edges that is held out."""
@@ -99,6 +100,11 @@ class LinkAnswers(StoredDraws):
         held = hold_out_links(self.dataset, held_out, seed)
         options = {"name": self._model.name} | dict(self._model.as_typed)
         return fit_links(options, self.dataset, held, sample_by(None, seed))[0]
+
+
+def score_lines(run: Run, share: float) -> Iterator[str]:
+    """Lines on how well a share of the edges of a run is predicted by the others."""
+    yield from str(LinkAnswers(run).link_scores(share, seed=run.config["seed"])).splitlines()
 
 
 def hold_out_links(dataset: Dataset, share: float, seed: int, part: int = 0) -> HeldOut:

@@ -1,5 +1,6 @@
 """Answers about an outcome: predictions, effects of clusters, and whether it helps to form them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws
 from splitmerge_cli.kinds.tables.outcomes.predictions import outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import draws_of
+from splitmerge_cli.runs.store.read import Run
 
 OF_OUTCOME = ("outcome", "effects", "slope_weight")
 """Options that only a model with an outcome has."""
@@ -179,6 +181,13 @@ class OutcomeAnswers(StoredDraws):
         if not isinstance(table, pd.DataFrame) or self._model.as_typed.get("outcome") is None:
             return new
         return table if self._outcome in map(str, table.columns) else table.assign(**{self._outcome: np.nan})
+
+
+def gain_lines(run: Run, share: float) -> Iterator[str]:
+    """A line on whether the outcome of a run helps to form its clusters, by a share of the rows that is held out."""
+    if not 0.0 < share < 1.0:
+        raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
+    yield str(OutcomeAnswers(run).outcome_gain(share, seed=run.config["seed"]))
 
 
 def without_columns(dataset: Dataset, names: list[str]) -> Dataset:
