@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
@@ -124,7 +124,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or choose_gap(run.summary, spec)
+    return _advise_single(run, spec) or choose_gap(run.summary, spec.gap)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

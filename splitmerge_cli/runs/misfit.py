@@ -107,7 +107,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"the draws cut the clusters into parts ({share}, on average), but {describe_fall(groups)} any two"
         elif several:
             yield f"the clusters overlap: {share}, on average"
-        else:
+        elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
         kinds = {one["quantity"] for one in unlike}

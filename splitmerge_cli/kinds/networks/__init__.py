@@ -32,7 +32,7 @@ class Graph(Kind):
             20,
             "lists the pairs of nodes without an edge to which the model gives most probability, and writes them to "
             "links.csv",
-            "splitmerge_cli.kinds.networks.predicted_links:list_links",
+            "splitmerge_cli.kinds.networks.links:list_links",
         ),
         "held_out": (
             0.1,
@@ -79,7 +79,7 @@ class Graph(Kind):
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:
-        from splitmerge_cli.kinds.networks.readers.hints import note_pairs
+        from splitmerge_cli.kinds.networks.readers.edge_rows import note_pairs
 
         note_pairs(table, columns)
 

@@ -33,7 +33,7 @@ class Columns(Kind):
             0.2,
             "holds out a fifth of the rows, and compares how well clusters predict model.outcome there if it helps to "
             "form them, and if it does not",
-            "splitmerge_cli.kinds.tables.outcomes.results:gain_lines",
+            "splitmerge_cli.kinds.tables.outcomes:gain_lines",
         )
     }
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
@@ -44,7 +44,7 @@ class Columns(Kind):
         return {}
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
-        from splitmerge_cli.kinds.tables.column_statistics import statistics
+        from splitmerge_cli.kinds.tables.columns import statistics
 
         return statistics(dataset, labels)
 
@@ -57,12 +57,13 @@ class Columns(Kind):
         first: int,
         first_cluster: int,
     ) -> dict[str, list[Any]]:
-        from splitmerge_cli.kinds.tables.summary import telling_columns
+        from splitmerge_cli.kinds.tables.columns import describe_pairs, describe_telling
 
-        return telling_columns(dataset, labels, order, known)
+        pairs = describe_pairs(dataset, labels, known)
+        return {"telling": ["; ".join(describe_telling(known, int(k), pairs.get(int(k)))) for k in order]}
 
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
-        from splitmerge_cli.kinds.tables.summary import columns
+        from splitmerge_cli.kinds.tables.columns import columns
 
         return columns(known, first_cluster)
 
@@ -112,7 +113,7 @@ class Points(Rows):
 
     name = "points"
     model = "gaussian"
-    generator = "splitmerge_cli.kinds.tables.generated.gaussian:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:gaussian"
     expected = FINITE
     column_types = ("real", "count")
     reads_matrices = True
@@ -155,7 +156,7 @@ class Binary(Rows):
 
     name = "binary"
     model = "bernoulli"
-    generator = "splitmerge_cli.kinds.tables.generated.jain_neal:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:jain_neal"
     dtype = np.uint8
     levels = ("0", "1")
     cells = "0 and 1"
@@ -175,7 +176,7 @@ class Counts(Rows):
 
     name = "counts"
     model = "multinomial"
-    generator = "splitmerge_cli.kinds.tables.generated.counts:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:counts"
     dtype = np.int32
     cells = "counts"
     expected = f"a whole number from 0 to {LARGEST}"
@@ -209,7 +210,7 @@ class Mixed(Columns):
 
     name = "mixed"
     model = "mixed"
-    generator = "splitmerge_cli.kinds.tables.generated.mixed:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:mixed"
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True

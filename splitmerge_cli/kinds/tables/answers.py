@@ -33,7 +33,7 @@ class ColumnAnswers(Answers):
         """Effects of the clusters on the outcome, over late draws of all chains."""
         if plan.spec.model.as_typed.get("outcome") is None:
             return {}
-        from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
+        from splitmerge_cli.kinds.tables.outcomes import find_effects
 
         states = [
             State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
