@@ -135,7 +135,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or choose_gap(run.summary, spec)
+    return _advise_single(run, spec) or choose_gap(run.summary, spec.gap)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
