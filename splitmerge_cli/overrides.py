@@ -75,14 +75,8 @@ PATH = Accepts(text=True, path=True)
 
 
 def read(text: str, accepts: Accepts) -> Any:
-    """Read a value as one of the types that its key takes.
-
-    Raises
-    ------
-    Unreadable
-        It is none of these types.
-    SeveralValues
-        It has commas where the key takes a list, which stands in brackets.
+    """Read a value as one of the types that its key takes. Raises `Unreadable` (it is none of these types) or
+    `SeveralValues` (it has commas where the key takes a list, which stands in brackets).
     """
     bare = text.strip()
     if accepts.items is not None and bare.startswith("[") and bare.endswith("]"):
@@ -181,13 +175,8 @@ def quote(text: str) -> str:
 
 
 def write(value: Any, accepts: Accepts | None = None) -> str:
-    """Write a value as `read` reads it, text in quotes only where it needs them.
-
-    Parameters
-    ----------
-    value : object
-    accepts : Accepts, optional
-        Types that its key takes; by default any, so that more texts need quotes.
+    """Write a value as `read` reads it, text in quotes only where it needs them. `accepts`: types that its key takes;
+    by default any, so that more texts need quotes.
 
     Examples
     --------

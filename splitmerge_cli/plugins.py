@@ -92,12 +92,8 @@ def check_name(group: str, name: str, own_names: Container[str]) -> None:
 
 
 def load(group: str, name: str) -> Any:
-    """Import what an entry point names.
-
-    Raises
-    ------
-    PluginError
-        It cannot be imported, or is not what its group holds; or two distributions add the name.
+    """Import what an entry point names. Raises `PluginError` (it cannot be imported, or is not what its group holds; or
+    two distributions add the name).
     """
     loaded = _attempt(group, name)
     if isinstance(loaded, PluginError):
@@ -154,11 +150,7 @@ def load_classes(group: str) -> dict[str, type]:
 
 def configuration(group: str, name: str) -> dict[str, Any]:
     """The options of a sampler or model as a file of ``conf`` would have them: name, target, and each option's default.
-
-    Raises
-    ------
-    PluginError
-        As for `load`.
+    Raises `PluginError` (as for `load`).
     """
     cls = load(group, name)
     options: tuple[Option, ...] = getattr(cls, "OPTIONS", ())

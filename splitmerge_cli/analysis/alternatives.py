@@ -10,12 +10,10 @@ from splitmerge_cli.analysis.predictive import by_state, each_alone
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
+from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
-from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
-from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
-from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError

@@ -292,12 +292,9 @@ class Pairs:
             chains.halt()
 
     def make(self, numbers: Iterator[int]) -> Iterator[Pair]:
-        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            The program was asked to stop: what was yielded are the pairs that happened to be finished.
+        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. Raises
+        `KeyboardInterrupt` (the program was asked to stop: what was yielded are the pairs that happened to be
+        finished).
         """
         running: set[Future[Pair | None]] = set()
         workers = threads(self.plan.spec)

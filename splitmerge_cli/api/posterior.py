@@ -14,13 +14,19 @@ from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity
+from splitmerge_cli.diagnostics.around_estimate import (
+    CredibleBall,
+    Dendrogram,
+    ItemCore,
+    Representative,
+    credible_ball,
+    find_item_core,
+    merge_clusters,
+    representatives,
+)
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
-from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
-from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
-from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
-from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.fits.cautions import DataNote, warn
 from splitmerge_cli.fits.frames import Table

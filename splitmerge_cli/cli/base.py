@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -41,15 +42,46 @@ class LazyGroup(TyperGroup):
         for name, command in self.commands.items():
             command.rich_help_panel = COMMANDS[name].group
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _reject_flags("smcmc", [self], list(takewhile(lambda word: word.startswith("-"), args)))
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] not in self.commands and ("=" in args[0] or os.path.isfile(args[0])):
+            complain(f"{args[0]}: expected a command in front, such as {shlex.join(['smcmc', 'run', *args])}")
+            raise typer.Exit(2)
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, rest
         _import_module_of(name)
         command = typer.main.get_group(app).commands[name]
-        for each in (command, *getattr(command, "commands", {}).values()):
+        each_command = (command, *getattr(command, "commands", {}).values())
+        for each in each_command:
             each.help = _join_lines(each.help or "")
+        _reject_flags(f"smcmc {name}", each_command, rest)
         return name, command, rest
+
+
+_GRID, _SHOW = "smcmc sweep makes a grid of runs without it", "smcmc run and smcmc sweep show the configuration with it"
+_GROUPS = "--config-dir FOLDER adds a folder of choices, and experiment=ID takes the settings of a figure"
+_OF_HYDRA = dict.fromkeys(("-m", "--multirun"), _GRID)
+_OF_HYDRA |= dict.fromkeys(("-r", "--run"), "smcmc run makes one run without it")
+_OF_HYDRA |= dict.fromkeys(("-c", "--cfg", "--resolve", "-p", "--package", "--info"), _SHOW) | {"-i": "--info shows it"}
+_OF_HYDRA |= dict.fromkeys(("-cn", "--config-name", "-cp", "--config-path", "-cd", "--config-dir"), _GROUPS)
+_OF_HYDRA |= dict.fromkeys(("-sc", "--shell-completion"), "smcmc --install-completion completes words in a shell")
+_OF_HYDRA |= {"--hydra-help": "-h shows the help"}
+_OF_HYDRA["--experimental-rerun"] = "the command that made a run continues it"
+"""Flags of Hydra, which commands do not take, and what takes their place."""
+
+
+def _reject_flags(name: str, commands: Sequence[Any], words: Sequence[str]) -> None:
+    """End with a message for a flag of Hydra that none of the commands takes; ``-cn`` would
+    else be read as the flag ``-c`` and its value."""
+    known = {word for command in commands for option in command.params for word in option.opts}
+    for flag in (word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)):
+        if flag in _OF_HYDRA and flag not in known:
+            complain(f"{flag}: a flag of Hydra, not of {name}; {_OF_HYDRA[flag]}")
+            raise typer.Exit(2)
 
 
 def _join_lines(text: str) -> str:
@@ -99,6 +131,8 @@ def explain_errors(command: _F) -> _F:
                 for words in kwargs.values():
                     if isinstance(words, list):
                         _reject_options(command, words)
+                        if not (kwargs.get("cfg") or kwargs.get("info") or command.__name__ in _TAKES_HYDRA):
+                            _reject_hydra(command.__name__, words)
                 command(*args, **kwargs)
             except typer.Exit:
                 raise
@@ -115,6 +149,21 @@ def explain_errors(command: _F) -> _F:
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
+
+
+_TAKES_HYDRA = ("sweep", "race")
+"""Commands whose jobs a launcher of Hydra makes."""
+
+
+def _reject_hydra(command: str, words: Sequence[object]) -> None:
+    """Raise a `ConfigError` for a key of Hydra."""
+    if of_hydra := [word for word in words if str(word).startswith(("hydra.", "hydra/"))]:
+        from splitmerge_cli.config import ConfigError
+
+        raise ConfigError(
+            f"{of_hydra[0]}: smcmc {command} reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc "
+            "sweep takes a launcher"
+        )
 
 
 @explain_errors
@@ -282,7 +331,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
     If that is interrupted, `words` are printed, as by `choosing`.
     """
-    from splitmerge_cli.config.commands import name_beside
+    from splitmerge_cli.config.specification import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.starts import start_of
 

@@ -12,7 +12,7 @@ from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_e
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
-from splitmerge_cli.kinds.networks import predicted_links as links
+from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, open_run, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of

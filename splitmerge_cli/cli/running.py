@@ -32,8 +32,8 @@ from splitmerge_cli.cli.base import (
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
+from splitmerge_cli.config.groups import places
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.config.targets import places
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 
@@ -120,11 +120,6 @@ def run(
     config_dir: ConfigDir = None,
 ) -> None:
     overrides = with_workers(with_file(overrides or []), workers)
-    if of_hydra := [word for word in overrides if word.startswith(("hydra.", "hydra/")) and cfg is info is None]:
-        raise ConfigError(
-            f"{of_hydra[0]}: smcmc run reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc sweep "
-            "takes a launcher"
-        )
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return

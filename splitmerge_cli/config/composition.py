@@ -12,12 +12,11 @@ from omegaconf import DictConfig
 from splitmerge_cli.config import auto, hydra_adapter
 from splitmerge_cli.config.components import takes_list, types_of_key
 from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.groups import plain
+from splitmerge_cli.config.groups import import_beside, places, plain
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices, merge
-from splitmerge_cli.config.naming import Composed, Given
+from splitmerge_cli.config.resolution import Composed, Given
 from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA
 from splitmerge_cli.config.specification import RunSpecification, finish
-from splitmerge_cli.config.targets import import_beside, places
 from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
 
 _ASSIGNED = re.compile(r"([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
@@ -84,7 +83,7 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     except SeveralValues:
         raise ConfigError(_expect_list(text, key, value)) from None
     except Unreadable:
-        expected = f"; expected {key}={{NAME: TYPE, ...}}; a name with a comma or a colon stands in quotes"
+        expected = f"; expected {key}={{NAME: VALUE, ...}}; a name with a comma or a colon stands in quotes"
         raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 

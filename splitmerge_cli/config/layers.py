@@ -21,12 +21,12 @@ from splitmerge_cli.config.groups import (
     choices,
     is_choice,
     main_values,
+    named_targets,
     plain,
     plugin_names,
     unshared_options,
 )
 from splitmerge_cli.config.schema import known_keys
-from splitmerge_cli.config.targets import named_targets
 from splitmerge_cli.received import reject_machine_error
 
 ORDER = ("model", "sampler", "data", "schedule", "experiment")

@@ -37,7 +37,7 @@ change nothing that is computed."""
 
 _BUNDLES = ("weights", "weights_scale", "group", "labels", "must_link", "cannot_link", "prior_counts")
 LATER: dict[str, Any] = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None, "apart": True}
-LATER |= {"other": None, "files": None, "duplicates": False, "skip": None}
+LATER |= {"other": None, "files": None, "duplicates": False, "names": None, "skip": None}
 LATER |= dict.fromkeys(_BUNDLES)
 """Options of tables that runs were stored without, and their defaults, at which they do not tell runs apart."""
 

@@ -203,8 +203,9 @@ class Kind:
         """Which numbers can be cells."""
         return np.ones(np.shape(x), dtype=bool)
 
-    def join(self, first: Any, other: Any) -> Any:
-        """Append the rows of a second file (``data.other``) to a table, where the kind `takes_sources`."""
+    def join(self, first: Any, other: Any, names: Any) -> Any:
+        """Append the rows of a second file (``data.other``) to a table, where the kind `takes_sources`; `names`:
+        ``data.names``."""
         raise NotImplementedError
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:

@@ -44,6 +44,8 @@ class KindReading:
         units = new[group] if isinstance(new, pd.DataFrame) and group in new.columns else None
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
+            renamed: dict[str, str] = dataset.meta.get("names", {})
+            new = new.rename(columns={theirs: ours for theirs, ours in renamed.items() if ours not in new.columns})
             absent = [column for column in dataset.columns if column not in new.columns]
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")

@@ -8,7 +8,7 @@ of the graph of linked pairs. The partition of least expected loss does not eith
 n_k being its clusters, n_kl their intersections with the sampled clusters l (`partition_losses`). Cut a cluster k where
 components end. No intersection changes, since every sampled cluster lies in one component; and f is superadditive,
 f(x + y) > f(x) + f(y) for x, y >= 1, so the sum becomes smaller if a < 2. What is left is a sum over components:
-each is minimised on its own, and the union of the minima is the minimum. Components of up to `partition_search.FEW`
+each is minimised on its own, and the union of the minima is the minimum. Components of up to `point_estimate.FEW`
 blocks are minimised by comparing all partitions, larger ones by the same search as any other data.
 
 Only clusters whose items are all linked with each other are allowed: two records of one file, and items that must be
@@ -37,8 +37,15 @@ from splitmerge_cli.diagnostics.partition_losses import (
     find_components,
     terms,
 )
-from splitmerge_cli.diagnostics.partition_search import candidates
-from splitmerge_cli.diagnostics.point_estimate import COST, MAX_CELLS, MAX_WORK, Estimate, TooManyClusters, first_rows
+from splitmerge_cli.diagnostics.point_estimate import (
+    COST,
+    MAX_CELLS,
+    MAX_WORK,
+    Estimate,
+    TooManyClusters,
+    candidates,
+    first_rows,
+)
 
 MOST_PAIRS = 20_000_000
 """Pairs of items in the clusters of one partition, and linked pairs, at most."""
@@ -102,17 +109,8 @@ class LinkedPairs:
 
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
-    """Find the pairs of items that are together in a sampled partition.
-
-    Parameters
-    ----------
-    partitions : mapping of int to array_like
-        By chain int ``[M, N]``, M and N at least 1.
-
-    Raises
-    ------
-    TooManyClusters
-        Clusters are so large that there are more than `MOST_PAIRS` pairs.
+    """Find the pairs of items that are together in a sampled partition. `partitions`: by chain int ``[M, N]``, M and N
+    at least 1. Raises `TooManyClusters` (clusters are so large that there are more than `MOST_PAIRS` pairs).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.mixing import TOO_FEW

@@ -67,9 +67,10 @@ class Answers:
         """What several runs have in common (`comparable`), for the terminal."""
 
     @staticmethod
-    def so_far(run: Run, N: int) -> str | None:
-        """What an interrupted run has found, in a line; None: its clusters so far."""
-        return None
+    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
+        """Write tables of a run that was interrupted, whose clusters are no shares, and yield lines about it, the first
+        of which says what it has found; parameters as of `write`."""
+        return iter(())
 
     @staticmethod
     def write(

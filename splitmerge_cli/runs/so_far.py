@@ -13,16 +13,26 @@ from splitmerge_cli.runs import summaries, uncertainty
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
 from splitmerge_cli.runs.grouping import total_size
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import PARAMETERS
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from splitmerge_cli.runs.plan import Plan
 
 PARTITIONS = 60
 """Draws that the estimate averages, at most: whoever interrupts a run does not wait."""
 CELLS = 300_000
 """Items in these draws, at most; the best state stands for more."""
+
+
+def _draws_of(rows: "pd.DataFrame") -> tuple[int, Late]:
+    """A chain and its draws, by the rows of its table."""
+    values = [np.stack(rows[name].to_list()) for name in ("labels", PARAMETERS) if name in rows]
+    return int(rows["chain"].iloc[0]), Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
 
 
 def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
@@ -43,13 +53,13 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
         "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
     )
     ended = f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"
-    if line := answers.so_far(run, N):
-        yield line
-        yield ended
-        return
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
+    if not answers.by_share:
+        first, *others = answers.so_far(plan, by_size(run.best_state()), dict(map(_draws_of, filter(len, late))))
+        yield from (first, ended, *others)
+        return
     labels, certainty, source = by_size(run.best_state(), plan.dataset.row_sizes), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
     if per_chain and late and all(map(len, late)):

@@ -254,8 +254,8 @@ def test_documents_have_their_names_everywhere(smcmc: Any, tmp_path: Path, monke
     [
         ("cats", "a single text"),
         (["cats", ["mice"]], "one or the other"),
-        ([[b"cats"]], "no string"),
-        (np.array([[0.5, 1.0]]), "no whole number"),
+        ([[b"cats"]], "a word is not a string"),
+        (np.array([[0.5, 1.0]]), "not a whole number"),
         (np.array([[-1, 1]]), "Negative values"),
         (["", ""], "no word; expected at least one"),
     ],

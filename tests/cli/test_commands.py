@@ -183,6 +183,42 @@ def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    "command", [[], ["run"], ["race"], ["columns", "t.csv"], ["data", "info"], ["list"], ["sweep"]]
+)
+@pytest.mark.parametrize(
+    ("flag", "instead"),
+    [
+        *((flag, "smcmc sweep makes a grid of runs") for flag in ("-m", "--multirun")),
+        *((flag, "--config-dir FOLDER adds a folder") for flag in ("-cn", "-cd", "-cp", "--config-name=x")),
+        ("-sc", "smcmc --install-completion"),
+        ("--hydra-help", "-h shows the help"),
+        ("--experimental-rerun", "the command that made a run continues it"),
+    ],
+)
+def test_flags_of_hydra_name_what_takes_their_place(smcmc, command: list[str], flag: str, instead: str) -> None:
+    said = read_rejection(smcmc, *command, flag, "seed=1,2")
+    assert said.startswith(f"smcmc: {flag.partition('=')[0]}: a flag of Hydra, not of ") and f"; {instead}" in said
+
+
+def test_flags_that_a_command_shares_with_hydra_are_its_own(smcmc) -> None:
+    assert "seed: 3" in smcmc("run", "-c", "job", "data=emm", "sampler=sdds", "seed=3").stdout
+    for flag in ("-c", "--resolve", "--info", "-p"):
+        assert "smcmc run and smcmc sweep show the configuration" in read_rejection(smcmc, "race", flag, "job")
+
+
+@pytest.mark.parametrize("words", [["t.csv", "model=records"], ["sampler=sdds", "N=20"]])
+def test_words_without_a_command_name_the_one_that_takes_them(smcmc, words: list[str]) -> None:
+    Path("t.csv").write_text("a,b\n1,2\n")
+    assert read_rejection(smcmc, *words).endswith(f"expected a command in front, such as smcmc run {' '.join(words)}\n")
+
+
+@pytest.mark.parametrize("command", ["columns", "certify", "verify", "compare", "sweep", "race"])
+def test_keys_of_hydra_that_choose_a_folder_are_refused_everywhere(smcmc, command: str) -> None:
+    assert "out=FOLDER" in read_rejection(smcmc, command, "data=emm", "N=20", "hydra.run.dir=x")
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["N=50", "hydra.run.dir=elsewhere"], "smcmc: hydra.run.dir=elsewhere: smcmc run reads no keys of Hydra; out="),

@@ -224,6 +224,30 @@ def test_an_interrupted_run_prints_the_clusters_so_far(spawn, signals: int, spac
         assert lines[-1] == f"interrupted after {made:,} iterations of 1 of 2 chains; not judged as converged"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("spacing", [1, 1_000_000])
+def test_an_interrupted_run_of_records_leaves_its_tables(spawn, number: signal.Signals, spacing: int) -> None:
+    """The same command goes on, and writes them again."""
+    people = [
+        f"{name},{1940 + n},{town}" for n, name in enumerate(["maria", "anna", "felix", "nora"]) for town in ("a", "b")
+    ]
+    Path("t.csv").write_text("\n".join(["name,born,town", *people, *people]))
+    keys = ["iterations=300000", f"trace.partitions={spacing}", "chains=2", "workers=1", "progress=none"]
+    process = spawn("run", "t.csv", "model=records", *keys)
+    wait_for(lambda: list(Path("results").glob("*/*/work/chain*.npz")), process, 20.0)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=20)
+    run = find_runs("results")[0]
+    assert process.returncode == interrupts.STATUS and "entities.csv: the merged record of each entity so far" in stderr
+    entities = pd.read_csv(run.path / "entities.csv")
+    assert (
+        f"{len(entities)} entities of 16 records, the best state so far" in stderr and entities["records"].sum() == 16
+    )
+    assert (run.path / "pairs.csv").is_file() == (spacing == 1) == (" draws so far" in stderr)
+    if spacing == 1:
+        assert list(pd.read_csv(run.path / "pairs.csv"))[:3] == ["row", "other", "probability"]
+
+
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_choice_that_is_interrupted_leaves_nothing(spawn, signals: int) -> None:
     """The last line is the command as it was typed."""

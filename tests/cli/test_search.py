@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import compose
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import NODES

@@ -10,8 +10,8 @@ from cli.calls import run_path
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.around_estimate import credible_ball
 from splitmerge_cli.diagnostics.cluster_table import span
-from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     count_larger,

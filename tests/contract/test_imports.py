@@ -147,7 +147,7 @@ def rooms(found: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return between
 
 
-PLACE_OF_PAPERS = ("splitmerge_cli.config.targets", "splitmerge_cli.papers")
+PLACE_OF_PAPERS = ("splitmerge_cli.config.groups", "splitmerge_cli.papers")
 """The one import by a constant name that closes a circle of parts: of an empty package, whose folders are listed."""
 
 

@@ -255,7 +255,8 @@ def test_two_files(tmp_path: Path) -> None:
     assert dataset.columns == ["given", "dob", "age"] and dataset.N == 8
     assert dataset.sources is not None and dataset.sources.tolist() == [0] * 6 + [1] * 2
     assert rows_of(dataset)[-1] == ("carla maria", "1980-05-05", "9")
-    assert any("column 4 ('extra'): left out, as the other file has no such column" in note for note in dataset.notes)
+    lacking = f"left out: {tmp_path}/people.csv has no extra; {other} has no rec_id, postcode, sex, entity ("
+    assert any(lacking in note for note in dataset.notes)
     assert read(tmp_path, PEOPLE, other=str(other), duplicates=True).sources is None
 
 
@@ -265,9 +266,61 @@ def test_a_cell_of_the_other_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"other.csv: row 3, column 1 \('age'\): 'old'; expected a number"):
         read(tmp_path, PEOPLE, other=str(other), types={"age": "number"})
     other.write_text("colour\nred\nblue\n")
-    expected = r"data.other: .*other.csv: no column of .*people.csv; expected rec_id, given.*, not colour: give the col"
+    expected = r"data.other: .*other.csv: no column is one of .*people.csv: .* has no colour; .* has no rec_id, given, "
     with pytest.raises(DataError, match=expected):
         read(tmp_path, PEOPLE, other=str(other))
+
+
+OTHER = "given_name;year;PLZ\nanne;1964;0801\nbob;1971;2000\n"
+FIRST = "First name,born,post code\nAnn,1964,0800\nBob,1971,2000\nCarla,1980,2010\n"
+
+
+def test_columns_with_other_names_are_read_as_those_of_the_first_file(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(OTHER)
+    names = {"year": "born", 3: "post code"}
+    dataset = read(tmp_path, FIRST, other=str(other), names=names)
+    assert dataset.columns == ["First name", "born", "post code"] and dataset.sources is not None
+    assert rows_of(dataset)[3:] == [("anne", "1964", "0801"), ("bob", "1971", "2000")]
+    renamed = f"{other}: columns are read by the names of {tmp_path}/people.csv: given_name as First name, year as born"
+    assert any(note.startswith(renamed) for note in dataset.notes)
+    # new records may come from either file
+    for frame in (pd.DataFrame([["Ann", 1964, "2010"]], columns=dataset.columns), pd.read_csv(other, sep=";")):
+        assert dataset.kind.new_items(dataset, frame).columns == dataset.columns
+    # the names of two columns change places
+    other.write_text("born,First name\nann,1964\n")
+    swapped = read(tmp_path, FIRST, other=str(other), names={"born": "First name", "First name": "born"})
+    assert rows_of(swapped)[3] == ("ann", "1964")
+
+
+def test_columns_that_lack_in_a_file_are_named_with_what_reads_them(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(OTHER)
+    a = tmp_path / "people.csv"
+    lacking = f"left out: {a} has no year, PLZ; {other} has no born, post code ("
+    reads = f"\"data.names={{year: born,PLZ: 'post code'}}\" reads columns of {other} as columns of {a})"
+    dataset = read(tmp_path, FIRST, other=str(other))
+    assert any(note.endswith(f"{lacking}{reads}") for note in dataset.notes) and dataset.columns == ["First name"]
+    assert len(read(tmp_path, FIRST, other=str(other), names={"year": "born", "PLZ": "post code"}).columns or ()) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {"nobody": "born"},
+            "data.names=nobody: .*other.csv has no such column; expected one of given_name, year, PLZ",
+        ),
+        ({"year": "nobody"}, "data.names=nobody: .*people.csv has no such column"),
+        ({"year": "born", "PLZ": "born"}, "data.names={year: born,PLZ: born}: expected each column once"),
+        (["year"], "data.names=.*: expected such as"),
+    ],
+)
+def test_bad_names_of_columns(tmp_path: Path, names: object, message: str) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(OTHER)
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, FIRST, other=str(other), names=names)
 
 
 def test_a_column_of_files(tmp_path: Path) -> None:
@@ -276,6 +329,10 @@ def test_a_column_of_files(tmp_path: Path) -> None:
     assert dataset.columns == ["name", "year"]
     assert dataset.sources is not None and dataset.sources.tolist() == [0, 1, 0, 1]
     assert read(tmp_path, text, files="file", duplicates=True).sources is None
+    apart = "file,name,last,surname\nx,ann,lee,\ny,ann,,lee\nx,bob,may,\ny,rob,,may\n"
+    noted = "last, surname: values in one file alone, so that no two are compared"
+    assert any(noted in note for note in read(tmp_path, apart, files="file").notes)
+    assert not any("one file alone" in note for note in dataset.notes)
     with pytest.raises(DataError, match=r"data.files=file: .*'x' in every row; expected two files"):
         read(tmp_path, text.replace("\ny", "\nx"), files="file")
     with pytest.raises(DataError, match="an empty cell; expected the name of a file"):
@@ -306,7 +363,18 @@ def test_a_table_without_fields_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["source", "Notes", "created", "created_at", "last update", "record_source", "filename"]
+    "name",
+    [
+        "source",
+        "Notes",
+        "created",
+        "created_at",
+        "last update",
+        "imported_from",
+        "last_modified_by",
+        "batch id",
+        "filename",
+    ],
 )
 def test_what_describes_a_record_is_not_compared(tmp_path: Path, name: str) -> None:
     rows = "".join(f"n{i % 5},{'xyzw'[i * i % 4]}{i % 3}\n" for i in range(12))
@@ -322,7 +390,7 @@ def test_one_zero_in_front_changes_no_type(tmp_path: Path) -> None:
         rows = "".join(f"{cell},k{i % 2}\n" for i, cell in enumerate(cells))
         dataset = read(tmp_path, f"{name},b\n" + rows)
         assert dataset.types is not None
-        assert ("begin with 0" in " ".join(dataset.notes)) == (name == "born" and "0953" in cells)
+        assert ("with a 0 in front" in " ".join(dataset.notes)) == (name == "born" and "0953" in cells)
         return dataset.types[0].type
 
     years = [str(1930 + 7 * i % 60) for i in range(40)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from splitmerge_cli import overrides
 from splitmerge_cli.config import ConfigError, compose_raw, hydra_adapter, hydra_session, plain, rewrite, specify
-from splitmerge_cli.config.commands import command_of, override
+from splitmerge_cli.config.specification import command_of, override
 from splitmerge_cli.overrides import Accepts, quote, read, shell_word, split_values, write
 from splitmerge_cli.runs.sweeps.sweep import expand
 
@@ -145,7 +145,7 @@ def test_types_are_those_that_a_key_takes(given: str, value: object) -> None:
     ("given", "message"),
     [
         ("data.drop=größe,2", "data.drop=größe,2: expected 'data.drop=[größe,2]'; of several values"),
-        ("data.types={a}", "data.types={a}: cannot be read as a value; expected data.types={NAME: TYPE, ...}"),
+        ("data.types={a}", "data.types={a}: cannot be read as a value; expected data.types={NAME: VALUE, ...}"),
         ("seed=ä", "seed=ä: cannot be read as a value"),
         ("data=dä.csv", "data=dä.csv: expected data=csv 'data.path=dä.csv'"),
         ("sampler=größe", "sampler=größe: expected one of"),

@@ -7,8 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from splitmerge_cli.diagnostics import agreement, modes, similarity, small_clusters
 from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_appearance, check_partitions
-from splitmerge_cli.diagnostics.partition_search import _all_partitions
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, _all_partitions
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs, minimise_by_components
 
 

@@ -1,6 +1,6 @@
 """Columns of tables: found by name or number, and read as numbers, words or codes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,15 @@ def index(table: Table, key: str, column: str | int) -> int:
         known = f"one of {list_names(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
+
+
+def rename(table: Table, names: Mapping[str | int, str | int]) -> None:
+    """Give columns other names (data.names) where the table has no columns of these."""
+    for column, name in names.items():
+        if not table.positions_of(str(name)):
+            j = index(table, "data.names", column)
+            require(table.names is not None, "data.names", name, f"null: {table.path} has no names of columns")
+            table.names = [str(name) if k == j else known for k, known in enumerate(table.names or [])]
 
 
 def position(number: str | int | None, width: int) -> int | None:

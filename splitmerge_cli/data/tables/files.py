@@ -8,7 +8,7 @@ from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
-from splitmerge_cli.data.tables.columns import header_key
+from splitmerge_cli.data.tables.columns import header_key, rename
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of, unknown_format
 from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
@@ -65,6 +65,7 @@ def csv(
     other: str | Path | None = None,
     files: str | int | None = None,
     duplicates: bool = False,
+    names: Mapping[str | int, str | int] | None = None,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -142,6 +143,8 @@ def csv(
         ``records``: column of the file that a record comes from.
     duplicates : bool
         With `other` or `files`: whether an entity may have several records of a file.
+    names : mapping, optional
+        With `other`: columns of that file, and the names that they have in the first, where these are others.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def csv(
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
-    sourced = {"other": other, "files": files, "duplicates": duplicates or None}
+    sourced = {"other": other, "files": files, "duplicates": duplicates or None, "names": names}
     for key, value in sourced.items():
         require(
             value is None or of_kind.takes_sources,
@@ -188,6 +191,7 @@ def csv(
         not duplicates or bool(other or files), "data.duplicates", "true", "false without data.other and data.files"
     )
     require(other is None or files is None, "data.files", files, "null with data.other")
+    require(names is None or isinstance(names, Mapping), "data.names", names, "such as {last_name: surname}")
     require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
@@ -205,7 +209,11 @@ def csv(
 
     if other is not None:
         require_file(other, f"a table ({FORMATS})")
-    table = read(path) if other is None else of_kind.join(read(path), read(other))
+    table = read(path)
+    if other is not None:
+        table = of_kind.join(table, read(other), names)
+    else:
+        rename(table, names or {})
     if not table.rows or not table.width:
         raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")

@@ -50,7 +50,8 @@ class Table:
     Columns have names where the file has them, and `written` ones, as the file has them, where those that several
     share have got a number. Messages count rows from `first`, that of the first row of data. `categories` are columns
     that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
-    of all rows of the file, where a column without a name holds them. `units` and `orders` of levels are by column.
+    of all rows of the file, where a column without a name holds them. `units` and `orders` of levels are by column;
+    `renamed` has names that a second file has for columns of the first.
     `hint` is advice in the error for a missing cell in one of the columns `hinted`.
     """
 
@@ -65,6 +66,7 @@ class Table:
         self.written: list[str] | None = None
         self.units: dict[int, str] = {}
         self.orders: dict[int, list[str]] = {}
+        self.renamed: dict[str, str] = {}
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""

@@ -66,7 +66,7 @@ class Graph(Kind):
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:
-        from splitmerge_cli.kinds.networks.readers.hints import note_pairs
+        from splitmerge_cli.kinds.networks.readers.edge_rows import note_pairs
 
         note_pairs(table, columns)
 

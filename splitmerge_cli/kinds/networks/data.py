@@ -62,7 +62,8 @@ class BlockTable:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """One relation between nodes: its edges, and the value of each.
+    """One relation between nodes: its edges, and the value of each. Raises `DataError` (edges or values that are not as
+    described).
 
     Attributes
     ----------
@@ -84,11 +85,6 @@ class Relation:
         Whether a node may have an edge to itself; else such pairs are no data.
     unknown : numpy.ndarray
         int32 ``[pairs, 2]``: pairs of which it is not known whether they are edges, ordered as `ends`; no edges.
-
-    Raises
-    ------
-    DataError
-        Edges or values that are not as described.
     """
 
     name: str
@@ -185,7 +181,8 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """All relations of some nodes.
+    """All relations of some nodes. Raises `DataError` (no layer; nodes that do not exist; an edge that joins nodes of
+    one kind, where there are two; a table of other nodes).
 
     Attributes
     ----------
@@ -202,12 +199,6 @@ class Relations:
         Kind ``mixed``: a row of a table for each node.
     is_simple : bool
         Whether this is the one relation of a simple undirected network.
-
-    Raises
-    ------
-    DataError
-        No layer; nodes that do not exist; an edge that joins nodes of one kind, where there are two; a table of other
-        nodes.
     """
 
     N: int

@@ -84,15 +84,8 @@ class Network(Quantities):
 
 
 def measure_relations(relations: Relations, labels: Labels, lonely: bool) -> Found:
-    """Edges, degrees and values of every layer.
-
-    Parameters
-    ----------
-    relations : Relations
-    labels : numpy.ndarray
-        int64 ``[N]``, from 0.
-    lonely : bool
-        Whether nodes without an edge are counted.
+    """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
+    edge are counted.
     """
     found: Found = {}
     for layer in relations.layers:

@@ -66,16 +66,9 @@ class HeldOut:
 
 
 def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
-    """Remove edges from every layer at random, or units from counts.
-
-    Parameters
-    ----------
-    share : float
-        Between 0 and 1.
-    seed, part : int
-        Parts 0, 1, ... of one seed remove different edges, as far as there are any.
-    most : int
-        Pairs of a layer without a removed edge that are scored, at most.
+    """Remove edges from every layer at random, or units from counts. `share`: between 0 and 1. `seed`, `part`: parts 0,
+    1, ... of one seed remove different edges, as far as there are any. `most`: pairs of a layer without a removed edge
+    that are scored, at most.
     """
     rest, scored, rng = [], [], np.random.default_rng([seed, part])
     for_edges = np.random.default_rng(seed)
@@ -196,13 +189,8 @@ class LinkScores:
 
 
 def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[str, Any]]]) -> LinkScores:
-    """Score the pairs of a network whose edges were removed, by draws of a model that has seen the rest.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-    draws : sequence of pairs
-        Labels ``[N]`` from 0, and the options of the model, none left to the data.
+    """Score the pairs of a network whose edges were removed, by draws of a model that has seen the rest. `draws`:
+    labels ``[N]`` from 0, and the options of the model, none left to the data.
     """
     probability = [np.zeros(len(scored.pairs)) for scored in held_out.scored]
     outcome = [np.full(len(scored.pairs), -np.inf) for scored in held_out.scored]

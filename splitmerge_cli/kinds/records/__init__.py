@@ -68,10 +68,10 @@ class Records(Kind):
         if sources is not None and (sources.shape != (len(x),) or sources.dtype != np.int32 or sources.min() < 0):
             raise DataError(f"{name}: sources; expected int32 [{len(x)}], at least 0")
 
-    def join(self, first: Any, other: Any) -> Any:
+    def join(self, first: Any, other: Any, names: Any) -> Any:
         from splitmerge_cli.kinds.records.reader import Joined
 
-        return Joined(first, other)
+        return Joined(first, other, names)
 
     def take(self, dataset: Dataset, rows: NDArray[np.int64] | slice) -> dict[str, Any]:
         """Values that do not occur in these rows are no levels."""
@@ -93,7 +93,9 @@ class Records(Kind):
         if "typed" not in dataset.meta:
             return {}
         types = dict(zip(dataset.column_keys, (field.type for field in dataset.types or ()), strict=True))
-        return {"columns": list(types), "drop": None, "truth": None, "types": types}
+        # a file of new records is read alone, by the names of either file
+        alone = {"other": None, "files": None, "duplicates": False, "names": dataset.meta["names"] or None}
+        return {"columns": list(types), "drop": None, "truth": None, "types": types, **alone}
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The commonest value of each field."""

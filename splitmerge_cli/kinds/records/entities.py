@@ -8,6 +8,7 @@ is not sealed: its column `same` is 1 for two records of one entity, 0 for recor
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,10 +79,6 @@ class Entities(Answers):
         return minimise_by_components(partitions)
 
     @staticmethod
-    def so_far(run: Run, N: int) -> str:
-        return f"{len(np.unique(run.best_state())):,} entities of {N:,} records, the best state so far"
-
-    @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
@@ -93,9 +90,7 @@ class Entities(Answers):
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
         dataset, labels = plan.dataset, np.asarray(labels, dtype=np.int32)
-        parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
-        mean = np.concatenate(parameters).mean(axis=0) if parameters else None
-        _keep(store, ENTITIES, list_entities(plan.spec.model, dataset, labels, mean, certainty))
+        store.keep_text(ENTITIES, _as_csv(_merge(plan, labels, late, certainty)))
         sizes = np.bincount(np.bincount(labels))
         entry: dict[str, Any] = {"sizes": [[int(n), int(sizes[n])] for n in np.flatnonzero(sizes)]}
         entry["equal_apart"] = count_equal_apart(dataset, labels)
@@ -108,11 +103,23 @@ class Entities(Answers):
             return entry | {"why_no_pairs": str(error)}
         if pairs is None:
             return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
-        _keep(store, PAIRS, list_pairs(dataset, pairs, labels))
+        store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
         labelled = _read_review(plan.spec.data.values.get("must_link"), dataset.N)
         review = list_review(dataset, pairs, labelled=labelled)
         write_text(plan.path / REVIEW, _as_csv(review))
         return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
+
+    @staticmethod
+    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
+        labels, dataset = np.asarray(labels, dtype=np.int32), plan.dataset
+        yield f"{labels.max() + 1:,} entities of {len(labels):,} records, the best state so far"
+        write_text(plan.path / ENTITIES, _as_csv(_merge(plan, labels, late, None)))
+        yield f"{ENTITIES}: the merged record of each entity so far"
+        with suppress(TooManyClusters):
+            if late:
+                pairs = find_linked_pairs({c: rows.labels for c, rows in late.items()})
+                write_text(plan.path / PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
+                yield f"{PAIRS}: pairs of probability {LEAST:g} or more, from {pairs.draws.sum():,} draws so far"
 
     @staticmethod
     def judge(partitions: Mapping[int, NDArray[np.int32]]) -> list["Row"]:
@@ -184,6 +191,15 @@ class Entities(Answers):
         heading = "the most uncertain of " * (entry["to_review"] > 1)
         yield f"{heading}{count_of(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
+
+
+def _merge(
+    plan: "Plan", labels: NDArray[np.int32], late: Mapping[int, "Late"], certainty: ArrayLike | None
+) -> "pd.DataFrame":
+    """The table of entities, with the means of the parameters over the draws."""
+    parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
+    mean = np.concatenate(parameters).mean(axis=0) if parameters else None
+    return list_entities(plan.spec.model, plan.dataset, labels, mean, certainty)
 
 
 def count_equal_apart(dataset: Dataset, labels: NDArray[np.int32]) -> int:
@@ -451,7 +467,3 @@ def _frame(columns: Sequence[tuple[str, Any]]) -> "pd.DataFrame":
 
 def _as_csv(table: "pd.DataFrame") -> str:
     return str(table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-
-
-def _keep(store: "RunStore", name: str, table: "pd.DataFrame") -> None:
-    store.keep_text(name, _as_csv(table))

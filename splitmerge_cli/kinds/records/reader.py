@@ -23,7 +23,8 @@ Capital letters and blanks tell no words apart.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
@@ -47,6 +48,7 @@ from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
 from splitmerge_cli.kinds.records.fields import code_fields, words_of
+from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
 TYPES = ("categorical", "string", "number", *DATE_TYPES, SKIP)
@@ -66,9 +68,11 @@ NAMED_AS_ID = re.compile(
     r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
 )
 """Names of columns that tell records apart; names and numbers of people are fields."""
+_BY = r"([_ .-]?(at|on|by|from|date|time))?"
 ABOUT_RECORDS = re.compile(
-    r"(?i)((record|data|source|import)[_ .-]?)?(source|src|batch|file[_ ]?(name)?|notes?|comments?|remarks?)"
-    r"|((date|time)[_ .-]?)?(created|modified|updated|inserted|imported|changed)([_ .-]?(at|on|by|date|time))?"
+    r"(?i)((record|data|source|import)[_ .-]?)?"
+    r"(source|src|batch([_ .-]?(id|no|nr))?|file[_ ]?(name)?|(note|comment|remark)s?)"
+    rf"|((date|time|last)[_ .-]?)?(created|modified|updated|inserted|imported|changed){_BY}"
     r"|(entry|creation|import|update|modification)[_ .-]?(date|time)|last[_ .-]?(update|change|modified)|timestamp"
 )
 """Names of columns that describe a record, not the entity: where it comes from, when it was made, notes on it."""
@@ -80,6 +84,15 @@ CODE_NAMES = re.compile(
 """Names of columns whose digits are codes, also where they differ in length or none begins with 0."""
 PADDED_SHARE = 10
 """Digits are codes if one of so many cells begins with 0 at least; fewer may be typing errors."""
+SYNONYMS = (
+    ("givenname", "firstname", "forename", "fname"),
+    ("surname", "lastname", "familyname", "lname"),
+    ("dateofbirth", "birthdate", "birthday", "dob"),
+    ("postcode", "postalcode", "zipcode", "zip"),
+    ("telephone", "phone", "phonenumber", "telephonenumber"),
+    ("email", "emailaddress", "mail"),
+)
+"""Names of columns that mean the same, without what is between words."""
 SOURCE = "the name of a file (data.files)"
 
 
@@ -93,45 +106,82 @@ class Field(NamedTuple):
 
 
 class Joined(Table):
-    """The rows of a table, then the rows of another, in the columns that both have."""
+    """The rows of a table, then the rows of another, in the columns that both have; `names` (data.names) are columns of
+    the other by the names that they have in the first."""
 
-    def __init__(self, first: Table, other: Table) -> None:
-        if first.names is None or other.names is None:
-            if first.width != other.width:
-                raise DataError(
-                    f"data.other: {other.path}: {other.width} columns; expected {first.width}, as {first.path}"
-                )
-            self.places = [(j, j) for j in range(first.width)]
-        else:
-            at = {name: j for j, name in enumerate(other.names)}
-            alike = {_bare(name): j for name, j in at.items() if name not in first.names and _bare(name)}
-            found = [(j, at.get(name, alike.get(_bare(name)))) for j, name in enumerate(first.names)]
-            self.places = [(j, k) for j, k in found if k is not None]
+    def __init__(self, first: Table, other: Table, names: Mapping[str | int, str | int] | None) -> None:
+        self.places = _match_columns(first, other, names)
+        rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
+        lacking, notes = (
+            _describe_lacking(first, other, self.places),
+            [f"{first.path}: {rows}", *first.notes, *other.notes],
+        )
         if not self.places:
-            raise DataError(
-                f"data.other: {other.path}: no column of {first.path}; expected {list_names(first.names or [])}, "
-                f"not {list_names(other.names or [])}: give the columns of one file the names of the other's"
-            )
-        names = None if first.names is None else [first.names[j] for j, _ in self.places]
-        super().__init__(first.path, [_end_to_end(first.cells(j), other.cells(k)) for j, k in self.places], names)
+            raise DataError(f"data.other: {other.path}: no column is one of {first.path}: {lacking}")
+        shared = None if first.names is None else [first.names[j] for j, _ in self.places]
+        super().__init__(first.path, [_end_to_end(first.cells(j), other.cells(k)) for j, k in self.places], shared)
         self.parts, self.first = (first, other), first.first
         self.categories = {d for d, (j, _) in enumerate(self.places) if j in first.categories}
         self.left_out = {d for d, (j, _) in enumerate(self.places) if j in first.left_out}
-        rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
-        self.notes += [f"{first.path}: {rows}", *first.notes, *other.notes]
-        for table, k in ((first, 0), (other, 1)):
-            alone = [table.column(j) for j in range(table.width) if j not in [place[k] for place in self.places]]
-            if alone:
-                self.notes.append(f"{table.path}: {list_names(alone)}: left out, as the other file has no such column")
+        if first.names and other.names:
+            pairs = [(other.names[k], first.names[j]) for j, k in self.places]
+            self.renamed = {theirs: ours for theirs, ours in pairs if theirs != ours}
+        if self.renamed:
+            read = list_names([f"{theirs} as {ours}" for theirs, ours in self.renamed.items()])
+            notes.append(f"{other.path}: columns are read by the names of {first.path}: {read}")
+        self.notes += [*notes, *([f"{first.path}: left out: {lacking}"] if lacking else [])]
 
     def place(self, i: int, j: int, cell: str | None = None) -> str:
         k = int(i >= self.parts[0].rows)
         return self.parts[k].place(i - k * self.parts[0].rows, self.places[j][k], cell or self.show_cell(i, j))
 
 
+def _match_columns(first: Table, other: Table, names: Mapping[str | int, str | int] | None) -> list[tuple[int, int]]:
+    """Positions in both tables of the columns that both have, in the order of the first."""
+    if first.names is None or other.names is None:
+        nameless = first.path if first.names is None else other.path
+        require(not names, "data.names", write(names), f"null: {nameless} has no names of columns")
+        if first.width != other.width:
+            raise DataError(f"data.other: {other.path}: {other.width} columns; expected {first.width}, as {first.path}")
+        return [(j, j) for j in range(first.width)]
+    asked = [(index(first, "data.names", ours), index(other, "data.names", k)) for k, ours in (names or {}).items()]
+    places = dict(asked)
+    once = len(places) == len(asked) == len(set(places.values()))
+    require(once, "data.names", write(names), "each column once")
+    for word in (str, _bare, _meaning):
+        theirs = _columns_by(word, other, places.values())
+        found = {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
+        places |= found
+    return sorted(places.items())
+
+
+def _columns_by(word: Callable[[str], str], table: Table, used: Collection[int]) -> dict[str, int]:
+    """Positions of the columns that are not `used`, by a word for the name that no other of them has."""
+    words = [(word(name), j) for j, name in enumerate(table.names or []) if j not in used]
+    count = Counter(name for name, _ in words)
+    return {name: j for name, j in words if count[name] == 1 and (name or word is str)}
+
+
 def _bare(name: str) -> str:
     """The name of a column without capital letters and what is between words."""
     return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _meaning(name: str) -> str:
+    """The first of the names that mean the same."""
+    bare = _bare(name)
+    return next((same[0] for same in SYNONYMS if bare in same), bare)
+
+
+def _describe_lacking(first: Table, other: Table, places: Sequence[tuple[int, int]]) -> str:
+    """Which file lacks which columns of the other, and what reads them; empty if none does."""
+    ours = [name for j, name in enumerate(first.names or []) if name and j not in [j for j, _ in places]]
+    theirs = [name for k, name in enumerate(other.names or []) if name and k not in [k for _, k in places]]
+    lacks = [f"{table.path} has no {list_names(names)}" for table, names in ((first, theirs), (other, ours)) if names]
+    # the pairs are certain to nobody: columns that stand in the same order may be the same
+    pairs = dict(zip(theirs, ours, strict=True)) if len(theirs) == len(ours) else {"THEIRS": "OURS"}
+    reads = f" ({shell_word(f'data.names={write(pairs)}')} reads columns of {other.path} as columns of {first.path})"
+    return "; ".join(lacks) + reads * (len(lacks) > 1)
 
 
 def _end_to_end(first: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -180,7 +230,19 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
     missing.note(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
-    meta = {"path": str(table.path), "rows": rows, "typed": [column_key(table, j) for j in read]}
+    if sources is not None:
+        of_one = [column_key(table, j) for d, j in enumerate(read) if len(np.unique(sources[values[:, d] >= 0])) < 2]
+        if of_one:
+            alone = f"{table.path}: {list_names(of_one)}: values in one file alone"
+            table.notes.append(
+                f"{alone}, so that no two are compared by them: give columns that mean the same one name"
+            )
+    meta = {
+        "path": str(table.path),
+        "names": table.renamed,
+        "rows": rows,
+        "typed": [column_key(table, j) for j in read],
+    }
     return Dataset(
         name,
         wanted.kind,
@@ -263,7 +325,7 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
     if numbers is not None and not (cells.boolean or cells.category or coded or _are_codes(numbers)):
         if padded:
             reads = f"data.types={{{column_key(cells.table, cells.j)}:string}} reads codes"
-            note = f"numbers, of which {padded} begin with 0 ({reads})"
+            note = f"numbers, {padded} of them with a 0 in front ({reads})"
         return Field("number", _numbers(cells), note=note)
     words = _words(cells)
     counts = np.unique([word for word in words if word is not None], return_counts=True)[1]

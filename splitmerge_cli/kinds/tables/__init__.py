@@ -32,7 +32,7 @@ class Columns(Kind):
         return {}
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
-        from splitmerge_cli.kinds.tables.column_statistics import statistics
+        from splitmerge_cli.kinds.tables.columns import statistics
 
         return statistics(dataset, labels)
 
@@ -45,9 +45,10 @@ class Columns(Kind):
         first: int,
         first_cluster: int,
     ) -> dict[str, list[Any]]:
-        from splitmerge_cli.kinds.tables.summary import telling_columns
+        from splitmerge_cli.kinds.tables.columns import describe_pairs, describe_telling
 
-        return telling_columns(dataset, labels, order, known)
+        pairs = describe_pairs(dataset, labels, known)
+        return {"telling": ["; ".join(describe_telling(known, int(k), pairs.get(int(k)))) for k in order]}
 
     def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
         from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
@@ -55,7 +56,7 @@ class Columns(Kind):
         return find_effects(model, dataset, states, labels, seed)
 
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
-        from splitmerge_cli.kinds.tables.summary import columns
+        from splitmerge_cli.kinds.tables.columns import columns
 
         return columns(known, first_cluster)
 
@@ -105,7 +106,7 @@ class Points(Rows):
 
     name = "points"
     model = "gaussian"
-    generator = "splitmerge_cli.kinds.tables.generated.gaussian:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:gaussian"
     expected = FINITE
     column_types = ("real", "count")
     reads_matrices = True
@@ -148,7 +149,7 @@ class Binary(Rows):
 
     name = "binary"
     model = "bernoulli"
-    generator = "splitmerge_cli.kinds.tables.generated.jain_neal:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:jain_neal"
     dtype = np.uint8
     levels = ("0", "1")
     cells = "0 and 1"
@@ -168,7 +169,7 @@ class Counts(Rows):
 
     name = "counts"
     model = "multinomial"
-    generator = "splitmerge_cli.kinds.tables.generated.counts:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:counts"
     dtype = np.int32
     cells = "counts"
     expected = f"a whole number from 0 to {LARGEST}"
@@ -202,7 +203,7 @@ class Mixed(Columns):
 
     name = "mixed"
     model = "mixed"
-    generator = "splitmerge_cli.kinds.tables.generated.mixed:generate"
+    generator = "splitmerge_cli.kinds.tables.generated:mixed"
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True

@@ -46,7 +46,7 @@ class Launch:
             chosen = hydra_adapter.launching(launcher_overrides, search_path)
             return self._maker(chosen, load(chosen.target))
         except ConfigError as error:
-            own_key = "" if str(error).startswith("--") else "hydra.launcher."
+            own_key = "" if str(error).startswith(("--", "hydra")) else "hydra.launcher."
             raise ConfigError(f"{own_key}{error}") from error
         except Exception as error:  # the module of a launcher may raise anything
             raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
@@ -60,7 +60,7 @@ class Launch:
             raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
         if chosen.target.startswith("hydra_plugins.hydra_joblib_launcher."):
             if strange := set(named) - {"n_jobs", "hydra/launcher"}:
-                raise ConfigError(f"{min(strange)}: jobs are processes of smcmc; expected hydra.launcher.n_jobs alone")
+                raise ConfigError(f"{min(strange)}: expected hydra.launcher.n_jobs alone; out=FOLDER is for results")
             return partial(make_beside, at_once=chosen.options["n_jobs"])
         if chosen.target.startswith("splitmerge_cli."):
             return partial(make_remotely, launcher(**chosen.options))

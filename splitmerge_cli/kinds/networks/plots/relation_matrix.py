@@ -111,12 +111,8 @@ def density(
 
 
 def draw_matrix(ax: Axes, relations: Relations, layer: int, labels: ArrayLike) -> list[Artist]:
-    """Draw a layer, nodes sorted by block, with lines between blocks and their colours at the edge.
-
-    Returns
-    -------
-    list of Artist
-        Entries of a legend for its colours; none for edges alone.
+    """Draw a layer, nodes sorted by block, with lines between blocks and their colours at the edge. Returns entries of
+    a legend for its colours; none for edges alone.
     """
     relation, sides, N = relations.layers[layer], relations.sides, relations.N
     table = relation.block_table(np.asarray(labels), sides)

@@ -1,0 +1,148 @@
+"""Points along line segments, as van Rossum et al. 2018 have them: published and generated ones.
+
+Source: van Rossum et al. 2018, section 3, and the authors' 100 published sets (see `splitmerge_cli.data.published.sets`
+for their provenance). The paper: points uniform along a line of length 20, normal noise across it, a Dirichlet process
+mixture, slope and intercept from N(0, sigma0^2). The published sets follow another recipe, which their files confirm
+(Kolmogorov-Smirnov p of 0.2 to 0.4 for each part): a line is a point and a direction; the direction is uniform; point
+and noise come from a normal-inverse-Wishart distribution, under which each coordinate of the point is Student t with 3
+degrees of freedom and scale 1.83, and the variance across the line inverse gamma (1.5, 0.0005); the points lie within
+10 of that point.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import crp, equal_sizes, numbered_labels
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.values import require, require_number, require_seed, require_size
+
+SETS = 100
+FILE = "points.csv.gz"
+DEGREES = 3
+"""Degrees of freedom of Student's t, from which the middles of the segments are drawn."""
+
+
+def generate(
+    N: int = 200,
+    lines: int | None = None,
+    concentration: float = 1.0,
+    length: float = 20.0,
+    noise: float = 0.02,
+    outliers: float = 0.0,
+    spread: float = 1.8,
+    sigma0: float | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """Noisy points on a few line segments, in random order: kind ``points``, float64 ``[N, 2]``, columns x and y; the
+    truth is the line. ``meta["parameters"]``: float64 ``[lines, 2]``, their intercepts and slopes.
+
+    With the defaults the sets look like the published ones (numbers of lines, slopes, distances from the origin, spans,
+    extent). Two things differ: the noise is the same for all lines (theirs varies, 5% to 95%: 0.010 to 0.051, median
+    0.021), and a line's distance from the origin does not depend on it (theirs is the larger, the noisier the line).
+
+    Parameters
+    ----------
+    N : int
+        Number of points.
+    lines : int or None
+        Number of lines, of equal numbers of points. None: lines and points from a Chinese restaurant process.
+    concentration : float
+        Concentration of that process; not looked at when `lines` is given.
+    length : float
+        Length of the segments, measured along the line.
+    noise : float
+        Standard deviation of the points across their line.
+    outliers : float
+        Share of the points that are on no line but uniform over the smallest square around those that are, its sides
+        parallel to the axes. Each is a true cluster of its own, since no line explains two of them.
+    spread : float
+        Scale of the middles of the segments, bivariate Student t with 3 degrees of freedom; directions are uniform.
+    sigma0 : float or None
+        A number: slope and intercept are both N(0, sigma0^2) as in the paper and the model `lines`, and the middle of a
+        segment is where x = 0; `spread` is then not looked at. Most lines are steep when it is large.
+    seed : int
+        Seed of the data, independent of the seed of the chains.
+    """
+    require_size("N", N)
+    require_seed(seed)
+    require_number("data.length", length, 1e-25, 1e25)
+    require_number("data.noise", noise, 0, 1e25)
+    require_number("data.outliers", outliers, 0, 0.999)
+    rng = np.random.default_rng(seed)
+    strays = min(round(outliers * N), N - 1)
+    on_line = N - strays
+    if lines is None:
+        require_number("data.concentration", concentration, 1e-100, 1e100)
+        line = crp(rng, on_line, concentration)
+    else:
+        require_size("data.lines", lines, on_line)
+        line = equal_sizes(rng, on_line, lines)
+    K = int(line.max()) + 1
+    if sigma0 is None:
+        # as in the published sets
+        require_number("data.spread", spread, 0, 1e25)
+        middle = spread * rng.standard_normal((K, 2)) / np.sqrt(rng.chisquare(DEGREES, (K, 1)) / DEGREES)
+        angle = rng.uniform(-np.pi / 2, np.pi / 2, K)
+        along = np.column_stack([np.cos(angle), np.sin(angle)])
+    else:
+        # from the prior of the model
+        require_number("data.sigma0", sigma0, 0, 1e25)
+        intercept, slope = sigma0 * rng.standard_normal((2, K))
+        middle, along = np.column_stack([np.zeros(K), intercept]), np.column_stack([np.ones(K), slope])
+        along /= np.hypot(1, slope)[:, None]
+    across = np.column_stack([-along[:, 1], along[:, 0]])
+    x = middle[line]
+    x += along[line] * rng.uniform(-length / 2, length / 2, (on_line, 1))
+    x += across[line] * rng.normal(0, noise, (on_line, 1))
+    if strays:
+        low, high = x.min(axis=0), x.max(axis=0)
+        half = (high - low).max() / 2
+        x = np.concatenate([x, (low + high) / 2 + rng.uniform(-half, half, (strays, 2))])
+        line = np.concatenate([line, np.arange(K, K + strays, dtype=np.int32)])
+        order = rng.permutation(N)
+        x, line = x[order], line[order]
+    slope = along[:, 1] / along[:, 0]
+    parameters = np.column_stack([middle[:, 1] - slope * middle[:, 0], slope])
+    meta = {"parameters": parameters, "lines": lines, "concentration": concentration, "length": length, "noise": noise}
+    meta |= {"outliers": outliers, "spread": spread, "sigma0": sigma0, "seed": seed}
+    return Dataset("lines", "points", x, line, columns=["x", "y"], meta=meta)
+
+
+def lines(dataset: int = 0, N: int | None = None) -> Dataset:
+    """One of the 100 published sets of 200 points on lines; the truth is the line, numbered by first appearance.
+
+    Parameters
+    ----------
+    dataset : int
+        Which one, 0 to 99.
+    N : int, optional
+        Take the first N points; all by default.
+    """
+    known = isinstance(dataset, int) and 0 <= dataset < SETS
+    require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
+    return _published("noparama_lines", ["x", "y", "dataset"], N, {"dataset": dataset})
+
+
+def two_gaussians(N: int | None = None) -> Dataset:
+    """The published set of 100 points from N((0,0), I), then 100 from N((5,5), I); the truth is the distribution.
+
+    Parameters
+    ----------
+    N : int, optional
+        Take the first N points; all by default.
+    """
+    return _published("noparama_twogaussians", ["x", "y"], N, {})
+
+
+def _published(name: str, columns: list[str], N: int | None, meta: dict[str, Any]) -> Dataset:
+    """Some points of a published file, which `meta` chooses."""
+    from splitmerge_cli.data.tables.files import csv
+
+    table = csv(sets.locate(name, FILE), "points", truth="cluster", columns=columns)
+    assert table.truth is not None
+    rows = np.flatnonzero((table.values[:, 2:] == list(meta.values())).all(axis=1))
+    x, truth = table.values[rows, :2], table.truth[rows]
+    require(N is None or 1 <= N <= len(x), "N", N, f"a whole number from 1 to {len(x)}, the number of points, or null")
+    return Dataset(name, "points", x[:N], numbered_labels(truth[:N]), columns=["x", "y"], meta=meta)
