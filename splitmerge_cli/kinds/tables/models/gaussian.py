@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+import splitmerge_cli.kinds.tables.models.gaussian_independent as independent
 from splitmerge_cli.core.rows import Columns, Rows
-from splitmerge_cli.kinds.tables.models import gaussian_independent as independent
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
 from splitmerge_cli.kinds.tables.models.mixed import of_one_type
