@@ -1,5 +1,8 @@
 """Tables of numbers, counts, 0 and 1, and columns of several types."""
 
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +17,15 @@ class Columns(Kind):
     """A table whose columns describe clusters."""
 
     has_columns = True
+    answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
+    summary_keys: ClassVar = {
+        "outcome": (
+            0.2,
+            "holds out a fifth of the rows, and compares how well clusters predict model.outcome there if it helps to "
+            "form them, and if it does not",
+            "splitmerge_cli.kinds.tables.outcomes:gain_lines",
+        )
+    }
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
     drawings = "splitmerge_cli.kinds.tables.plots:PICTURES"
 
@@ -39,11 +51,6 @@ class Columns(Kind):
 
         pairs = describe_pairs(dataset, labels, known)
         return {"telling": ["; ".join(describe_telling(known, int(k), pairs.get(int(k)))) for k in order]}
-
-    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
-        from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
-
-        return find_effects(model, dataset, states, labels, seed)
 
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
         from splitmerge_cli.kinds.tables.columns import columns
@@ -197,6 +204,7 @@ class Mixed(Columns):
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
+    own_keys = ("model.outcome",)
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"components": min(5, N)}
@@ -234,6 +242,18 @@ class Mixed(Columns):
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()
 
+    def given_columns(self, dataset: Dataset, options: Mapping[str, Any]) -> list[int]:
+        names = dataset.column_names
+        effects = options.get("effects") or ()
+        return [names.index(column) if column in names else int(column) - 1 for column in effects]
+
+    def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
+        # a regressed outcome needs numbers; one of levels may be: another reading of its whole numbers is compared
+        outcome, names, types = options.get("outcome"), dataset.column_names, dataset.types or ()
+        j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else -1
+        is_number = 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
+        return not is_number and not options.get("effects")
+
     def conversion(self, dataset: Dataset) -> str:
         types = {column.type for column in dataset.types or ()}
         if len(types) > 1 or np.isnan(dataset.values).any():
@@ -251,3 +271,9 @@ class Mixed(Columns):
             for d, (name, column) in enumerate(typed.items())
         }
         return {"columns": list(typed), "drop": None, "truth": None, "types": types}
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    with suppress(ValueError):
+        return all(math.isfinite(float(level)) for level in levels)
+    return False

@@ -659,6 +659,12 @@ cdef class FullGaussian(DenseGaussian):
         return DenseGaussian.same_parameters(self, other, twin)
 
     @property
+    def why_not_coupled(self):
+        """str: missing cells are drawn."""
+        return ("model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or a "
+                "table without missing cells" if self.n_imputed else "")
+
+    @property
     def n_imputed(self):
         """int: missing cells, which are a part of the state."""
         return 0 if self.cells is None else self.cells.n

@@ -455,6 +455,14 @@ cdef class Mixed(Table):
         return Scaled.same_parameters(self, other, twin)
 
     @property
+    def why_not_coupled(self):
+        """str: latent outcomes and missing cells are drawn."""
+        if self.regression is not None and self.regression.is_latent:
+            return ("model.effects: draws of latent outcomes cannot be coupled; expected no effects on a binary "
+                    "model.outcome")
+        return "" if self.imputed is None else self.imputed.why_not_coupled
+
+    @property
     def n_imputed(self):
         """int: missing cells, and latent outcomes, that are a part of the state."""
         return ((0 if self.imputed is None else self.imputed.n_imputed)

@@ -405,9 +405,10 @@ cdef class OverdispersedMultinomial(GivenTotals):
         self.refresh_parameters(rng)
 
     @property
-    def n_imputed(self):
-        """int: numbers of tables, which are drawn."""
-        return self.start[self.N]
+    def why_not_coupled(self):
+        """str: numbers of tables are drawn."""
+        return ("model=overdispersed_multinomial: draws of tables of counts cannot be coupled; expected another model"
+                if self.start[self.N] else "")
 
     @property
     def refreshes(self):
