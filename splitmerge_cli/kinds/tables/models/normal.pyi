@@ -16,6 +16,17 @@ RESOLUTION: Resolution
 TAILS: Choice
 
 @final
+class RowWeights:
+    def __init__(self, N: int, n: int, D: int) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def nu(self) -> float: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    def set_values(self, values: ArrayLike) -> None: ...
+
+@final
 class ScalePrior:
     def __init__(
         self,
