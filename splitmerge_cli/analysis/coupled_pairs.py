@@ -84,20 +84,8 @@ def check_coupling(spec: RunSpecification) -> Plan:
         couples, reason = sampler.couples()
         if not couples:
             raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
-    if getattr(chain.model, "n_imputed", 0) and "covariance" not in spec.model.options:
-        raise ConfigError(
-            f"model={spec.model.name}: draws of tables of counts cannot be coupled; expected another model"
-        )
-    regression = getattr(chain.model, "regression", None)
-    if regression is not None and regression.is_latent:
-        raise ConfigError(
-            "model.effects: draws of latent outcomes cannot be coupled; expected no effects on a binary model.outcome"
-        )
-    if getattr(chain.model, "n_imputed", 0):
-        raise ConfigError(
-            "model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or "
-            "a table without missing cells"
-        )
+    if reason := chain.model.why_not_coupled:
+        raise ConfigError(reason)
     if spec.model.options.get("tails") == "t":
         raise ConfigError("model.tails=t: draws of row weights cannot be coupled; expected model.tails=normal")
     if spec.budget is not None:

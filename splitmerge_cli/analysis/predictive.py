@@ -234,11 +234,10 @@ def by_state(
 
 def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
     """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
-    effects on an outcome, which have no density."""
-    effects, names = model.as_typed.get("effects") or (), dataset.column_names
-    if dataset.scales is None or not effects:
+    columns that the model takes as given."""
+    given = dataset.kind.given_columns(dataset, model.as_typed)
+    if dataset.scales is None or not given:
         return dataset.log_jacobian
-    given = [names.index(column) if column in names else int(column) - 1 for column in effects]
     scales = tuple(None if j in given else scale for j, scale in enumerate(dataset.scales))
     return replace(dataset, scales=scales).log_jacobian
 
