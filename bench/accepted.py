@@ -62,7 +62,7 @@ def model_of(kind: str, N: int, D: int, K: int) -> Any:
     """The model of generated points, all in one cluster."""
     if kind == "sparse":
         return SparseGaussian(documents(N, D, K), covariance="iso")
-    return Gaussian(gaussian.generate(N, components=K, D=D).values)
+    return Gaussian(gaussian(N, components=K, D=D).values)
 
 
 def measure_chain(model: Any, name: str, seconds: float) -> dict[str, Any]:

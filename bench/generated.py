@@ -32,7 +32,7 @@ def answers(separation: float) -> Dataset:
 
 def points(separation: float, informative: int = 25) -> Dataset:
     """25 columns, the first ones of which tell the clusters apart."""
-    whole, rng = gaussian.generate(N, components=K, D=25, separation=separation), np.random.default_rng(1)
+    whole, rng = gaussian(N, components=K, D=25, separation=separation), np.random.default_rng(1)
     values = np.array(whole.values)
     values[:, informative:] = rng.permuted(values[:, informative:], axis=0)
     return replace(whole, values=values)
@@ -40,7 +40,7 @@ def points(separation: float, informative: int = 25) -> Dataset:
 
 def bundles(rows: int, weight: int) -> Dataset:
     """2,000 items of so many rows, each of which counts `weight` times: ten columns, ten true clusters, far apart."""
-    whole = gaussian.generate(2_000 * rows, components=10, D=10, separation=5.0)
+    whole = gaussian(2_000 * rows, components=10, D=10, separation=5.0)
     assert whole.truth is not None
     order = np.argsort(whole.truth, kind="stable")
     items = np.repeat(np.arange(2_000, dtype=np.int32), rows)

@@ -54,7 +54,7 @@ def binary(N: int, D: int) -> Dataset:
 
 def table(N: int, D: int) -> Dataset:
     """As many columns of each type, D in all or up to three more."""
-    return mixed.generate(N, CLUSTERS, *[-(-D // 4)] * 4)
+    return mixed(N, CLUSTERS, *[-(-D // 4)] * 4)
 
 
 def tokens(N: int, D: int) -> Dataset:

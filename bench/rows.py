@@ -33,7 +33,8 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds import tokens as emm
+from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks import generated as network
 from splitmerge_cli.kinds.networks import published as published_graphs
@@ -47,7 +48,6 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
-from splitmerge_cli.kinds.tokens import generated as emm
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -299,9 +299,9 @@ def mixed_rows() -> list[Row]:
     """The rows f: 10,000 rows of 12 columns, three of each type, 10 true clusters: with and without missing cells, and
     so close that many items move."""
     cases: list[tuple[str, Callable[[], Dataset]]] = [
-        ("complete, apart", lambda: mixed.generate(10_000, components=10, separation=4.0, missing=0.0)),
-        ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
-        ("5% missing, overlap", lambda: mixed.generate(10_000, components=10, separation=1.0)),
+        ("complete, apart", lambda: mixed(10_000, components=10, separation=4.0, missing=0.0)),
+        ("5% missing, apart", lambda: mixed(10_000, components=10, separation=4.0)),
+        ("5% missing, overlap", lambda: mixed(10_000, components=10, separation=1.0)),
     ]
     rows = [
         Row("f", f"mixed table, Gibbs, {how}", "sweep", "mixed", gibbs, "gibbs", (), 4, data=data)
@@ -314,8 +314,8 @@ def mixed_rows() -> list[Row]:
 def vector_rows() -> list[Row]:
     """The rows g: 10,000 vectors of 20 counts, 10 true clusters, apart or so close that many items move."""
     cases: list[tuple[str, Callable[[], Dataset]]] = [
-        ("apart", lambda: counts.generate(10_000, clusters=10)),
-        ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
+        ("apart", lambda: counts(10_000, clusters=10)),
+        ("overlap", lambda: counts(10_000, clusters=10, concentration=5.0)),
     ]
     return [
         Row("g", f"{title}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
@@ -331,7 +331,7 @@ def jointly_normal_rows() -> list[Row]:
 
     def points(separation: float) -> Dataset:
         """With 5% of the cells missing, independently."""
-        whole = gaussian.generate(10_000, components=10, D=25, separation=separation)
+        whole = gaussian(10_000, components=10, D=25, separation=separation)
         absent = np.random.default_rng(1).random(whole.values.shape) < 0.05
         return replace(whole, values=np.where(absent, np.nan, whole.values))
 
@@ -351,7 +351,7 @@ def jointly_normal_rows() -> list[Row]:
 def mixed_table(separation: float, missing: float) -> Dataset:
     """A table of twelve columns, six of them real."""
     types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
-    return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
+    return mixed(10_000, components=10, separation=separation, missing=missing, **types)
 
 
 def refreshed_rows() -> list[Row]:
@@ -405,10 +405,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = emm.generate(500)
         model: Any = EMM.from_data(data, label_prior="as_printed")
     elif row.model == "bernoulli":
-        data = jain_neal.generate(10_000)
+        data = jain_neal(10_000)
         model = Bernoulli.from_data(data)
     elif row.model.startswith("gaussian"):
-        data = row.data() if row.data else gaussian.generate(10_000, components=10, D=25, separation=row.separation)
+        data = row.data() if row.data else gaussian(10_000, components=10, D=25, separation=row.separation)
         _, covariance, *tails = row.model.split()
         further = {"select": True} if tails == ["select"] else {"tails": "t"} if tails else {}
         model = Gaussian.from_data(data, covariance=covariance, **further)

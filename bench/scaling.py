@@ -23,16 +23,16 @@ from splitmerge_cli.core.history import History
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds import tokens as emm
 from splitmerge_cli.kinds.documents import generated as corpus_generated
 from splitmerge_cli.kinds.documents.hdp import HDP
-from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks import generated as network
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tokens import generated as emm
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.birth_death import BirthDeath
@@ -183,11 +183,11 @@ def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
     """Data of K true clusters. EMM: where tokens are fewer, clusters share them. IRM: three edges of five lie within
     blocks."""
     if kind == "bernoulli":
-        return jain_neal.generate(N, components=K, attributes=D)
+        return jain_neal(N, components=K, attributes=D)
     if kind == "lines":
         return lines.generate(N, lines=K, noise=0.1)
     if kind.startswith("gaussian"):
-        return gaussian.generate(N, components=K, D=D)
+        return gaussian(N, components=K, D=D)
     if kind == "irm":
         return network.generate(N, blocks=K, p_in=0.6 * D * K / N, p_out=0.4 * D / (N - N / K))
     if kind == "hdp":

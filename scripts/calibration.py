@@ -25,7 +25,7 @@ from splitmerge_cli.config import Component, RunSpecification, component, specif
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
+from splitmerge_cli.diagnostics.around_estimate import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering

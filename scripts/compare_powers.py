@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from splitmerge_cli.api.selection import _short
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds.tables.choice.power import calibrate
+from splitmerge_cli.kinds.tables.choice import calibrate
 
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 MODELS: dict[str, dict[str, Any]] = {

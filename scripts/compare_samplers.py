@@ -36,9 +36,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.patheffects import withStroke
 from scipy import stats
 
+from splitmerge_cli.analysis import race
 from splitmerge_cli.analysis.plots.style import FULL, use_style
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.diagnostics import hitting_times
 from splitmerge_cli.runs import prepare
 
 FIELDS = ["kind", "model", "data", "schedule", "start", "seed", "seconds", "end", "ess_log_joint", "agree"]
@@ -182,21 +182,19 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
             print(f"{one.name}: {schedule}: {error}", file=sys.stderr)
             continue
         rows_at = np.searchsorted(rows["iteration"], rows["partition_iteration"]).clip(max=len(rows["iteration"]) - 1)
-        trial = hitting_times.Trial(start["init"], seed)
+        trial = race.Trial(start["init"], seed)
         seconds, K = rows["seconds"], rows["n_clusters"].astype(float)
-        tracks.append(
-            hitting_times.Track(schedule, trial, seconds, rows["log_joint"], K, seconds[rows_at], float("nan"))
-        )
+        tracks.append(race.Track(schedule, trial, seconds, rows["log_joint"], K, seconds[rows_at], float("nan")))
         labels.append(rows["partition_labels"])
         chains.append(start["init"])
-    chosen = hitting_times.agreeing_chains(tracks)[2]
-    reference = hitting_times.reference_of([labels[k] for k in chosen])
-    target = hitting_times.target_of(tracks, reference)
+    chosen = race.agreeing_chains(tracks)[2]
+    reference = race.reference_of([labels[k] for k in chosen])
+    target = race.target_of(tracks, reference)
     for track, of_track in zip(tracks, labels, strict=True):
-        track.distance = hitting_times.expected_distances(of_track, reference)
+        track.distance = race.expected_distances(of_track, reference)
         start = "one" if track.trial.start == "one_cluster" else "many"
-        ess = hitting_times.ess_per_second(track, target)["log_joint"]
-        reached = hitting_times.hitting_time(track, target)
+        ess = race.ess_per_second(track, target)["log_joint"]
+        reached = race.hitting_time(track, target)
         numbers = (reached, track.end, ess, len(chosen) / len(tracks))
         yield [track.sampler, start, track.trial.seed, *(f"{number:.4g}" for number in numbers)]
 
@@ -207,7 +205,7 @@ def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
     A chain that never gets there counts with all its time. Geometric means over starts and seeds. Data sets on which
     the schedule did not run are left out.
     """
-    log = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), hitting_times.SHORTEST))
+    log = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
     keys = ["kind", "model", "data"]
     table = chains.assign(log=log).pivot_table(index=[*keys, "seed"], columns="schedule", values="log", aggfunc="mean")
     seeds = table.index.unique(level="seed")
@@ -270,7 +268,7 @@ def logs(chains: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     A chain that does not get to the target counts with all its time, and is left out of the effective draws.
     """
-    time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), hitting_times.SHORTEST))
+    time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
     ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))
     timed, keys = chains.assign(time=time, ess=ess), ["kind", "model", "data"]
     times, draws = (

@@ -81,7 +81,7 @@ def calibrate_predictions(
         (``new item``); for each item of the data, whether the two are together (``new pairs``), topics without.
     """
     rng = np.random.default_rng([21, number])
-    topics = spec.model.kind.has_topics
+    topics = spec.model.kind.name == "documents"
     drawn_data, _ = draw_within_reach(setting, spec, rng, WORDS if topics else 1)
     spec = fitted or spec
     dataset, new = _split(drawn_data.dataset, setting.N)
@@ -105,12 +105,12 @@ def calibrate_predictions(
 def _split(whole: Dataset, N: int) -> tuple[Dataset, Any]:
     """The first N items, and the others as a data set of new ones; of documents their words."""
     kind, x = whole.kind, whole.values
-    if kind.has_topics:
+    if kind.name == "documents":
         words, starts = x.tokens.words, x.tokens.starts
         j = int(np.searchsorted(starts, N))
         known = replace(x, tokens=Tokens(words[:N], starts[: j + 1]))
         return replace(whole, values=known), Tokens(words[N:], starts[j:] - N)
-    if kind.has_rows:
+    if not kind.no_new_rows:
         return replace(whole, values=x[:N]), replace(whole, values=x[N:])
     dataset = replace(whole, values=x[:N][:, :N])
     return dataset, kind.new_items(dataset, x[N:][:, :N])

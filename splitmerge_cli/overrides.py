@@ -46,28 +46,20 @@ class SeveralValues(Unreadable):
 
 @dataclass(frozen=True)
 class Accepts:
-    """Types of the values that a key takes.
-
-    Attributes
-    ----------
-    text, whole, number, flag, null : bool
-        Whether it takes text, a whole number, any number, true and false, null.
-    path : bool
-        Whether its text may name a file: ``~/`` begins in the home of the user.
-    items : Accepts or None
-        Types of the items of a list; None: it takes no list.
-    entries : tuple of Accepts or None
-        Types of the keys and of the values of a mapping; None: it takes none.
-    """
+    """Types of the values that a key takes."""
 
     text: bool = False
     whole: bool = False
     number: bool = False
     flag: bool = False
     null: bool = False
+    """Whether it takes text, a whole number, any number, true and false, null."""
     path: bool = False
+    """Whether its text may name a file: ``~/`` begins in the home of the user."""
     items: "Accepts | None" = None
+    """Types of the items of a list; None: it takes no list."""
     entries: "tuple[Accepts, Accepts] | None" = None
+    """Types of the keys and of the values of a mapping; None: it takes none."""
 
 
 PATH = Accepts(text=True, path=True)
@@ -75,14 +67,8 @@ PATH = Accepts(text=True, path=True)
 
 
 def read(text: str, accepts: Accepts) -> Any:
-    """Read a value as one of the types that its key takes.
-
-    Raises
-    ------
-    Unreadable
-        It is none of these types.
-    SeveralValues
-        It has commas where the key takes a list, which stands in brackets.
+    """Read a value as one of the types that its key takes. Raises `Unreadable` (it is none of these types) or
+    `SeveralValues` (it has commas where the key takes a list, which stands in brackets).
     """
     bare = text.strip()
     if accepts.items is not None and bare.startswith("[") and bare.endswith("]"):
@@ -181,13 +167,8 @@ def quote(text: str) -> str:
 
 
 def write(value: Any, accepts: Accepts | None = None) -> str:
-    """Write a value as `read` reads it, text in quotes only where it needs them.
-
-    Parameters
-    ----------
-    value : object
-    accepts : Accepts, optional
-        Types that its key takes; by default any, so that more texts need quotes.
+    """Write a value as `read` reads it, text in quotes only where it needs them. `accepts`: types that its key takes;
+    by default any, so that more texts need quotes.
 
     Examples
     --------

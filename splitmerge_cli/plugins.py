@@ -49,13 +49,8 @@ class ForeignError(Exception):
 
 
 def run_foreign(call: Callable[[], _T]) -> _T:
-    """Call code that is not part of the program, such as the import of a module.
-
-    Raises
-    ------
-    ForeignError
-        Whatever it raised, and where it asked Python to exit. An interruption and a lack of memory are not its fault,
-        and stay what they are.
+    """Call code that is not part of the program, such as the import of a module. A `ForeignError`: whatever it raised,
+    and where it asked Python to exit; an interruption and a lack of memory are not its fault, and stay what they are.
     """
     try:
         return call()
@@ -92,12 +87,8 @@ def check_name(group: str, name: str, own_names: Container[str]) -> None:
 
 
 def load(group: str, name: str) -> Any:
-    """Import what an entry point names.
-
-    Raises
-    ------
-    PluginError
-        It cannot be imported, or is not what its group holds; or two distributions add the name.
+    """Import what an entry point names. Raises `PluginError` (it cannot be imported, or is not what its group holds; or
+    two distributions add the name).
     """
     loaded = _attempt(group, name)
     if isinstance(loaded, PluginError):
@@ -154,20 +145,13 @@ def load_classes(group: str) -> dict[str, type]:
 
 def configuration(group: str, name: str) -> dict[str, Any]:
     """The options of a sampler or model as a file of ``conf`` would have them: name, target, and each option's default.
-
-    Raises
-    ------
-    PluginError
-        As for `load`.
+    Raises `PluginError` (as for `load`).
     """
     cls = load(group, name)
     options: tuple[Option, ...] = getattr(cls, "OPTIONS", ())
     target = f"{cls.__module__}.{cls.__qualname__}"
-    return {"name": name, "_target_": target} | {option.name: _plain(option.default) for option in options}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    defaults = {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
+    return {"name": name, "_target_": target} | defaults
 
 
 def describe(group: str, name: str, own_names: Container[str] = ()) -> str:

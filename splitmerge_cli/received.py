@@ -113,14 +113,9 @@ def kind_of(mode: int) -> str | None:
 
 @contextmanager
 def open_file(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
-    """Open a regular file to read its bytes; messages call it so, by default by its path.
-
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError, IsADirectoryError
-        There is no such file: who asks knows what was expected.
-    DataError
-        It is no regular file, or cannot be opened.
+    """Open a regular file to read its bytes; messages call it so, by default by its path. Raises `FileNotFoundError` or
+    `NotADirectoryError` or `IsADirectoryError` (there is no such file: who asks knows what was expected) or `DataError`
+    (it is no regular file, or cannot be opened).
     """
     called = path if called is None else called
     try:
@@ -200,12 +195,8 @@ def sha256_of(path: Path) -> str:
 
 
 def parse_json(content: bytes | str) -> Any:
-    """The value of a JSON text of no more than `DEPTH` levels, of finite numbers, in which a key stands once.
-
-    Raises
-    ------
-    ValueError
-        It is none.
+    """The value of a JSON text of no more than `DEPTH` levels, of finite numbers, in which a key stands once. Raises
+    `ValueError` (it is none).
     """
     text = content.decode() if isinstance(content, bytes) else content
     if re.search(_BEYOND, text):

@@ -12,9 +12,9 @@ from word_pages import words
 
 from splitmerge_cli import priors
 from splitmerge_cli.config import choice, choices, locate, show
+from splitmerge_cli.config.components import file_comments, option_rows
 from splitmerge_cli.config.groups import describe
 from splitmerge_cli.config.hydra_adapter import CONF
-from splitmerge_cli.config.info import file_comments, option_rows
 from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, all_keys
 
 GROUPS = {

@@ -6,7 +6,7 @@ import key_pages
 import parts
 
 from splitmerge_cli.config import choices, component
-from splitmerge_cli.config.info import option_rows, title
+from splitmerge_cli.config.components import option_rows, title
 
 KEYS = "## Hyper-parameters\n"
 """Heading below which the table of keys stands."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import key_pages
 
 from splitmerge_cli.config import choice, choices, locate
-from splitmerge_cli.config.info import option_rows, title
+from splitmerge_cli.config.components import option_rows, title
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.kinds.tables.support import example, support
 

@@ -10,15 +10,14 @@ from splitmerge_cli.analysis.predictive import by_state, each_alone
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
+from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
-from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
-from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
-from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import nouns, total_size
@@ -48,8 +47,8 @@ def dendrogram_of(run: Run) -> Dendrogram:
 
 def _require_partition(run: Run) -> NDArray[np.int32]:
     """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
-    if run.has_topics or "labels" not in run.summary["point_estimate"]:
-        raise ConfigError(f"{run.path}: this run has topics of documents; expected clusters of items")
+    if why := answers_of(kind_of(run)).no_levels:
+        raise ConfigError(f"{run.path}: {why}")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 
@@ -65,7 +64,7 @@ def predictive_densities(
     and for a model that predicts no new items.
     """
     dataset, model = dataset or dataset_of(run), specification_of(run).model
-    if not dataset.kind.has_rows or dataset.kind.has_topics:
+    if dataset.kind.no_new_rows:
         return None
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)

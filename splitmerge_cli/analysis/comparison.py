@@ -18,11 +18,12 @@ from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.grouping import listed_clusters
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.names import LISTED_RUNS
+from splitmerge_cli.runs.store.names import CLUSTERS, LISTED_RUNS
 from splitmerge_cli.runs.store.read import GROUPS, Run
 from splitmerge_cli.runs.store.tables import SealedFolder
 from splitmerge_cli.runs.stored import specification_of
@@ -122,11 +123,8 @@ def _text(value: Any) -> str:
 
 
 def labels_of(run: Run) -> NDArray[np.int64]:
-    """The clusters of a finished run, int64 ``[N]``; for long documents from ``tokens.parquet``."""
-    labels = run.summary["point_estimate"].get("labels")
-    if labels is None:
-        labels = run.tokens(["topic"])["topic"] - run.first_cluster
-    return np.asarray(labels, dtype=np.int64)
+    """The clusters of a finished run, int64 ``[N]``."""
+    return answers_of(kind_of(run)).labels(run)
 
 
 class Items:
@@ -139,13 +137,14 @@ class Items:
         digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
         # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
-        rows = digests[0] is not None and is_whole and specification_of(run).model.kind.has_columns
-        options = {} if rows else {key: value for key, value in data.items() if key not in OF_ITEMS}
+        options = {key: value for key, value in data.items() if key not in OF_ITEMS}
+        if digests[0] is not None and is_whole:
+            options = specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
         self.names: list[str] | None = None
-        if not run.has_topics:
+        if CLUSTERS in run.manifest.names:
             clusters = run.clusters()
             if "name" in clusters and clusters["name"].is_unique:
                 self.names = clusters["name"].tolist()
@@ -186,12 +185,9 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
             groups.append([k])
         else:
             home.append(k)
-    sources = [] if len(groups) < 2 else [f"{_numbers(group)}: {items[group[0]].source}" for group in groups]
-    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), sources
-
-
-def _numbers(group: Sequence[int]) -> str:
-    return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
+    numbers = (f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}" for group in groups)
+    sources = [f"{named}: {items[group[0]].source}" for named, group in zip(numbers, groups, strict=True)]
+    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), sources if len(groups) > 1 else []
 
 
 def distance_rows(distances: pd.DataFrame, runs: int) -> list[list[str]]:

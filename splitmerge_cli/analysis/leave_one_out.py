@@ -5,6 +5,7 @@ posterior is p(x_i | x_-i): no second fit is needed. The weights of the draws, o
 a generalised Pareto distribution, whose shape says where too few draws matter (Vehtari, Gelman and Gabry 2017).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.analysis.predictive import build_predictive, log_jacobian, take_state
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.point_estimate import counts_larger
 from splitmerge_cli.runs.draws import State
 
 UNRELIABLE = 0.7
@@ -25,39 +27,22 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out densities of the items.
-
-    Attributes
-    ----------
-    log_density : numpy.ndarray
-        float64 ``[N]``, or ``[items]`` where items are bundles of rows: log p(x_i | all other items), natural
-        logarithm, in the units of the data.
-    shape : numpy.ndarray
-        float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
-        Above `UNRELIABLE` the density rests on a few draws.
-    """
+    """Leave-one-out densities of the items."""
 
     log_density: NDArray[np.float64]
+    """float64 ``[N]``, or ``[items]`` where items are bundles of rows: log p(x_i | all other items), natural logarithm,
+    in the units of the data."""
     shape: NDArray[np.float64]
+    """float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
+    Above `UNRELIABLE` the density rests on a few draws."""
+    n_clusters: float = math.nan
+    """Median over the draws of the number of clusters that are no outliers; NaN where it is not known."""
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
-    """Estimate leave-one-out densities from draws of one posterior.
-
-    Parameters
-    ----------
-    model : Component
-    dataset : Dataset
-        Whose rows do not depend on each other given their clusters.
-    states : sequence of State
-        Draws, each as probable as the others.
-
-    Raises
-    ------
-    ConfigError
-        A model whose clusters keep parameters or weights.
-    ValueError
-        A model without densities of single items; a power of the likelihood.
+    """Estimate leave-one-out densities from draws of one posterior. `dataset`: whose rows do not depend on each other
+    given their clusters; `states`: draws, each as probable as the others. Raises `ConfigError` (a model whose clusters
+    keep parameters or weights) or `ValueError` (a model without densities of single items; a power of the likelihood).
     """
     built = build_predictive(model, dataset, dataset)
     jacobian = dataset.sum_by_item(log_jacobian(model, dataset))
@@ -68,23 +53,15 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
     log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
-    return LeaveOneOut(log_density + jacobian, shape)
+    labels = np.stack([state.labels for state in states])
+    return LeaveOneOut(log_density + jacobian, shape, float(np.median(counts_larger(labels, dataset.row_sizes))))
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution.
-
-    Parameters
-    ----------
-    log_ratios : numpy.ndarray
-        float64 ``[draws, items]``, natural logarithm, up to a constant for each item.
-
-    Returns
-    -------
-    log_weights : numpy.ndarray
-        Smoothed, of the same shape, at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves.
-    shape : numpy.ndarray
-        float64 ``[items]``: k; -inf where nothing is fitted.
+    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution. `log_ratios`:
+    float64 ``[draws, items]``, natural logarithm, up to a constant for each item. Returns smoothed, of the same shape,
+    at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves; float64 ``[items]``: k; -inf where
+    nothing is fitted.
 
     Notes
     -----

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component, ConfigError, RunSpecification
+from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
@@ -106,28 +107,15 @@ def predict(
     The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
     when the errors of its own items are small.
 
-    Parameters
-    ----------
-    model, dataset
-        Of the run.
-    new : Dataset
-        n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
-    states : sequence of State
-        At least one. `Draws` may end before the last, where the errors are small.
-    labels : numpy.ndarray
-        int32 ``[N]``, the partition whose clusters are predicted, from 0.
-    wanted : {"density", "probability"}, optional
-        What is needed, the other being NaN; by default both.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Clusters that keep parameters or weights, states without the b0 or kappa0 that is resampled; items unlike the
-        data.
+    `new` has n items of the same kind; ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its
+    `values`. `Draws` among the `states`, at least one, may end before the last, where the errors are small. `labels`,
+    int32 ``[N]`` from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by
+    default both. Raises `ConfigError` or `DataError`: clusters that keep parameters or weights, states without the b0
+    or kappa0 that is resampled; items unlike the data.
     """
     check_missing(model, dataset, new)
     draws = Draws.from_states(states)
-    size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
+    size = BLOCK_COUPLED if issubclass(model.target, Coupled) else max(BLOCK, dataset.N // 8)
     size = size if new.items is None else new.N  # rows of one item stay together
     blocks = (new if size >= new.N else new.take(slice(begin, begin + size)) for begin in range(0, new.N, size))
     parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in blocks]
@@ -189,10 +177,7 @@ def _predict_block(
 
 
 def shares_in(
-    labels: NDArray[np.int32],
-    own_labels: NDArray[np.int32],
-    columns: int,
-    sizes: NDArray[np.float64] | None = None,
+    labels: NDArray[np.int32], own_labels: NDArray[np.int32], columns: int, sizes: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Cross a state's clusters, labels `own_labels`, with the C clusters of a partition: float64 ``[columns, C + 1]``,
     the share of the members of each that are in each; a cluster without members is in the last column. Members count
@@ -230,7 +215,9 @@ def by_state(
     column being a new one, and log weights ``[K + 1]``, the prior's probability of these; ``[n, K + 1]`` if new items
     count as different numbers of rows. A row of an item of several rows has the density of the item.
     """
-    predictions = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
+    predictions = (_predict_coupled if issubclass(model.target, Coupled) else _exchangeable)(
+        model, dataset, new, states
+    )
     items = new.items
     if new.scales is None and new.reduction is None and items is None:
         return predictions
@@ -247,11 +234,10 @@ def by_state(
 
 def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
     """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
-    effects on an outcome, which have no density."""
-    effects, names = model.as_typed.get("effects") or (), dataset.column_names
-    if dataset.scales is None or not effects:
+    columns that the model takes as given."""
+    given = dataset.kind.given_columns(dataset, model.as_typed)
+    if dataset.scales is None or not given:
         return dataset.log_jacobian
-    given = [names.index(column) if column in names else int(column) - 1 for column in effects]
     scales = tuple(None if j in given else scale for j, scale in enumerate(dataset.scales))
     return replace(dataset, scales=scales).log_jacobian
 
@@ -281,8 +267,7 @@ def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
 
 def each_alone(model: Component, dataset: Dataset, new: Dataset) -> Dataset:
     """New rows, each an item of its own if the likelihood has a power: rows of one item have no joint density then."""
-    unit = 1.0 if dataset.bundles is None else dataset.bundles.unit
-    return new if float(model.options.get("power", 1.0)) * unit == 1.0 else replace(new, bundles=None)
+    return new if float(model.options.get("power", 1.0)) * dataset.unit == 1.0 else replace(new, bundles=None)
 
 
 def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
@@ -342,7 +327,7 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     file cannot be read, or has other columns.
     """
     kind = dataset.kind
-    if not kind.has_rows:
+    if kind.no_new_rows:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )
@@ -354,14 +339,14 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     table = dataset.original
     every_row |= {} if table.scales is None else {"scale": None}
     every_row |= {} if dataset.reduction is None else {"reduce": None}
-    every_row |= {} if dataset.bundles is None else ALONE
+    every_row |= ALONE if dataset.facts_of_bundles else {}
     every_row |= kind.reader_options(table)
     source = spec.data.with_options(path=file, **every_row)
     digests = of_data(file_digests(replace(spec, data=source)))
     try:
         new_items = load_dataset(source, kind, digests)
     except DataError as error:
-        if dataset.bundles is None or not str(error).startswith("data.group="):
+        if not dataset.facts_of_bundles or not str(error).startswith("data.group="):
             raise
         # without the column of units each row is alone
         new_items = load_dataset(source.with_options(group=None), kind, digests)

@@ -14,7 +14,7 @@ from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.cautions import DataNote, warn, warn_of_data
 from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.search import choose_start
+from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
 
 Made = tuple[Run, Dataset | None, str | None, Component]
@@ -52,7 +52,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     try:
         settled, dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = runs.prepare(choose_start(settled.spec, lambda line: None))
+        plan = runs.prepare(start_of(settled.spec).choose(lambda line: None))
         warn_of_data(plan.dataset)
         if plan.growing:
             warn(plan.growing, DataNote)

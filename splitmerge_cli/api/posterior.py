@@ -14,22 +14,29 @@ from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity
-from splitmerge_cli.diagnostics.cluster_table import number_clusters, span
-from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
-from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
-from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
+from splitmerge_cli.diagnostics.around_estimate import (
+    CredibleBall,
+    Dendrogram,
+    ItemCore,
+    Representative,
+    credible_ball,
+    find_item_core,
+    merge_clusters,
+    representatives,
+)
+from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
-from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.fits.cautions import DataNote, warn
 from splitmerge_cli.fits.frames import Table
+from splitmerge_cli.kinds.documents import Documents, topic_summary
 from splitmerge_cli.kinds.documents import results as documents
-from splitmerge_cli.kinds.documents import topic_summary
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
-from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
-from splitmerge_cli.runs.clusterings import estimate_of, forbidden_pairs, interval_of_run, searched_interval
+from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
+from splitmerge_cli.runs.answers import answers_of
+from splitmerge_cli.runs.clusterings import interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
 from splitmerge_cli.runs.misfit import find_unlike, put_first
@@ -68,7 +75,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
         config, run = self.run.config, self.run
-        unit = "topics" if self._of_documents else "clusters"
+        unit = plural_of(self._model.kind.cluster)
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
@@ -129,10 +136,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     def _labels(self) -> NDArray[np.int32]:
         if not self.complete:
             return by_size(self.run.best_state())
-        labels = self.run.summary["point_estimate"].get("labels")
-        if labels is None:  # long documents, whose topics are in a table alone
-            labels = self.run.tokens(["topic"])["topic"] - self.run.first_cluster
-        return np.asarray(labels, dtype=np.int32)
+        return answers_of(self.dataset.kind).labels(self.run).astype(np.int32)
 
     @property
     def n_clusters_interval(self) -> tuple[int, int]:
@@ -162,21 +166,18 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         return self._estimate(loss).labels
 
     @cached_property
+    def _of_documents(self) -> bool:
+        return isinstance(self._model.kind, Documents)
+
+    @cached_property
     def _estimates(self) -> dict[str, Estimate]:
         return {}
 
     def _estimate(self, loss: str) -> Estimate:
         if loss not in self._estimates:
-            small = self.dataset.kind.has_small_clusters
-            self._estimates[loss] = estimate_of(
-                self.partitions,
-                small,
-                loss,
-                searched_interval(self.run),
-                self.dataset.items,
-                forbidden_pairs(self.dataset),
-                self.dataset.row_sizes,
-            )
+            found = answers_of(self.dataset.kind)
+            interval = searched_interval(self.run)
+            self._estimates[loss] = found.estimate(self.partitions, self.dataset, loss, interval)
         return self._estimates[loss]
 
     @cached_property

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
-from splitmerge_cli.analysis.plots import race as plots
+from splitmerge_cli.analysis.plots import races as plots
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.analysis.race import Race
 from splitmerge_cli.api import certifying

@@ -29,8 +29,8 @@ from splitmerge_cli.api.selection import (
     settle,
 )
 from splitmerge_cli.config import ConfigError, specify_keys
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import OF_NETWORKS, as_pandas, from_object, take_columns
+from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
+from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.tables.reduced import reduce_keys
 from splitmerge_cli.fits.candidates import of_given_totals
 from splitmerge_cli.fits.objects import choice_keys, held_keys

@@ -6,13 +6,14 @@
     the covariance is chosen, more real columns than rows are read as principal components, and clusters of `gaussian`
     without a gap of density between them are joined where the draws agree (``gap=null``).
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full): the simplest whose log predictive density of a row given the others is
-    within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
-    chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
-    allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+    diag, iso or full (`mixed`: diag or full): of those whose log predictive density of a row given the others is within
+    a standard error of the best (1.5 where densities rest on few draws), the one with the fewest clusters. Of rows that
+    repeat each other, as chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance
+    that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
+    compared.
 ``model.degrees=auto``
     Plain or corrected degrees of a network, by the log score of held-out edges:
-    `splitmerge_cli.kinds.networks.degrees`.
+    `splitmerge_cli.kinds.networks.links`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -22,11 +23,11 @@ Counts among the columns
     of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own
-    (`splitmerge_cli.kinds.tables.choice.scales`): these are taken if they raise the log predictive density of a row, in
+    (`splitmerge_cli.kinds.tables.choice`): these are taken if they raise the log predictive density of a row, in
     the units of the data, by more than four standard errors. Nothing is compared where m0, b0 or resolution is a
     number: it is in the units of the columns.
 ``model.power=auto``
-    By a calibration curve: `splitmerge_cli.kinds.tables.choice.power`.
+    By a calibration curve: `splitmerge_cli.kinds.tables.choice`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
-from splitmerge_cli.config.commands import name_beside, override, words_of
+from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
@@ -67,11 +68,8 @@ from splitmerge_cli.fits.cautions import warn_of_data
 from splitmerge_cli.fits.objects import columns_read
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
-from splitmerge_cli.kinds.networks.degrees import compare_degrees, format_degrees
-from splitmerge_cli.kinds.tables.choice.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
-from splitmerge_cli.kinds.tables.choice.tails import TAILS, compare_tails, format_tails
-from splitmerge_cli.kinds.tables.support import has_steps
+from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
@@ -94,7 +92,8 @@ A_POWER = {POWER: 0.5}
 def _list_candidates() -> dict[str, Any]:
     """Candidates that are compared. A choice among others, by another version, is made again."""
     readings = {w: [*names, *(of_given_totals() if w == "counts" else ())] for w, names in READINGS.items()}
-    return {"powers": POWERS, "covariances": candidates.COVARIANCES, "tails": list(TAILS), "readings": readings}
+    tails = list(choice.TAILS)
+    return {"powers": choice.POWERS, "covariances": candidates.COVARIANCES, "tails": tails, "readings": readings}
 
 
 def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[str, str]:
@@ -104,8 +103,8 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     scales = scales_for(dataset, named)
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    tails = {"tails": AUTO} if not issparse(dataset.values) and (model == MIXED or not has_steps(dataset)) else {}
-    return {"covariance": AUTO} | tails | scales
+    takes_tails = not issparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
+    return {"covariance": AUTO} | ({"tails": AUTO} if takes_tails else {}) | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -199,7 +198,7 @@ def _choose_options(
         _require_power(spec.model.name)
     readings = [spec] if of_reals is None else [spec, of_reals]
     decided, chosen = _settle_readings(readings, asks_scales, say, fits)
-    by = (_describe_comparison() if chosen else {}) | ({"powers": list(POWERS)} if calibrates else {})
+    by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
     if calibrates:
         decided, curve = _settle_power(decided, say, fits)
         chosen |= curve
@@ -249,8 +248,8 @@ def _settle_power(
     problem = find_problem(spec.model, dataset, **A_POWER)
     if problem:
         raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
-    found = calibrate(spec.model.as_typed, dataset, fits.sample)
-    say(format_calibration(found))
+    found = choice.calibrate(spec.model.as_typed, dataset, fits.sample)
+    say(choice.format_calibration(found))
     curve = found.table.astype(object).to_dict("records")
     return spec.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
 
@@ -282,7 +281,7 @@ def _settle_readings(
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]
-        found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), format_scales(scales), fits, say)
+        found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_DEGREES} & spec.to_choose):
@@ -295,8 +294,8 @@ def _settle_readings(
         found[OF_COVARIANCE] = as_records(table)
         spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
     if OF_TAILS in spec.to_choose:
-        table = compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
-        say(format_tails(table))
+        table = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
+        say(choice.format_tails(table))
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
     if OF_DEGREES in spec.to_choose:
@@ -356,14 +355,14 @@ def read_scales(
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = from_object(data, kind, **of_table)
     options = _options_of(keys)
-    if _names_units(options) or not (scales := find_scales(as_they_are)):
+    if _names_units(options) or not (scales := choice.find_scales(as_they_are)):
         return of_table, None
     on_scales = of_table | {"scale": scales}
     options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
     rescaled = from_object(data, kind, **on_scales)
-    found = choose_scales(options, as_they_are, rescaled, format_scales(scales), fits, say)
+    found = choose_scales(options, as_they_are, rescaled, choice.format_scales(scales), fits, say)
     taken = on_scales if found[0]["columns"] == RESCALED else of_table
     return taken, {OF_SCALE: found, "by": _describe_comparison()}
 
@@ -377,7 +376,7 @@ def _with_scales(spec: RunSpecification) -> RunSpecification | None:
     """The run with scales for its skewed columns; None where no column needs one, or a prior is given in units."""
     if "scale" not in spec.data.values or spec.model.name not in OF_REALS or _names_units(spec.model.values):
         return None
-    scales = find_scales(_read(spec, scale=None))
+    scales = choice.find_scales(_read(spec, scale=None))
     return spec.with_({OF_SCALE: scales}) if scales else None
 
 
@@ -438,9 +437,8 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         dataset = _read(spec, "gaussian")
     if tell is not None:
         tell(dataset)
-    # an outcome is the mixed model's
-    has_outcome = dataset.kind.any_columns and "model.outcome" in spec.given_keys.keys
-    model = MIXED if has_outcome else model_for(dataset)
+    named_own = any(key in spec.given_keys.keys for key in dataset.kind.own_keys)
+    model = dataset.kind.model if named_own else model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
         columns = _find_columns(spec, model, dataset)
         if columns is None:

@@ -36,8 +36,8 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
         The new items are not like the data.
     """
     kind = dataset.kind
-    if kind.has_topics:
-        raise ConfigError("update: documents cannot be added to a posterior; expected sample() of all documents")
+    if kind.no_update:
+        raise ConfigError(f"update: {kind.no_update}")
     new_items = kind.new_items(dataset, new)
     if dataset.bundles is not None or new_items.bundles is not None:
         raise ConfigError("update: rows have weights, units, classes or links; expected sample() of all rows")

@@ -311,7 +311,7 @@ def settle_run(
 
     `tell` receives a table as soon as it is read. Returns the run and how it was chosen.
     """
-    from splitmerge_cli.runs.search import choose_start
+    from splitmerge_cli.runs.starts import start_of
 
     chosen = None
     if spec.to_choose:
@@ -323,7 +323,7 @@ def settle_run(
         from splitmerge_cli.runs.undecided import require_model
 
         require_model(spec)
-    return choose_start(spec, note), chosen
+    return start_of(spec).choose(note), chosen
 
 
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":
@@ -331,9 +331,9 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
     If that is interrupted, `words` are printed, as by `choosing`.
     """
-    from splitmerge_cli.config.commands import name_beside
+    from splitmerge_cli.config.specification import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
-    from splitmerge_cli.runs.search import choose_start
+    from splitmerge_cli.runs.starts import start_of
 
     if any(job.to_choose for job in jobs):
         from splitmerge_cli.api import selection
@@ -344,7 +344,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     settled = []
     for job in jobs:
         try:
-            with_start = choose_start(job, lines.setdefault)
+            with_start = start_of(job).choose(lines.setdefault)
         except (ConfigError, DataError):  # whoever makes it says what is wrong
             with_start = job
         settled.append(job if with_start is job else name_beside(with_start, job))

@@ -22,7 +22,7 @@ from splitmerge_cli.config import (
     show,
     usable_choices,
 )
-from splitmerge_cli.config.info import option_rows, title
+from splitmerge_cli.config.components import option_rows, title
 from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.transfer import show_progress

@@ -34,7 +34,7 @@ def with_file(words: Sequence[str]) -> list[str]:
             recognised = Recognised(NETWORK, f"the key {of_networks}")
         elif recognised.data != TABLE and (model := _named_model(words)):
             kind = component("model", model).kind
-            recognised = recognised if kind.is_network or kind.has_topics else Recognised(TABLE)
+            recognised = recognised if kind.reader != TABLE else Recognised(TABLE)
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")

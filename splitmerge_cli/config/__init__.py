@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         choices,
         describe,
         figure_styles,
+        import_beside,
+        load,
+        locate,
+        places,
         plain,
         shared_options,
         unshared_options,
@@ -33,19 +37,18 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
     from splitmerge_cli.config.stored import specify_stored
-    from splitmerge_cli.config.targets import import_beside, load, locate, places
 
 _NAMES = {
     "components": "Component DataSource class_of classes component gibbs_update read_component",
     "composition": "compose compose_raw rewrite specify",
     "errors": "ConfigError show",
-    "groups": "choices describe figure_styles plain shared_options unshared_options usable_choices",
+    "groups": "choices describe figure_styles import_beside load locate places plain shared_options unshared_options "
+    "usable_choices",
     "hydra_adapter": "hydra_session quote_priors unreadable",
     "layers": "choice complete",
     "schema": "GROUPS Schema",
     "specification": "RunSpecification specify_keys",
     "stored": "specify_stored",
-    "targets": "import_beside load locate places",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

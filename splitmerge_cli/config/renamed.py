@@ -15,14 +15,14 @@ WHY = {
 _FORMER_CLASS = "splitmerge_cli.models.dirichlet_multinomial.DirichletMultinomial"
 _MODULES = {
     "data.corpora.files": "kinds.documents.readers.files",
-    "data.generated.counts": "kinds.tables.generated.counts",
+    "data.generated.counts.generate": "kinds.tables.generated.counts",
     "data.generated.documents": "kinds.documents.generated",
-    "data.generated.emm": "kinds.tokens.generated",
-    "data.generated.gaussian": "kinds.tables.generated.gaussian",
-    "data.generated.jain_neal": "kinds.tables.generated.jain_neal",
-    "data.generated.kdd_like": "kinds.tables.generated.kdd_like",
-    "data.generated.lines": "kinds.lines.generated",
-    "data.generated.mixed": "kinds.tables.generated.mixed",
+    "data.generated.emm": "kinds.tokens",
+    "data.generated.gaussian.generate": "kinds.tables.generated.gaussian",
+    "data.generated.jain_neal.generate": "kinds.tables.generated.jain_neal",
+    "data.generated.kdd_like.kdd_like": "kinds.tables.kdd.kdd_like",
+    "data.generated.lines.generate": "kinds.lines.data.generate",
+    "data.generated.mixed.generate": "kinds.tables.generated.mixed",
     "data.generated.network": "kinds.networks.generated",
     "data.generated.records": "kinds.records.generated",
     "data.graphs.bundled": "kinds.networks.readers.bundled",
@@ -30,8 +30,9 @@ _MODULES = {
     "data.published.counts": "kinds.documents.published_counts",
     "data.published.documents": "kinds.documents.published",
     "data.published.graphs": "kinds.networks.published",
-    "data.published.kdd": "kinds.tables.kdd",
-    "data.published.noparama": "kinds.lines.published",
+    "data.published.kdd.kddcup04bio": "kinds.tables.kdd.kddcup04bio",
+    "data.published.noparama.lines": "kinds.lines.data.lines",
+    "data.published.noparama.two_gaussians": "kinds.lines.data.two_gaussians",
     "data.published.pubmed": "kinds.documents.pubmed",
     "models.bernoulli": "kinds.tables.models.bernoulli",
     "models.emm": "kinds.tokens.emm",
@@ -45,14 +46,17 @@ _MODULES = {
     "models.overdispersed_multinomial": "kinds.tables.models.overdispersed_multinomial",
     "models.records": "kinds.records.model",
 }
-"""Modules of models and data that moved into the folder of their kind: what ``_target_`` said before, and says now."""
+"""Modules of models and data, or a function of one, that moved into the folder of their kind: what ``_target_`` said
+before, and says now."""
 _TODAY = {f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in _MODULES.items()}
 _FORMER = {today: former for former, today in _TODAY.items()}
 
 
 def _replace_module(options: Mapping[str, Any], modules: Mapping[str, str]) -> dict[str, Any]:
-    module, _, name = str(options.get("_target_")).rpartition(".")
-    return {**options, "_target_": f"{modules[module]}.{name}"} if module in modules else dict(options)
+    target = str(options.get("_target_"))
+    module, _, name = target.rpartition(".")
+    moved = modules.get(target) or (f"{modules[module]}.{name}" if module in modules else None)
+    return {**options, "_target_": moved} if moved else dict(options)
 
 
 def today(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
 from splitmerge_cli.config.errors import ConfigError, show
+from splitmerge_cli.config.groups import import_beside, places
 from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.resolution import check_schedule, check_weight
 from splitmerge_cli.config.schema import later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, specification_of
-from splitmerge_cli.config.targets import import_beside, places
 
 
 def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path | None = None) -> RunSpecification:

@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+BUNDLES = "bundles"
+"""Entry of a summary: `Bundles.entry`, where rows are bundled."""
 SAME = "same"
 """A column in a file of pairs: 1, the rows stay together, or 0, apart."""
 ROWS, ITEMS = "rows", "items"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.bundles import BUNDLES, Bundles
 from splitmerge_cli.data.column_types import COLUMN_TYPES as COLUMN_TYPES
 from splitmerge_cli.data.column_types import ColumnType, Copies
 from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
@@ -27,6 +27,8 @@ FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""
+OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
+"""Options of `from_object` for networks."""
 AS_NETWORK = "read as a network of "
 """Beginning of the note that says what of a network is read."""
 Labels = NDArray[np.int32] | None
@@ -100,29 +102,46 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    own_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that name a column for the model of this kind: a table is then read as this kind, and the column is no
+    truth."""
     asked_for: ClassVar[tuple[str, ...]] = ()
     """Keys of data by which a command asks for more than the simplest such data; chains then search for their start."""
     no_search: ClassVar[str] = ""
     """Reason why chains cannot start by a search for the best mode; empty: they can."""
+    start: ClassVar[str] = "splitmerge_cli.runs.starts:Start"
+    """The class that chooses where chains start (a `splitmerge_cli.runs.starts.Start`)."""
     has_both_ends: ClassVar[bool] = True
     """Whether a chain may start from one cluster, and from single items."""
 
     # -- descriptions, pictures
-    has_rows: ClassVar[bool] = True
-    """Whether items are rows of their own: a file may hold new ones."""
+    no_new_rows: ClassVar[str] = ""
+    """Reason why no file holds new items, and no item has a density of its own; empty: items are rows."""
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
-    has_topics: ClassVar[bool] = False
-    """Whether clusters are topics."""
-    is_network: ClassVar[bool] = False
-    """Whether items are nodes; `from_object` then takes what of a network is read."""
-    has_small_clusters: ClassVar[bool] = False
-    """Whether most clusters have a few items, however many items there are: an estimate is made component by component
-    (`splitmerge_cli.diagnostics.small_clusters`), and the shares of the largest clusters judge no chain."""
+    no_update: ClassVar[str] = ""
+    """Reason why no items can be added to a posterior; empty: they can."""
+    tables: ClassVar[Mapping[str, str]] = {}
+    """Columns of further tables that a run writes, by name of the table (`splitmerge_cli.runs.store.schema`)."""
+    tables_of_chains: ClassVar[tuple[str, ...]] = ()
+    """Those of the `tables` that have rows for every chain of a finished run."""
+    summary: ClassVar[str] = "splitmerge_cli.runs.store.summary:Summary"
+    """The class that checks ``summary.json`` of a run that has such tables."""
+    object_options: ClassVar[tuple[str, ...]] = ()
+    """Further options of `from_object`; `columns` and `types` if these choose no columns of a table."""
+    object_init: ClassVar[str] = ""
+    """Initial state of chains on an object of a program; empty: as of a file."""
+    growing: ClassVar[str] = ""
+    """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
+    takes_more_moves: ClassVar[bool] = True
+    """Whether more moves before each scan help chains that stay apart."""
+    summary_keys: ClassVar[Mapping[str, tuple[float, str, str]]] = {}
+    """Keys of ``smcmc summary``: an example of the value, what it shows, and the function of a run and a value that
+    gives the lines, as module:name."""
     answers: ClassVar[str] = ""
-    """The class that writes further tables at the end of a run, and describes them (a
-    `splitmerge_cli.kinds.records.entities.Entities`); empty: clusters are described."""
+    """The class that estimates and judges, and writes and describes further tables at the end of a run (a
+    `splitmerge_cli.runs.answers.Answers`); empty: clusters are described."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures that a run may have."""
     drawings: ClassVar[str] = ""
@@ -146,6 +165,11 @@ class Kind:
     def is_numeric(self) -> bool:
         """Whether cells of a table are numbers alone."""
         return self.of_numbers or bool(self.truth_values)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether items are the rows of a table, each with cells that may be missing or of several types."""
+        return bool(self.column_types) or self.any_columns
 
     # -- data sets
     def check(self, dataset: Dataset) -> None:
@@ -194,6 +218,10 @@ class Kind:
         """Note that a table of any columns, of which `columns` are read, may hold data of this kind."""
 
     # -- new items
+    def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with which the object of a run was read, by the run's summary; that of an unfinished run is empty."""
+        return {}
+
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New items, as the data of a run are.
 
@@ -233,7 +261,28 @@ class Kind:
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""
-        raise NotImplementedError
+        return ()
+
+    def options_of_items(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Those of a data set's options that decide which items its file has."""
+        return options
+
+    def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
+        """Which columns of a table models of this kind may read, in the order in which they are tried; None: all.
+        `mixed` is the table read as a mixed one, if it can be."""
+        suited = self._suited(mixed)
+        return [None, suited] if suited else [None]
+
+    def _suited(self, mixed: Dataset | None) -> list[str]:
+        """The columns of a mixed table that are of types of this kind."""
+        if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
+            return []
+        columns = zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
+        return [
+            name
+            for name, type, cells in columns
+            if type.type in self.column_types and (self.allows_missing or not np.isnan(cells).any())
+        ]
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
@@ -276,17 +325,13 @@ class Kind:
         """Rows of ``column_summary.csv``, a data frame; None where clusters have no `statistics`."""
         return None
 
-    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
-        """Effects of an outcome in each cluster of `labels`, over draws: an entry of the summary.
+    def given_columns(self, dataset: Dataset, options: Mapping[str, Any]) -> list[int]:
+        """Numbers of columns that a model with these options takes as given: they have no density."""
+        return []
 
-        Parameters
-        ----------
-        model : Component
-            The model of the run, which has an outcome.
-        states : sequence of State
-            Draws (`splitmerge_cli.runs.draws`).
-        """
-        raise NotImplementedError
+    def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
+        """Whether ``model=auto`` resamples the scales of real columns, with these options: those of dense cells."""
+        return isinstance(dataset.values, np.ndarray)
 
     def conversion(self, dataset: Dataset) -> str:
         """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""
@@ -455,6 +500,31 @@ class Dataset:
         return np.asarray(self.bundles.unit * self.bundles.weights, dtype=np.float64)
 
     @property
+    def times(self) -> float:
+        """How often a row counts on average; 0 if weights are no whole numbers, or there are none."""
+        return 0.0 if self.bundles is None or self.bundles.unit != 1.0 else float(self.bundles.mass.mean())
+
+    @property
+    def smallest_K(self) -> int:
+        """Fewest clusters that the data allow."""
+        return 1 if self.bundles is None else self.bundles.smallest_K
+
+    @property
+    def facts_of_bundles(self) -> dict[str, Any]:
+        """Entries of a run's summary about rows that are bundled: none where every row is an item that counts once."""
+        return {} if self.bundles is None else {BUNDLES: self.bundles.entry}
+
+    @property
+    def pairs_apart(self) -> NDArray[np.int32] | None:
+        """int32 ``[pairs, 2]``: pairs of items that may not share a cluster; None where rows are no bundles."""
+        return None if self.bundles is None else self.bundles.pairs_apart
+
+    @property
+    def item_of_row(self) -> NDArray[np.int32]:
+        """int32 ``[N]``: the item of each row."""
+        return np.arange(self.N, dtype=np.int32) if self.bundles is None else self.bundles.items
+
+    @property
     def unit(self) -> float:
         """The power of a row's likelihood that one count of its weight is; 1 without fractional weights."""
         return 1.0 if self.bundles is None else self.bundles.unit
@@ -490,7 +560,9 @@ class Dataset:
     @cached_property
     def with_repeats(self) -> Dataset:
         """The table with every row as often as it counts, and every row an item."""
-        if self.bundles is None or self.bundles.weights is None:
+        if self.bundles is None:
+            return self
+        if self.bundles.weights is None:
             return replace(self, bundles=None)
         return replace(self.take(np.repeat(np.arange(self.N), self.bundles.weights)), bundles=None)
 

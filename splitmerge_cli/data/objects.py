@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
+from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import index
@@ -25,9 +25,6 @@ from splitmerge_cli.data.tables.table import IN_MEMORY, Table
 from splitmerge_cli.data.tables.wanted import TOTAL, as_list
 from splitmerge_cli.data.values import notes_entry, place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
-
-OF_NETWORKS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "nodes")
-"""Options of `from_object` for networks."""
 
 
 def from_object(
@@ -69,7 +66,8 @@ def from_object(
             raise DataError("truth: expected None with a Dataset, which has its own true labels")
         return data
     of_kind, true_labels = get_kind(kind), None if truth is None else numbered_labels(truth)
-    any_columns = of_kind.any_columns or of_kind.is_network
+    own = of_kind.object_options
+    any_columns = of_kind.any_columns or "types" in own
     has_columns = of_kind.has_columns or any_columns
     require(files is None or of_kind.takes_sources, "data.files", files, f"null: {kind} have none")
     require(types is None or any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
@@ -77,11 +75,10 @@ def from_object(
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
     for key, value in words.items():
-        is_of_network = key in OF_NETWORKS
-        fits = of_kind.is_network if is_of_network else of_kind.has_topics
-        require(fits, f"data.{key}", value, f"null: {kind} {'is no network' if is_of_network else 'has no words'}")
+        lacks = "is no network" if key in OF_NETWORKS else "has no words"
+        require(key in of_kind.object_options, f"data.{key}", value, f"null: {kind} {lacks}")
     data, durations_note = in_seconds(data)
-    if of_kind.is_network:
+    if "columns" in own:
         words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
         columns = types = None
     of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}

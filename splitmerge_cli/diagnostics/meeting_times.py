@@ -165,14 +165,9 @@ def _positive_mean(terms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 def unbiased_estimate(
     x: NDArray[np.float64], y: NDArray[np.float64], tau: int, lag: int, k: int, m: int
 ) -> NDArray[np.float64]:
-    """Estimate the posterior mean of a function without bias, from one pair of chains: the mean of H_k, ..., H_m.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (T, ...)
-        Values of the function along X: iterations 0 to at least max(m, tau - 1).
-    y : ndarray of float, shape (S, ...)
-        Along Y: iterations 0 to at least tau - lag - 1.
+    """Estimate the posterior mean of a function without bias, from one pair of chains: the mean of H_k, ..., H_m. `x`:
+    values of the function along X: iterations 0 to at least max(m, tau - 1); `y`: along Y: iterations 0 to at least tau
+    - lag - 1.
 
     Notes
     -----

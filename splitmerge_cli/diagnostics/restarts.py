@@ -127,16 +127,9 @@ def indicator_times(
     partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0, over: Callable[[Any], Any] = np.nanmax
 ) -> Times:
     """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster: a value for each chain,
-    over those pairs that are not together, or apart, all the time.
-
-    Parameters
-    ----------
-    partitions : pandas.DataFrame
-        Columns chain, iteration, labels of ``partitions.parquet``; iterations up to `after` are dropped.
-    pairs : array_like
-        int ``[pairs, 2]``; see `planted_pairs`.
-    over : callable
-        Sums up the times of a chain's pairs, in place of their maximum.
+    over those pairs that are not together, or apart, all the time. `partitions`: columns chain, iteration, labels of
+    ``partitions.parquet``; iterations up to `after` are dropped. `pairs`: int ``[pairs, 2]``; see `planted_pairs`.
+    `over`: sums up the times of a chain's pairs, in place of their maximum.
     """
     i, j = np.asarray(pairs).T
     late = partitions[partitions["iteration"] > after]

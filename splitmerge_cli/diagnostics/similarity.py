@@ -60,12 +60,8 @@ class Membership:
 
 
 def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
-    """The co-clustering of every pair of items: float64 ``[N, N]``, symmetric, its diagonal 1.
-
-    Raises
-    ------
-    TooManyItems
-        More than `MAX_DENSE` items.
+    """The co-clustering of every pair of items: float64 ``[N, N]``, symmetric, its diagonal 1. Raises `TooManyItems`
+    (more than `MAX_DENSE` items).
 
     Examples
     --------

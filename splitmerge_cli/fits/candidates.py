@@ -9,20 +9,19 @@ does not give these densities, rows of five folds are held out.
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
+from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.objects import MIXED
 from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
@@ -158,11 +157,11 @@ def compare(
     """Leave-one-out log densities of the rows under each candidate; share of rows that rest on few draws, and seconds.
 
     `problems` receives the reason why a candidate has no densities. A candidate is fitted again only if that can change
-    which one `rank` takes with the same `simplest` and `errors`: not if it is far behind, nor if it is harder than the
-    candidate that would be taken and not nearly so many errors ahead.
+    which one `rank` takes with the same `simplest` and `errors`: not if it is far behind, nor if `rank` would take it
+    after the one that would be taken and it is not nearly so many errors ahead.
     """
     density_by_name: dict[str, NDArray[np.float64]] = {}
-    facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
+    facts = {name: {"clusters": math.nan, "few_draws": 0.0, "seconds": 0.0} for name in candidates}
     remaining = list(candidates)
     rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
     is_costly = any(_count_operations(*candidate) * ROUNDS[0] > COSTLY for candidate in candidates.values())
@@ -179,17 +178,19 @@ def compare(
             else:
                 density_by_name[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
+                facts[name]["clusters"] = left_out.n_clusters
                 fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
         near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]
-        taken = min(near, key=simplest.index, default=ahead)
-        harder = simplest[simplest.index(taken) + 1 :] if taken and iterations_at_most != SOON else ()
+        order = sorted(remaining, key=_first_taken(density_by_name, facts, simplest, errors))
+        taken = next((name for name in order if name in near), ahead)
+        harder = order[order.index(taken) + 1 :] if taken and iterations_at_most != SOON else ()
         for name in list(remaining):
             if _is_behind(density_by_name[ahead] - density_by_name[name], far):
                 fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
             elif name in harder and _is_settled(density_by_name[taken] - density_by_name[name], errors):
-                fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}, which is simpler")
+                fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}")
             else:
                 continue
             remaining.remove(name)
@@ -231,14 +232,17 @@ def rank(
     simplest: Sequence[str],
     errors: float = 1.0,
 ) -> pd.DataFrame:
-    """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
-    than so many standard errors of the difference; by no more than `DOUBTED` where densities rest on few draws."""
+    """A row for each candidate, first the one that is taken: of those that are behind the best by no more than so many
+    standard errors of the difference (`DOUBTED` where densities rest on few draws) the one with the fewest clusters,
+    of as many the one with the best density. Where these numbers are not known, or a reading that is harder to explain
+    has to be `AHEAD`, it is the simplest.
+    """
     names = sorted(density_by_name, key=lambda name: -density_by_name[name].mean())
     close = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], BEHIND)]
     few_draws = max((facts[name]["few_draws"] for name in close), default=0.0) if len(close) > 1 else 0.0
     errors = max(errors, DOUBTED) if few_draws > FEW_DRAWS else errors
     near = [name for name in names if not _is_behind(density_by_name[names[0]] - density_by_name[name], errors)]
-    chosen = [min(near, key=simplest.index)] if near else []
+    chosen = [min(near, key=_first_taken(density_by_name, facts, simplest, errors))] if near else []
     order = [
         *chosen,
         *(name for name in names if name not in chosen),
@@ -256,27 +260,28 @@ def rank(
         else {}
         for name in order
     ]
-    columns = ["log_density", "difference", "standard_error", "few_draws", "seconds"]
+    columns = ["log_density", "difference", "standard_error", "clusters", "few_draws", "seconds"]
     table = pd.DataFrame(rows, columns=columns, dtype=float)
     table.insert(0, option, order)
     table.attrs |= {"errors": errors, "few_draws": few_draws}
     return table
 
 
+def _first_taken(
+    density_by_name: Mapping[str, NDArray[np.float64]],
+    facts: Mapping[str, Mapping[str, float]],
+    simplest: Sequence[str],
+    errors: float,
+) -> Callable[[str], tuple[float, float]]:
+    """The key by which candidates that predict rows equally well are taken, as `rank` says."""
+    if errors == AHEAD or any(math.isnan(facts[name]["clusters"]) for name in density_by_name):
+        return lambda name: (simplest.index(name), 0.0)
+    return lambda name: (facts[name]["clusters"], -float(density_by_name[name].mean()))
+
+
 def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
-    """Priors of scales that ``model=auto`` resamples: none of a sparse table, or where an outcome is regressed, which
-    needs numbers, or may be: another reading of its whole numbers is compared."""
-    outcome, names = options.get("outcome"), dataset.column_names
-    j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else None
-    types = dataset.kind.types_of(dataset)
-    is_number = j is not None and 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
-    return {} if issparse(dataset.values) or is_number or options.get("effects") else SCALES
-
-
-def _are_numbers(levels: Iterable[str]) -> bool:
-    with suppress(ValueError):
-        return all(math.isfinite(float(level)) for level in levels)
-    return False
+    """Priors of scales that ``model=auto`` resamples; none where the kind of the data has its reasons."""
+    return SCALES if dataset.kind.resamples_scales(dataset, options) else {}
 
 
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
@@ -444,7 +449,9 @@ def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
     """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
     if (table["difference"] < 0).any():
-        why = f"the simplest within {table.attrs['errors']:g} s.e. of the best {measure}"
+        best, (fewer, more) = table["difference"].argmin(), table["clusters"].iloc[[0, table["difference"].argmin()]]
+        why = f"as good as {table[option][best]} within {table.attrs['errors']:g} s.e. of the {measure}, "
+        why += "and simpler" if np.isnan(fewer) else f"with {count_of(round(fewer), 'cluster')} instead of {more:.0f}"
     others = [
         f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
         for name, difference, error in table[[option, "difference", "standard_error"]][1:].itertuples(index=False)

@@ -1,6 +1,7 @@
 """Read objects of a program as the data of a run."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError, choices, class_of
-from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
+from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.received import DataError
@@ -18,7 +19,6 @@ from splitmerge_cli.runs.stored import specification_of
 
 MIXED = "mixed"
 """The kind of data, and the model, of tables of any columns."""
-WORDS_LEFT_OUT = "auto"
 
 
 def columns_read(data: Any, table: Dataset | None = None) -> Any:
@@ -31,30 +31,14 @@ def columns_read(data: Any, table: Dataset | None = None) -> Any:
     return data[[column for column in data.columns if str(column) in read]]
 
 
-def default_words(kind: Kind) -> dict[str, Any]:
-    """Options that leave out words of an object, as in data=corpus."""
-    return {"stop_words": WORDS_LEFT_OUT} if kind.has_topics else {}
-
-
 def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
-    """Read the data set of a run again from its object.
-
-    Raises
-    ------
-    ConfigError
-        The object is another one.
-    """
+    """Read the data set of a run again from its object. Raises `ConfigError` (the object is another one)."""
     kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
-    # words that were left out
-    words: dict[str, Any] = {}
     # columns on a scale of their own, and reduced ones
     summary = run.summary if run.is_done else {}
     scales = {"scale": summary["scales"]} if "scales" in summary else {}
     scales |= {"reduce": summary["reduced"]["components"]} if "reduced" in summary else {}
-    if run.is_done and kind.is_network:
-        words = run.summary["graph"].get("use", {})
-    if kind.has_topics:
-        words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
+    words = kind.options_of_object(summary)
 
     def read(obj: Any, **options: Any) -> Dataset | None:
         dataset = from_object(obj, kind.name, truth, **options, **scales)
@@ -66,8 +50,9 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
         dataset = None
     # model=auto leaves out what is no data of a frame
     dataset = dataset or read(columns_read(data))
-    if dataset is None and kind.has_columns:
-        dataset = read(data, repeated="once")
+    if dataset is None:
+        with suppress(DataError):
+            dataset = read(data, repeated="once")
     if dataset is None:
         bundled = ", with its weights, units, classes and links as a Dataset of from_object" * (BUNDLES in summary)
         raise ConfigError(
@@ -96,7 +81,6 @@ def held_keys(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) ->
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}
-    dataset = from_object(data, kind.name, truth, **default_words(kind) | dict(of_table))
-    # as data=corpus
-    start = {"init": "sequential"} if kind.has_topics else {}
+    dataset = from_object(data, kind.name, truth, **kind.options_of_object({}) | dict(of_table))
+    start = {"init": kind.object_init} if kind.object_init else {}
     return dataset, {"data": "given", "data.sha256": hold(dataset)} | start

@@ -19,7 +19,7 @@ from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.in_memory import ShortRun
 from splitmerge_cli.runs.progress import now_and_then
-from splitmerge_cli.runs.stages import choose_start
+from splitmerge_cli.runs.starts import start_of
 
 ITERATIONS = 500
 """Iterations of each chain in a fold, which has `CHAINS`."""
@@ -78,7 +78,7 @@ def sample_by(sampler: Any, seed: int) -> Sample:
             assert held is not None
             known = repr(sorted(model.items())), of_data["data.sha256"]
             if (run := begun.get(known)) is None:
-                started = choose_start(spec.with_(of_data), lambda said: None)
+                started = start_of(spec.with_(of_data)).choose_by_size(lambda said: None)
                 run = ShortRun(runs.prepare(started, records=False))
             if iterations is not None:
                 begun[known] = run

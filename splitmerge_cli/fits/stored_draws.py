@@ -222,10 +222,6 @@ class StoredDraws:
     def _model(self) -> Component:
         return self._given_model or specification_of(self.run).model
 
-    @property
-    def _of_documents(self) -> bool:
-        return self._model.kind.has_topics
-
     def leave_one_out(self, *, states: int = 200) -> LeaveOneOut:
         """Log predictive density of each item given all others, from the draws of this one fit.
 
@@ -253,7 +249,7 @@ class StoredDraws:
         (4,)
         """
         self._warn()
-        if not self.dataset.kind.has_rows:
+        if self.dataset.kind.no_new_rows:
             raise ConfigError(f"model={self._model.name}: no densities of single items; expected rows of a table")
         drawn = states_of(self.run, states, self._recorded_partitions)
         try:

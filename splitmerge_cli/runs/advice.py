@@ -12,15 +12,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import misfit, recorders, search, stages
+from splitmerge_cli.runs import misfit, recorders, starts
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
+from splitmerge_cli.runs.grouping import choose_gap, count_larger, listed_clusters, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -58,15 +58,8 @@ SINGLE = 100
 
 def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
-
-    Parameters
-    ----------
-    run : Run
-        A finished one. If a program held the data, the line has the keys to change, not a command.
-    judged : Convergence
-        Judgement of its chains.
-    spec : RunSpecification, optional
-        Specification of the run. Read from the run if it is not given.
+    `run`: a finished one. If a program held the data, the line has the keys to change, not a command. `judged`:
+    judgement of its chains. `spec`: specification of the run. Read from the run if it is not given.
     """
     try:
         spec = spec or specification_of(run)
@@ -74,7 +67,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None and judged.converged:
-        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"])
+        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"]) or _unjoin(run.summary, spec)
     if step is None:
         if judged.converged and _can_be_merged(run.summary, spec):
             yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
@@ -89,9 +82,20 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
+def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """The step to the components of the model that were joined without being asked to, where there are surely more of
+    these than clusters."""
+    joined = summary.get(schema.JOINED_BY)
+    if not joined or joined["why_not"] is not None or spec.gap is not None:
+        return None
+    if joined["components"][0] <= listed_clusters(summary):
+        return None
+    return "to see the components of the model, which overlap:", {"gap": 0}
+
+
 def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
     """Whether the clusters overlap, and merged levels can be compared by held-out rows but not by density."""
-    is_table = spec.model.kind.has_rows and spec.data.name != "given"
+    is_table = not spec.model.kind.no_new_rows and spec.data.name != "given"
     several = (
         is_table
         and misfit.do_overlap(summary)
@@ -130,7 +134,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or choose_gap(run.summary, spec)
+    return _advise_single(run, spec) or choose_gap(run.summary, spec.gap)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -151,13 +155,11 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
-        # the lines on the modes, or on the topics that all chains have, are the answer
-        is_large = spec.init == stages.STAGES and lie_apart(judged.rhat)
-        if spec.init == search.SEARCH or is_large:
+        # the lines on the modes, or on what all chains have, are the answer
+        is_large = spec.init == starts.STAGES and lie_apart(judged.rhat)
+        if spec.init == starts.SEARCH or is_large:
             return None
-        if spec.model.kind.has_topics:
-            return "topics that all chains have can be used; longer chains may share more:", _prolong(run, spec, 4)
-        return "longer chains:", _prolong(run, spec, 4)
+        return answers_of(spec.model.kind).longer, _prolong(run, spec, 4)
     why, changed = other
     if spec.chains < CHAINS:
         why, changed = f"{why}, and {CHAINS} chains", changed | {"chains": CHAINS}
@@ -169,10 +171,10 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
-    if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
-        return "leave out the words that most documents have", {"data.stop_words": auto.AUTO}
-    if run.summary["N"] >= stages.LARGE and spec.init == "random" and stages.why_not_in_stages(spec) is None:
-        changed = {"init": stages.STAGES} | ({} if spec.K0 is None else {"K0": None})
+    if (otherwise := answers_of(spec.model.kind).read_otherwise(spec.values["data"])) is not None:
+        return otherwise
+    if run.summary["N"] >= starts.LARGE and spec.init == "random" and not starts.start_of(spec).why_not_in_stages:
+        changed = {"init": starts.STAGES} | ({} if spec.K0 is None else {"K0": None})
         return "start from a chain on a sample of the rows, the default for large tables", changed
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
@@ -181,10 +183,10 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         sampler in auto.CROSSES.values()
     ):  # its proposals do not depend on where a chain is, so other starts change little
         return None
-    if search.is_next(spec, run.summary["N"]):
-        changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
+    if starts.start_of(spec).may_go_on_by_search(run.summary["N"]):
+        changed = {"init": starts.SEARCH} | ({} if spec.K0 is None else {"K0": None})
         return "let each chain search for the best mode first", changed
-    if spec.init == search.SEARCH:
+    if spec.init == starts.SEARCH:
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], total_size(run.summary))
         if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
@@ -197,9 +199,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         if "kmax" in model or model.get("conjugate") is False:
             return "start from one cluster, from single items and from the prior", {"init": MIXTURE}
         return "start by adding item after item", {"init": "sequential"}
-    # more moves leave large tables and topics in the modes that their starts found
-    kind = spec.model.kind
-    if spec.schedule.moves < MOVES and spec.init != stages.STAGES and not (kind.has_topics or kind.has_small_clusters):
+    # more moves leave large tables in the modes that their starts found
+    if spec.schedule.moves < MOVES and spec.init != starts.STAGES and spec.model.kind.takes_more_moves:
         return "make more moves before each scan", {"schedule.moves": MOVES}
     return None
 
@@ -242,7 +243,7 @@ def _count_times(ess: float) -> int:
 
 def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run becomes `times` as long, or somewhat longer."""
-    start = search.keep_start(spec, run.summary["N"])
+    start = starts.start_of(spec).keep(run.summary["N"])
     if spec.budget is not None:
         limits: dict[str, Any] = {"budget": float(f"{times * spec.budget:.6g}")} | start
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}

@@ -53,22 +53,8 @@ def run_from_both_ends(
     trace: Mapping[str, NDArray[Any]],
     partitions: Mapping[int, NDArray[np.int32]],
 ) -> BothEnds:
-    """Make the two chains.
-
-    Parameters
-    ----------
-    plan : Plan
-    iterations : int
-        Of each.
-    trace : mapping of str to numpy.ndarray
-        Columns of the trace of the run's own chains.
-    partitions : mapping of int to numpy.ndarray
-        Recorded partitions ``[M, N]`` of their second halves.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C.
+    """Make the two chains. `iterations`: of each; `trace`: columns of the trace of the run's own chains; `partitions`:
+    recorded partitions ``[M, N]`` of their second halves. Raises `KeyboardInterrupt` (after Ctrl-C).
     """
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
     largest_K = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)

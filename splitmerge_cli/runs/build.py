@@ -16,11 +16,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain, set_labels
 from splitmerge_cli.runs.schedule import build_schedule
-from splitmerge_cli.runs.search import SEARCH, start_by_search
-from splitmerge_cli.runs.stages import CATEGORIES, STAGES, start_as_categories, start_in_stages
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -50,13 +49,9 @@ class Builder:
 
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is reported below
     def chain(self, number: int, starts: bool = True) -> Chain:
-        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored.
-
-        Raises
-        ------
-        ConfigError
-            A parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot hold or
-            that has no density.
+        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored. Raises
+        `ConfigError` (a parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot
+        hold or that has no density).
         """
         spec = self.spec
         model = build_model(spec.model, self.dataset)
@@ -129,12 +124,12 @@ class Builder:
                 model.start_sequentially(rng, spec.K0)
             except ValueError as error:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
-        elif spec.init == STAGES:
-            start_in_stages(spec, model, self.dataset, rng)
-        elif spec.init == CATEGORIES:
-            start_as_categories(spec, model, self.dataset, rng)
-        elif spec.init == SEARCH:
-            start_by_search(spec, model, self.dataset, rng)
+        elif spec.init == starts.STAGES:
+            starts.start_in_stages(spec, model, self.dataset, rng)
+        elif spec.init == starts.CATEGORIES:
+            starts.start_as_categories(spec, model, self.dataset, rng)
+        elif spec.init == starts.SEARCH:
+            starts.start_of(spec).search(model, self.dataset, rng)
         else:
             own_labels = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
@@ -170,12 +165,8 @@ class Builder:
         return Tempering(model, rng, make, powers or spread)
 
     def adaptive_chains(self) -> list[Chain]:
-        """Build all chains of samplers that learn from each other.
-
-        Raises
-        ------
-        ConfigError
-            As `chain`, or fewer chains than the samplers learn from.
+        """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
+        than the samplers learn from).
         """
         chains = [self.chain(number) for number in range(self.spec.chains)]
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))

@@ -138,7 +138,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     """Why a model of such data is not replicated; None: it is."""
     if model.target.simulate is None:
         return f"model={model.name} draws no data"
-    if dataset.bundles is not None and dataset.counts is not None:
+    if dataset.counts is not None:
         # a power of a likelihood is no model that draws rows
         if dataset.unit != 1.0:
             return "weights are powers of the likelihood: data that the model makes have none"
@@ -164,9 +164,9 @@ def check_fit(
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
-    if dataset.bundles is not None and dataset.counts is not None:
+    if dataset.counts is not None:
         # frequencies: each case is drawn, in the cluster of its row
-        times = dataset.bundles.counts
+        times = dataset.counts.astype(np.int64)
         states = [replace(state, labels=np.repeat(state.labels, times)) for state in states]
         dataset = dataset.with_repeats
     rng, quantities, options = (

@@ -47,20 +47,9 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
 
 
 def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
-    """Describe whether the chains of a run have converged, why not, and what to do next.
-
-    Parameters
-    ----------
-    run : Run
-        A finished one.
-    spec : RunSpecification, optional
-        Its specification, if it is known already.
-
-    Yields
-    ------
-    str
-        The verdict, which names first what the model does not describe; then, if something is to be done, the reason
-        and a line ``next: smcmc run ...``.
+    """Describe whether the chains of a run have converged, why not, and what to do next. `run`: a finished one; `spec`:
+    its specification, if it is known already. Yields the verdict, which names first what the model does not describe;
+    then, if something is to be done, the reason and a line ``next: smcmc run ...``.
     """
     judged = judgement_of(run)
     first, *others = _describe_judgement(run, judged)

@@ -14,20 +14,17 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
     counts_larger,
-    estimate_partition,
     first_rows,
     interval_of_counts,
-    minimise_expected_loss,
     most_partitions,
 )
-from splitmerge_cli.diagnostics.small_clusters import estimate_by_components, minimise_by_components
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
-from splitmerge_cli.runs.recorders.base import Recorder, best
+from splitmerge_cli.runs.answers import answers_of
+from splitmerge_cli.runs.recorders.base import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.store.read import Run
 
@@ -54,17 +51,8 @@ class Pooled:
 def clusterings_of(
     recorder: Recorder, outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
 ) -> dict[str, Clustering]:
-    """The clusterings that are scored, by name; `point` is the one that the run writes.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    outcomes : sequence of mapping
-        Outcomes of the chains.
-    pooled : Pooled, optional
-        The estimate over all chains.
-    why_not : str, optional
-        Why the run does not write it; None: it does.
+    """The clusterings that are scored, by name; `point` is the one that the run writes. `outcomes`: outcomes of the
+    chains. `pooled`: the estimate over all chains. `why_not`: why the run does not write it; None: it does.
     """
 
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
@@ -90,12 +78,7 @@ def clusterings_of(
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
-    second halves of all chains.
-
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns chain, iteration and n_clusters at least.
+    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
     """
     return interval_of_counts(late_counts(trace))
 
@@ -131,7 +114,7 @@ def listed_counts(
     """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
     if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
-    is_apart = recorder.is_listed and not recorder.not_estimated and not dataset.kind.has_small_clusters
+    is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).by_share
     if not is_apart or sum(map(len, sampled.values())) < FEWEST:
         return counts, False
     return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True
@@ -140,65 +123,29 @@ def listed_counts(
 def pooled_estimate(
     recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
 ) -> tuple[Pooled | None, str | None]:
-    """Return the estimate over all chains; or None, and why not.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        The data set of the run.
-    sampled : mapping of int to numpy.ndarray
-        By chain, the partitions that `select_averaged` gives.
-    interval : tuple of int
-        The interval of the number of clusters.
+    """Return the estimate over all chains; or None, and why not. `recorder`: the data set of the run; `sampled`: by
+    chain, the partitions that `select_averaged` gives; `interval`: the interval of the number of clusters.
     """
     if why := recorder.not_estimated:
         return None, why
     if not sampled:
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
-        together = np.concatenate(list(sampled.values()))
-        items, small = recorder.dataset.items, recorder.dataset.kind.has_small_clusters
-        apart = forbidden_pairs(recorder.dataset)
-        sizes = recorder.dataset.row_sizes
-        estimate = estimate_of(together, small, interval=interval, items=items, apart=apart, sizes=sizes)
-        of_items = together if items is None else first_rows(together, items)
-        least = minimise_by_components(of_items) if small else minimise_expected_loss(of_items, apart=apart)
-        if recorder.dataset.bundles is not None:
-            estimate = replace(estimate, labels=by_size(estimate.labels, recorder.dataset.row_sizes))
+        together, dataset = np.concatenate(list(sampled.values())), recorder.dataset
+        answers, items, sizes = answers_of(dataset.kind), dataset.items, dataset.row_sizes
+        estimate = answers.estimate(together, dataset, interval=interval)
+        least = answers.central(together if items is None else first_rows(together, items), dataset.pairs_apart)
+        if sizes is not None:
+            estimate = replace(estimate, labels=by_size(estimate.labels, sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
-        if recorder.dataset.truth is not None:
-            each = {
-                c: (
-                    estimate_of(rows, small, items=items, apart=apart, sizes=sizes) if len(sampled) > 1 else estimate
-                ).labels
-                for c, rows in sampled.items()
-            }
+        if dataset.truth is not None and len(sampled) == 1:
+            each = dict.fromkeys(sampled, estimate.labels)
+        elif dataset.truth is not None:
+            each = {c: answers.estimate(rows, dataset).labels for c, rows in sampled.items()}
     except TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
-
-
-def forbidden_pairs(dataset: "Dataset") -> NDArray[np.int32] | None:
-    """Pairs of items that may not share a cluster, int32 ``[pairs, 2]``; None where there are no bundles."""
-    return None if dataset.bundles is None else dataset.bundles.pairs_apart
-
-
-def estimate_of(
-    partitions: NDArray[np.int32],
-    small: bool,
-    loss: str = "vi",
-    interval: tuple[int, int] | None = None,
-    items: NDArray[np.int32] | None = None,
-    apart: NDArray[np.int32] | None = None,
-    sizes: NDArray[np.float64] | None = None,
-) -> "Estimate":
-    """The estimate of a run, see `splitmerge_cli.diagnostics.point_estimate.estimate_partition`; of `small` clusters
-    (`splitmerge_cli.data.dataset.Kind.has_small_clusters`) by components, of any number of clusters. It joins none of
-    the pairs of items `apart`; `sizes` is what each row adds to its cluster."""
-    if small:
-        return estimate_by_components(partitions, loss, items)
-    return estimate_partition(partitions, loss, interval, items, apart, sizes)
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:
@@ -225,11 +172,7 @@ def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
     """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
-
-    Returns
-    -------
-    dict
-        By chain int32 ``[M, N]``; chains that have none are left out.
+    Returns by chain int32 ``[M, N]``; chains that have none are left out.
     """
     return select_averaged(late_partitions(path, N, iterations))
 
@@ -245,34 +188,10 @@ def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
     return {c: Late(rows.iterations[chosen[c]], rows.labels[chosen[c]]) for c, rows in late.items()}
 
 
-@dataclass(frozen=True)
-class Late:
-    """Recorded partitions of the second half of a chain."""
-
-    iterations: NDArray[np.int64]
-    """``[M]``, ascending."""
-    labels: NDArray[np.int32]
-    """``[M, N]``."""
-    parameters: NDArray[np.float64] | None = None
-    """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
-
-
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
-    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them.
-
-    Parameters
-    ----------
-    path : Path
-        The folder of the run.
-    N : int
-        Items.
-    iterations : sequence of int
-        Iterations of every chain.
-
-    Returns
-    -------
-    dict
-        By chain; chains that have none are left out.
+    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them. `path`:
+    the folder of the run; `N`: items; `iterations`: iterations of every chain. Returns by chain; chains that have none
+    are left out.
     """
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
@@ -300,16 +219,8 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
 
 
 def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:
-    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`.
-
-    Parameters
-    ----------
-    recorded : numpy.ndarray
-        int64, ascending.
-    iterations_made : int
-        Iterations of the chain.
-    N : int
-        Items.
+    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`. `recorded`:
+    int64, ascending; `iterations_made`: iterations of the chain; `N`: items.
     """
     numbers, most = np.flatnonzero(recorded > iterations_made / 2), most_partitions(N)
     if len(numbers) <= most:

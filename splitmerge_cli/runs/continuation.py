@@ -19,7 +19,6 @@ from splitmerge_cli.runs.identity import chains_id, complete
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.stopping import look, looks
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.arrays import numbers_of
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.names import STATES
 from splitmerge_cli.runs.store.store import save_checkpoints
@@ -49,25 +48,15 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
         assert saved is not None
         left_out = (*LABELS, "last_labels", OF_BATCH)
         outcome = {key: value for key, value in saved["outcome"].items() if key not in left_out}
-        evaluated: dict[str, Any] | None = None
-        if plan.recorder.evaluates:
-            rows = chain.table(schema.HELDOUT, plan.spec.chains)
-            evaluated = {name: numbers_of(rows[name]) for name in ("iteration", "seconds", "tokens", "log_lik")}
+        evaluated = plan.recorder.evaluations(chain)
         states.append({"state": saved["state"], "outcome": outcome, "evaluated": evaluated})
     store.write_states(STATES.format(chains_id(plan.spec, plan.digests)), {"chains": states})
 
 
 def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say: Callable[[str], None]) -> None:
     """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
-
-    Parameters
-    ----------
-    plan : Plan
-    store : RunStore
-    chains : sequence of ChainStore
-        Chains that have stored something are left as they are.
-    say : callable
-        Receives one line: which run is continued, or why the run starts again although a run of the same chains exists.
+    `chains`: chains that have stored something are left as they are; `say`: receives one line: which run is continued,
+    or why the run starts again although a run of the same chains exists.
     """
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if not plan.spec.resume or (len(new) < len(chains) if plan.spec.is_adaptive else not new):
@@ -156,7 +145,7 @@ def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
 
 def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
     """Read the tables of a finished run that grow while chains run, without partitions that `plan` does not record."""
-    tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
+    tables = [one.table for one in plan.recorder.streamed_tables if one.is_kept]
     whole = {table: run.rows(table) for table in tables}
     if schema.PARTITIONS in whole:
         iterations = whole[schema.PARTITIONS]["iteration"].to_numpy()
@@ -203,10 +192,7 @@ def _begin_with(
         }
         chain.begin_with(of_chain)
         if evaluated is not None:
-            evaluations = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
-            each = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
-            for iteration, seconds, tokens, log_lik in zip(*evaluations, each, strict=True):
-                chain.append_heldout(iteration, seconds, tokens, log_lik)
+            plan.recorder.take_up(chain, evaluated)
         states.append(state)
         outcomes.append(outcome)
     save_checkpoints(chains, states, outcomes, False, plan.spec.is_adaptive)

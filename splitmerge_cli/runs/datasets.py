@@ -17,12 +17,8 @@ from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
-    """Load a data set, of the model's `kind` where its options leave that open.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The message names the key, or file, row and column.
+    """Load a data set, of the model's `kind` where its options leave that open. Raises `ConfigError` or `DataError`
+    (the message names the key, or file, row and column).
     """
     if data.values.get("kind", kind) is None:
         data = data.with_options(kind=kind.name)
@@ -80,12 +76,8 @@ def build_sampler(sampler: Component, model: Model, rng: Rng) -> Sampler:
 
 
 def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
-    """Call `build`, which makes a part of a run, and name that part where it cannot be made.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The message names the key.
+    """Call `build`, which makes a part of a run, and name that part where it cannot be made. Raises `ConfigError` or
+    `DataError` (the message names the key).
     """
     try:
         return build()

@@ -24,16 +24,8 @@ def recorded_bytes(
 ) -> dict[str, int]:
     """Bytes of the rows that the chains of a run record, by table; none if a budget alone ends them.
 
-    The list of a row is taken to have as many values as it can have.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    recorder : Recorder
-    columns : sequence of str
-        The optional columns of the trace and of the partitions.
-    steps : mapping of str to int, optional
-        Other values of some keys that set how often a table has a row.
+    The list of a row is taken to have as many values as it can have. `columns`: the optional columns of the trace and
+    of the partitions; `steps`: other values of some keys that set how often a table has a row.
     """
     if spec.iterations is None:
         return {}
@@ -49,14 +41,7 @@ def recorded_bytes(
 
 def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
     """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    recorder : Recorder
-    columns : sequence of str
-        The optional columns of the trace and of the partitions.
-    path : Path
+    `columns`: the optional columns of the trace and of the partitions.
     """
     sizes = recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)

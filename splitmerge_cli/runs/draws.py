@@ -42,16 +42,9 @@ class State:
 
 
 class Draws(Sequence[State]):
-    """States of a run in the order in which predictions take them.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the state of a row.
-    rows, batch : array_like of int
-        Rows in this order, and the batch of each, from 0 to `BATCHES` - 1 at most.
-    looks : sequence of int
-        Numbers of draws after which predictions may end, where their errors are small.
+    """States of a run in the order in which predictions take them. `make`: makes the state of a row; `rows`, `batch`:
+    rows in this order, and the batch of each, from 0 to `BATCHES` - 1 at most; `looks`: numbers of draws after which
+    predictions may end, where their errors are small.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.search import SEARCH
+from splitmerge_cli.runs.starts import SEARCH
 from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import Locked

@@ -18,7 +18,6 @@ from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, 
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     LEVEL,
-    evenly_spaced,
     first_rows,
     interval_of_counts,
     thin_partitions,
@@ -35,7 +34,6 @@ from splitmerge_cli.runs.clusterings import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws, listed_clusters
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
@@ -47,9 +45,6 @@ from splitmerge_cli.runs.store.files import json_text
 from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 from splitmerge_cli.runs.summaries import FAR
-
-MOST_DRAWS = 1_000
-"""Draws over which effects are averaged."""
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
@@ -77,16 +72,16 @@ def assemble(
     late = late_partitions(store.path, plan.dataset.N, iterations)
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    trace = _diagnosed_trace(store.path, plan.dataset.kind.has_small_clusters)
+    answers = answers_of(plan.dataset.kind)
+    trace = _diagnosed_trace(store.path, answers.by_share)
     counts = late_counts(trace)
     interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    answers = answers_of(plan.dataset.kind)
     rows = [*rows, *answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
-    possible_K = plan.largest_K, 1 if plan.dataset.bundles is None else plan.dataset.bundles.smallest_K
+    possible_K = plan.largest_K, plan.dataset.smallest_K
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
@@ -129,8 +124,6 @@ def assemble(
     if groups is not None:
         summary[schema.GROUPS] = groups
     summary[schema.FIT] = find_misfit(plan, late)
-    if plan.spec.model.as_typed.get("outcome") is not None:
-        summary["outcome"] = _effects(plan, late, summary["point_estimate"]["labels"])
     if plan.spec.model.as_typed.get("select"):
         summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
     if ends is not None:
@@ -199,18 +192,8 @@ def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64]
     return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
 
 
-def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> dict[str, Any]:
-    """Effects of the clusters on the outcome, over late draws of all chains."""
-    states = [
-        State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
-        for rows in late.values()
-        for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
-    ]
-    return plan.dataset.kind.effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
-
-
-def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:
-    """The columns of the trace, the largest fractions as ``[rows, 5]``; without these if clusters are `small`."""
+def _diagnosed_trace(path: Path, by_share: bool) -> dict[str, NDArray[Any]]:
+    """The columns of the trace, the largest fractions as ``[rows, 5]`` if clusters are `by_share`."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
         wanted = schema.recorded_columns(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
@@ -218,7 +201,7 @@ def _diagnosed_trace(path: Path, small: bool) -> dict[str, NDArray[Any]]:
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}
     fractions = columns.pop("largest").reshape(len(table), -1)
-    return columns if small else columns | {"largest": fractions}
+    return columns | {"largest": fractions} if by_share else columns
 
 
 def _summary(
@@ -275,7 +258,7 @@ def _summary(
         "least_expected_vi": central,
         "credible_ball": None,
         "convergence": asdict(judged),
-        **({} if plan.dataset.bundles is None else {schema.BUNDLES: plan.dataset.bundles.entry}),
+        **plan.dataset.facts_of_bundles,
         **({} if plan.chosen is None else {"chosen": plan.chosen}),
     }
 
@@ -330,9 +313,9 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
         labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
-    small = dataset.kind.has_small_clusters
-    expected = float(distances(labels, sampled if small else thin_partitions(sampled)).mean())
-    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * (not small)
+    by_share = answers_of(dataset.kind).by_share
+    expected = float(distances(labels, thin_partitions(sampled) if by_share else sampled).mean())
+    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * by_share
     return {
         "criterion": f"least expected variation of information {over}{within}",
         "expected_vi": expected,

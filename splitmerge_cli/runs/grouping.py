@@ -21,11 +21,10 @@ from splitmerge_cli.diagnostics.point_estimate import (
     interval_of_counts,
     is_outlying,
 )
-from splitmerge_cli.runs.clusterings import Late
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
 
 OVERLAPPING = 0.6
@@ -93,9 +92,9 @@ def describe_rows(summary: Mapping[str, Any]) -> str:
     >>> describe_rows({"N": 32, "bundles": {"units": False, "items": 32, "size": 592.0}})
     '32 rows, which count as 592'
     """
-    bundles, rows = summary.get(schema.BUNDLES), f"{summary['N']:,} rows"
-    if bundles is None:
+    if schema.BUNDLES not in summary:
         return count_of(summary["N"], nouns(summary)[0])
+    bundles, rows = summary[schema.BUNDLES], f"{summary['N']:,} rows"
     if bundles["units"]:
         return f"{bundles['items']:,} units ({rows})"
     return rows + f", which count as {bundles['size']:,.10g}" * (bundles["size"] != summary["N"])
@@ -117,10 +116,10 @@ def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) ->
 
 def why_not_joined(dataset: "Dataset") -> str | None:
     """Reason why the clusters of a data set cannot be joined; None if they can."""
-    is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
-    if dataset.bundles is not None:
+    types = dataset.kind.types_of(dataset)
+    if dataset.row_sizes is not None:
         return "the density between clusters is known for rows alone, without weights, units, classes or links"
-    if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
+    if not isinstance(dataset.values, np.ndarray) or {column.type for column in types} != {"real"}:
         return "the density between clusters needs real columns in a dense table"
     return None
 
@@ -128,23 +127,9 @@ def why_not_joined(dataset: "Dataset") -> str | None:
 def join_draws(
     dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
-    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`).
-
-    Parameters
-    ----------
-    dataset : Dataset
-    late : mapping of int to Late
-        By chain, the draws that an estimate averages.
-    gaps : sequence of float
-    most : int
-        Draws in all, at most.
-
-    Returns
-    -------
-    list of dict
-        For each gap the joined draws by chain.
-    str or None
-        Why there are none.
+    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`). `late`: by chain, the draws that an
+    estimate averages; `most`: draws in all, at most. Returns for each gap the joined draws by chain; why there are
+    none.
     """
     if why := why_not_joined(dataset):
         return [], why
@@ -188,11 +173,13 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
     -------
     dict, or None
         For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
-        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate that are not
-        listed as outliers, and `share`, the share of the draws with `n_groups`, with its Monte Carlo error. None for
-        one cluster, and where they cannot be joined.
+        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate (if it has one,
+        of the median draw) that are not listed as outliers, and `share`, the share of the draws with `n_groups`, with
+        its Monte Carlo error. None if both are one cluster, and where they cannot be joined.
     """
     n_clusters, found = count_larger(labels), None
+    if n_clusters == 1 and late:
+        n_clusters = int(np.median(np.concatenate([counts_larger(rows.labels) for rows in late.values()])))
     for most in DRAWS if n_clusters > 1 else ():
         joined = join_draws(dataset, late, (GAP, WIDE_GAP), most)[0]
         if not joined:
@@ -273,20 +260,22 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
     stored = summary.get(schema.GROUPS)
     if stored is None or are_apart(stored):
         return None
-    clusters, groups, (low, high) = stored["n_clusters"], stored["n_groups"], stored["interval"]
+    groups, (low, high) = stored["n_groups"], stored["interval"]
+    # if the estimate is one cluster, most draws have more
+    clusters = "the clusters of most draws" if listed_clusters(summary) == 1 else f"the {stored['n_clusters']} clusters"
     number = f"95 %: {span(low, high)} group{'s' * (high != 1)}"
     fall = describe_fall(stored)
     if groups > 1:
         return (
-            f"the {clusters} clusters form {groups} groups ({number}): {fall} clusters of one group, which are parts "
-            "of it, or groups that overlap"
+            f"{clusters} form {groups} groups ({number}): {fall} clusters of one group, which are parts of it, or "
+            "groups that overlap"
         )
     known = "the rows do not separate into groups" if high == 1 else "the rows may be one group"
-    return f"{known} ({number}): {fall} the {clusters} clusters, which are parts of one group, or groups that overlap"
+    return f"{known} ({number}): {fall} {clusters}, which are parts of one group, or groups that overlap"
 
 
-def choose_gap(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Reason for joining the clusters of a group, and the key that does it."""
-    if spec.gap or describe_groups(summary) is None:
+def choose_gap(summary: Mapping[str, Any], gap: float | None) -> tuple[str, dict[str, Any]] | None:
+    """Reason for joining the clusters of a group, and the key that does it; None where a run has joined some."""
+    if gap or describe_groups(summary) is None:
         return None
     return "join each group into one cluster:", {"gap": summary[schema.GROUPS]["gap"]}

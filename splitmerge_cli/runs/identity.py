@@ -104,13 +104,8 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
 def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of its resolved configuration and the files that it reads.
 
-    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    digests : mapping of str to str, optional
-        SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
+    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter. `digests`:
+    SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
     """
     return _hash(spec, file_digests(spec) if digests is None else digests)
 
@@ -149,12 +144,8 @@ def run_dir(spec: "RunSpecification", digests: Mapping[str, str] | None = None) 
 def complete(path: Path) -> Run | None:
     """Return the finished run at `path`, each file checked to be what was written; or None.
 
-    The run remembers that its files were checked, so that they are read once.
-
-    Raises
-    ------
-    DamagedRun
-        A file is not what was written.
+    The run remembers that its files were checked, so that they are read once. Raises `DamagedRun` (a file is not what
+    was written).
     """
     if not (path / STATUS).is_file():
         return None
@@ -176,12 +167,7 @@ def finished_run(spec: "RunSpecification") -> Run | None:
     """Return the run that was finished before and need not be made again; or None.
 
     Neither data nor model is built for it, and nothing that reads tables imported: a run with this identity was
-    finished, so its data set and its files are good.
-
-    Raises
-    ------
-    DamagedRun
-        A file of the run is not what was written.
+    finished, so its data set and its files are good. Raises `DamagedRun` (a file of the run is not what was written).
     """
     # where nothing of the kind was run no file is read for its digest
     if not spec.resume or not spec.folder.is_dir():

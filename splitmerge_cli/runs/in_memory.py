@@ -17,13 +17,8 @@ from splitmerge_cli.runs.store.schema import PARAMETERS
 
 
 class ShortRun:
-    """The chains of a plan, which go on from where they are when more iterations are asked for.
-
-    Parameters
-    ----------
-    plan : Plan
-        Whose spacing of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not
-        read.
+    """The chains of a plan, which go on from where they are when more iterations are asked for. `plan`: whose spacing
+    of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not read.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -34,16 +29,8 @@ class ShortRun:
     def sample_states(self, iterations: int) -> list[State]:
         """Advance the chains to so many iterations, and return the states that a stored run of this length has.
 
-        They are the recorded states of the second halves, chain by chain.
-
-        Raises
-        ------
-        ConfigError
-            A chain that cannot be built.
-        KeyboardInterrupt
-            The program was asked to stop.
-        RunError
-            A density that is not finite.
+        They are the recorded states of the second halves, chain by chain. Raises `ConfigError` (a chain that cannot be
+        built), `KeyboardInterrupt` (the program was asked to stop) or `RunError` (a density that is not finite).
         """
         stop = Stop()
         with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(self._plan.workers) as pool:

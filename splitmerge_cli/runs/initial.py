@@ -176,15 +176,9 @@ def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
 def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     """The labels of a file, and the SHA-256 of its content.
 
-    A text has one label (any word) per row, int32 ``[N]``. An array in .npy has numbers from 0, ``[N]``, or
-    ``[chains, N]``, a start for each chain.
-
-    Raises
-    ------
-    ConfigError
-        There is no such file.
-    DataError
-        It cannot be read, or has an empty row, or numbers that are no labels.
+    A text has one label (any word) per row, int32 ``[N]``. An array in .npy has numbers from 0, ``[N]``, or ``[chains,
+    N]``, a start for each chain. Raises `ConfigError` (there is no such file) or `DataError` (it cannot be read, or has
+    an empty row, or numbers that are no labels).
     """
     if init.endswith(".npy"):
         return _read_array(init)

@@ -35,12 +35,8 @@ def take_over(tells: bool = True) -> None:
     """Let all three signals raise `KeyboardInterrupt`, and end the process where that does not end it in time.
 
     For a process that is the program's own, never for one that only uses its library. A signal that the process was
-    started to ignore (``nohup``, ``&`` in a script) stays ignored.
-
-    Parameters
-    ----------
-    tells : bool
-        Whether a process that has to be ended reports that on stderr.
+    started to ignore (``nohup``, ``&`` in a script) stays ignored. `tells`: whether a process that has to be ended
+    reports that on stderr.
     """
     global _tells
     _tells = tells
@@ -114,10 +110,6 @@ class AnsweredBy:
 
     A second signal ends the process at once where `take_over` was called, and raises `KeyboardInterrupt` elsewhere. In
     a thread that is not the main one this does nothing: only the main one receives signals.
-
-    Parameters
-    ----------
-    answer : callable
     """
 
     def __init__(self, answer: "Callable[[], None]") -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, convergence
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose, second_half
-from splitmerge_cli.runs.search import SEARCHES
+from splitmerge_cli.runs.starts import SEARCHES
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence

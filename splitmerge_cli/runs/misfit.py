@@ -15,6 +15,7 @@ from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, nouns, row_sizes
 from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
@@ -23,8 +24,8 @@ from splitmerge_cli.runs.store import schema
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.runs.clusterings import Late
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.recorders.base import Late
 
 CELLS = 50_000
 """Cells that are drawn in a replication, about."""
@@ -41,20 +42,10 @@ MOST_NAMED = 3
 
 
 def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
-    """Check the model of a run that ends, by its late partitions.
-
-    Parameters
-    ----------
-    plan : Plan
-    late : mapping of int to Late
-        By chain, as `splitmerge_cli.runs.clusterings.late_partitions` gives them.
-
-    Returns
-    -------
-    dict
-        For the summary: `draws` (replications), `checks` (quantities that were compared), `unlike` (those that the
-        model does not describe, the farthest first) and `unchecked` (why nothing was compared, or None). The end of a
-        run adds `certainty`, the mean of the items.
+    """Check the model of a run that ends, by its late partitions. `late`: by chain, as
+    `splitmerge_cli.runs.clusterings.late_partitions` gives them. Returns for the summary: `draws` (replications),
+    `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
+    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
     """
     model, dataset = plan.spec.model, plan.dataset
     work = checks.find_quantities(model).count_work(dataset, CELLS)
@@ -117,7 +108,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"the draws cut the clusters into parts ({share}, on average), but {describe_fall(groups)} any two"
         elif several:
             yield f"the clusters overlap: {share}, on average"
-        else:
+        elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
         kinds = {one["quantity"] for one in unlike}
@@ -214,25 +205,7 @@ def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[
     if _do_degrees_differ(summary, spec):
         why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
         return why, {"model.degrees": AUTO}
-    farthest = next(iter(find_unlike(summary)), {})
-    tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
-    of_model = spec.values["model"]
-    if farthest.get("of_reals") and (outcome := of_model.get("outcome")) in tied:
-        effects = [*(of_model.get("effects") or ()), *(name for name in tied if name != outcome)]
-        why = "an effect on the outcome describes a column that goes with it within clusters:"
-        return why, {"model.effects": effects}
-    # a covariance that was compared was left for a reason
-    was_compared = "model.covariance" in (summary.get("chosen") or {})
-    is_independent = of_model.get("covariance") in ("diag", "iso")
-    if farthest.get("of_reals") and is_independent and not was_compared:
-        return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
-    types = dict(spec.data.values.get("types") or {})
-    if tied and all(types.get(name) == "ordinal" for name in tied):
-        reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
-        scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}
-        why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
-        return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
-    return None
+    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary.get("chosen") or {}, spec)
 
 
 def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:

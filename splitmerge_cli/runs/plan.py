@@ -70,12 +70,7 @@ class Plan:
     def growing(self) -> str:
         """Says that clusters of the prior grow with the data, where the clusters of such data stay small; else empty.
         Source: Miller et al. 2015, Microclustering."""
-        if not self.dataset.kind.has_small_clusters or self.spec.model.values.get("prior") != "crp":
-            return ""
-        return (
-            "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
-            "model.prior=learned_sizes, the default, expects many small clusters"
-        )
+        return self.dataset.kind.growing if self.spec.model.values.get("prior") == "crp" else ""
 
     @cached_property
     def id(self) -> str:
@@ -155,18 +150,9 @@ def threads(spec: RunSpecification) -> int:
 
 
 def prepare(spec: RunSpecification, records: bool = True) -> Plan:
-    """Check all that can be checked without running: load the data, build a first chain.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    records : bool
-        Whether the disk is to hold what a run records.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The message names the key, or the file, row and column, and what was expected.
+    """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
+    to hold what a run records. Raises `ConfigError` or `DataError` (the message names the key, or the file, row and
+    column, and what was expected).
     """
     spec.data.check()
     with limit_bytes(spec.data.max_bytes):

@@ -11,10 +11,11 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
 from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import Late, forbidden_pairs, interval_of_trace, late_rows
+from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
 from splitmerge_cli.runs.grouping import total_size
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS
+from splitmerge_cli.runs.store.schema import PARAMETERS
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
     run, N = Run(plan.path), plan.dataset.N
-    entities = plan.dataset.kind.has_small_clusters
-    if not (entities or summaries.is_described(plan)):
+    answers = answers_of(plan.dataset.kind)
+    if answers.by_share and not summaries.is_described(plan):
         return
     try:
         trace = run.trace()
@@ -55,11 +56,9 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     with suppress(FileNotFoundError):  # no partition is recorded yet
         for chain, rows in run.partitions().groupby("chain"):
             late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
-    if entities:
-        labels = by_size(run.best_state())
-        yield f"{labels.max() + 1:,} entities of {N:,} records, the best state so far"
-        yield ended
-        yield from answers_of(plan.dataset.kind).write_so_far(plan, labels, dict(map(_draws_of, filter(len, late))))
+    if not answers.by_share:
+        first, *others = answers.so_far(plan, by_size(run.best_state()), dict(map(_draws_of, filter(len, late))))
+        yield from (first, ended, *others)
         return
     labels, certainty, source = by_size(run.best_state(), plan.dataset.row_sizes), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
@@ -68,13 +67,12 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
         draws = np.stack([row for of_chain in partitions for row in of_chain]).astype(np.int32)
         with suppress(TooManyClusters):
             items = plan.dataset.items
-            apart = forbidden_pairs(plan.dataset)
+            apart = plan.dataset.pairs_apart
             labels = estimate_partition(draws, interval=interval_of_trace(trace), items=items, apart=apart).labels
             certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
-    bundles = plan.dataset.bundles
-    facts = {"N": N, "model": plan.spec.model.name} | ({} if bundles is None else {BUNDLES: bundles.entry})
+    facts = {"N": N, "model": plan.spec.model.name} | plan.dataset.facts_of_bundles
     rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
     heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
     yield from map(one_line, cluster_lines(rows, heading, most_clusters))

@@ -17,11 +17,12 @@ import numpy as np
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
-from splitmerge_cli.runs import search
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
+from splitmerge_cli.runs.clusterings import late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.limits import ANSWER, count_ordinal
+from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     traces = []
     for chain in chains:
         trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
-        if plan.dataset.kind.has_small_clusters:
+        if not answers_of(plan.dataset.kind).by_share:
             trace = trace.drop(columns="largest")
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):
@@ -136,11 +137,13 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     that going on is for the person to decide."""
     if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= search.LARGE and search.is_of_table(plan.spec)
+    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= starts.LARGE and plan.dataset.kind.is_table
     after = APART_LARGE if is_large else APART_AFTER
     if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
         after = APART_AFTER // ANSWER
-    can_end = is_large or plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
+    can_end = (
+        is_large or plan.spec.init == starts.SEARCH or starts.start_of(plan.spec).may_go_on_by_search(plan.dataset.N)
+    )
     return can_end and found.iterations >= after
 
 

@@ -15,23 +15,11 @@ from splitmerge_cli.runs.store.read import Run
 
 
 def open_run(path: str | Path | Run, config_dir: str | Path | None = None) -> Run:
-    """A run's folder, which may come from anywhere: checked as a whole before anything of it is believed.
-
-    Parameters
-    ----------
-    path : str, Path or Run
-        The folder; or a run that was read, whose files are not read again where they were checked.
-    config_dir : str or Path, optional
-        The folder of the user's own groups that this invocation names.
-
-    Raises
-    ------
-    FileNotFoundError
-        It holds no run.
-    DamagedRun
-        A file is not what was written.
-    ConfigError
-        Its configuration is none that could be run: see `splitmerge_cli.config.specify_stored`.
+    """A run's folder, which may come from anywhere: checked as a whole before anything of it is believed. `path`: the
+    folder; or a run that was read, whose files are not read again where they were checked. `config_dir`: the folder of
+    the user's own groups that this invocation names. Raises `FileNotFoundError` (it holds no run), `DamagedRun` (a file
+    is not what was written) or `ConfigError` (its configuration is none that could be run: see
+    `splitmerge_cli.config.specify_stored`).
     """
     run = path if isinstance(path, Run) else Run(path, config_dir)
     run.check()
@@ -45,13 +33,8 @@ def specification_of(run: Run) -> RunSpecification:
 
 
 def dataset_of(run: Run) -> Dataset:
-    """The data set of a stored run, loaded again.
-
-    Raises
-    ------
-    ConfigError, DataError
-        A file that the run read is gone or was changed, a function that made the data is gone, or the configuration of
-        the run is none that could be run.
+    """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
+    or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
     """
     spec = specification_of(run)
     data = spec.data

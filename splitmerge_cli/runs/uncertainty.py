@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.credible_ball import Bound, credible_ball
+from splitmerge_cli.diagnostics.around_estimate import Bound, credible_ball
 from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import array_of

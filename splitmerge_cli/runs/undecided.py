@@ -1,9 +1,6 @@
 """A table of the user's own without a model: what it holds, and which commands cluster it."""
 
-from collections.abc import Iterator
 from contextlib import suppress
-
-import numpy as np
 
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
@@ -28,15 +25,8 @@ class UndecidedModel(ConfigError):
 
 def require_model(spec: RunSpecification) -> None:
     """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
-
-    Raises
-    ------
-    UndecidedModel
-        No model was chosen.
-    ConfigError
-        The configuration is wrong otherwise.
-    DataError
-        No model was chosen, and the table cannot be read as anything.
+    Raises `UndecidedModel` (no model was chosen), `ConfigError` (the configuration is wrong otherwise) or `DataError`
+    (no model was chosen, and the table cannot be read as anything).
     """
     if not spec.undecided:
         return
@@ -112,18 +102,20 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         kind = get_kind(cls.kind)
         if not kind.column_types:
             continue
-        suited = list(_columns(mixed, kind))
-        for columns in (None, *suited):
+        to_try = kind.columns_to_try(mixed)
+        for columns in to_try:
             chosen = {} if columns is None else {"data.columns": write(columns)}
             tried = data if columns is None else data.with_options(columns=columns, drop=None)
             read = _read(tried, kind, digests)
             if read is None or not _takes(model, read):
                 continue
-            # numbers are words, too, but hardly meant so
-            if kind.one_column and mixed is not None and not suited:
-                continue
             # ids and the like are no data, numbers though they may be
-            if columns is None and mixed is not None and suited and read.values[0].size > mixed.values.shape[1]:
+            if (
+                columns is None
+                and mixed is not None
+                and len(to_try) > 1
+                and read.values[0].size > mixed.values.shape[1]
+            ):
                 continue
             works.append((model, chosen))
             break
@@ -142,19 +134,6 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
     return load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
-
-
-def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
-    """The columns that models of a kind may read, where these are not all."""
-    if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
-        return
-    suited = [
-        name
-        for name, type, cells in zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
-        if type.type in kind.column_types and (kind.allows_missing or not np.isnan(cells).any())
-    ]
-    if suited and (not kind.one_column or len(suited) == 1):
-        yield suited
 
 
 def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:

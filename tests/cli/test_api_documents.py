@@ -16,6 +16,7 @@ import splitmerge_cli as sm
 from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.kinds.documents import recorder as topics
+from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
@@ -188,7 +189,7 @@ def test_a_loaded_run_predicts_the_same(topic_model: sm.SplitMergeTopics, tmp_pa
     loaded = sm.Posterior.load(made.path)
     np.testing.assert_array_equal(loaded.predict_proba(["cats rose"]), made.predict_proba(["cats rose"]))
     assert loaded.cluster_summary()["prototypes"].iloc[0][0].endswith(".txt")
-    assert loaded.run.documents()["name"].tolist() == [f"{k:02}.txt" for k in range(24)]
+    assert documents_of(loaded.run)["name"].tolist() == [f"{k:02}.txt" for k in range(24)]
 
 
 def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,17 +202,17 @@ def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch
     pd.testing.assert_frame_equal(ours, theirs)
     assert found.posterior_.path.name == plain.posterior_.path.name
     assert len(found.posterior_.run.partitions()) == 2 * (topics.RECORDED + 1)  # with the start
-    assert (found.posterior_.labels + 1 == found.posterior_.run.tokens()["topic"]).all()
+    assert (found.posterior_.labels + 1 == found.posterior_.run.table("tokens")["topic"]).all()
     assert found.transform(TEXTS[:2]).shape == (2, found.n_topics_)
 
 
 def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
     run = topic_model.posterior_.run
-    table, best = run.documents(), run.summary["topics_of"]["chain"]
+    table, best = documents_of(run), run.summary["topics_of"]["chain"]
     assert table["tokens"].tolist() == [3] * 24 and table["row"].tolist() == list(range(1, 25))
     partitions = run.partitions()
     late = np.stack(partitions[(partitions["chain"] == best) & (partitions["iteration"] > 150)]["labels"].to_list())
-    reference = run.tokens()["topic"].to_numpy() - 1
+    reference = run.table("tokens")["topic"].to_numpy() - 1
     for j in (0, 7, 23):
         # each topic of a state counts as that of the last one with which it shares most tokens
         shares = []
@@ -237,7 +238,7 @@ def test_documents_have_their_names_everywhere(smcmc: Any, tmp_path: Path, monke
     Path("words.csv").write_text("doc;word\n" + rows)
     path = run_path(smcmc("run", "data=corpus", "data.path=words.csv", "iterations=40", "seed=0"))
     run = Run(path)
-    frame = run.documents()
+    frame = documents_of(run)
     assert frame["name"].tolist() == [f"doc {k}" for k in range(len(TEXTS))]
     assert (path / "documents.csv").read_text().startswith("row,name,tokens,topic")
     smcmc("report", str(path))
@@ -253,8 +254,8 @@ def test_documents_have_their_names_everywhere(smcmc: Any, tmp_path: Path, monke
     [
         ("cats", "a single text"),
         (["cats", ["mice"]], "one or the other"),
-        ([[b"cats"]], "no string"),
-        (np.array([[0.5, 1.0]]), "no whole number"),
+        ([[b"cats"]], "a word is not a string"),
+        (np.array([[0.5, 1.0]]), "not a whole number"),
         (np.array([[-1, 1]]), "Negative values"),
         (["", ""], "no word; expected at least one"),
     ],

@@ -218,7 +218,7 @@ def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
         (["--lag", "0"], "lag=0: expected at least 1"),
         (["-k", "9", "-m", "3", "--lag", "2"], "k=9, m=3: expected 0 <= k <= m"),
         (["--seconds", "0"], "seconds=0: expected a positive number"),
-        (["budget=5", "iterations=100"], "budget=5: of one chain"),
+        (["budget=5", "iterations=100"], "budget=5: expected --seconds, because"),
         (["warmup=5"], "warmup=5: a coupled chain has no warm-up"),
     ],
 )

@@ -1,6 +1,7 @@
 """Choices of ``auto`` are kept in OUT/choices, and read where data and options are the same."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -223,25 +224,45 @@ def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    ("ahead", "unreliable", "taken", "said"),
+    ("ahead", "unreliable", "clusters", "taken", "said"),
     [
-        (1.4, 10, "full", "full, by the leave-one-out log predictive density"),
-        (1.4, 11, "diag", "diag, the simplest within 1.5 s.e. of the best density"),
-        (2.5, 11, "full", "full, by the leave-one-out log predictive density"),
-        (0.5, 10, "diag", "diag, the simplest within 1 s.e. of the best density"),
-        (4.5, 11, "full", "full, by the leave-one-out log predictive density"),
+        (1.4, 10, None, "full", "full, by the leave-one-out log predictive density"),
+        (1.4, 11, None, "diag", "diag, as good as full within 1.5 s.e. of the density, and simpler"),
+        (2.5, 11, None, "full", "full, by the leave-one-out log predictive density"),
+        (0.5, 10, None, "diag", "diag, as good as full within 1 s.e. of the density, and simpler"),
+        (4.5, 11, None, "full", "full, by the leave-one-out log predictive density"),
+        (0.5, 10, (8, 3), "full", "full, by the leave-one-out log predictive density"),
+        (-0.5, 10, (8, 3), "full", "full, as good as diag within 1 s.e. of the density, with 3 clusters instead of 8"),
+        (0.5, 10, (1, 3), "diag", "diag, as good as full within 1 s.e. of the density, with 1 cluster instead of 3"),
+        (0.5, 10, (3, 3), "full", "full, by the leave-one-out log predictive density"),
+        (-0.5, 10, (3, 3), "diag", "diag, by the leave-one-out log predictive density"),
+        (-1.5, 10, (8, 3), "diag", "diag, by the leave-one-out log predictive density"),
+        (
+            -1.4,
+            11,
+            (8, 3),
+            "full",
+            "full, as good as diag within 1.5 s.e. of the density, with 3 clusters instead of 8",
+        ),
     ],
 )
-def test_densities_that_rest_on_few_draws_need_more_than_one_error(
-    monkeypatch: pytest.MonkeyPatch, ahead: float, unreliable: int, taken: str, said: str
+def test_of_equal_densities_the_fewest_clusters_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    ahead: float,
+    unreliable: int,
+    clusters: tuple[int, int] | None,
+    taken: str,
+    said: str,
 ) -> None:
-    """Unless all others are dropped."""
+    """Densities that rest on few draws need more than one error, unless all others are dropped."""
     noise = np.random.default_rng(0).normal(size=100)
     noise -= noise.mean()
 
     def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, *rest: object) -> LeaveOneOut:
         rows = noise + ahead * noise.std() / 10 if options["covariance"] == "full" else np.zeros(100)
-        return LeaveOneOut(rows, np.where(np.arange(100) < unreliable, 0.71, 0.7))
+        shape = np.where(np.arange(100) < unreliable, 0.71, 0.7)
+        n_clusters = math.nan if clusters is None else clusters[options["covariance"] == "full"]
+        return LeaveOneOut(rows, shape, n_clusters)
 
     monkeypatch.setattr(candidates.Fits, "leave_out", leave_out)
     monkeypatch.setattr(candidates, "COVARIANCES", ("diag", "full"))

@@ -30,7 +30,7 @@ def test_types_of_scattered_rows_are_found(seed):
 def test_auto_takes_the_model_of_scattered_rows(capsys):
     x, truth = scattered_rows(1, N=60, D=10, K=2)
     posterior = sample("auto", x, chains=2, iterations=300, seed=1)
-    assert "\nmodel=overdispersed_multinomial, by the leave-one-out" in capsys.readouterr().out
+    assert "model=overdispersed_multinomial, by the leave-one-out" in capsys.readouterr().out
     assert adjusted_rand_score(truth, posterior.labels) > 0.9
 
 

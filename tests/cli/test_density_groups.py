@@ -110,11 +110,22 @@ def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
     dataset, late = draws
     found = find_groups(dataset, late[0].labels[0], late)
     assert found["n_clusters"] == 5 and found["n_groups"] == 1 and found["gap"] == WIDE_GAP
-    line = describe_groups({"density_groups": found})
+    summary = {"density_groups": found, "point_estimate": {"n_clusters": 5}}
+    line = describe_groups(summary)
     assert line.startswith("the rows do not separate into groups (95 %: 1 group): the density falls by less than 71% ")
     spec = type("Spec", (), {"gap": 0.0})
-    assert choose_gap({"density_groups": found}, spec)[1] == {"gap": WIDE_GAP}
-    assert choose_gap({"density_groups": found}, type("Spec", (), {"gap": 0.25})) is None
+    assert choose_gap(summary, spec.gap)[1] == {"gap": WIDE_GAP}
+    assert choose_gap(summary, 0.25) is None
+
+
+def test_groups_are_looked_for_where_the_estimate_is_one_cluster_and_most_draws_have_more(draws) -> None:
+    dataset, late = draws
+    one = np.zeros(300, dtype=np.int32)
+    found = find_groups(dataset, one, late)
+    assert found["n_clusters"] == 5 and found["n_groups"] == 1 and are_sure(found, one, late[0].labels)
+    line = describe_groups({"density_groups": found, "point_estimate": {"n_clusters": 1}})
+    assert " between the clusters of most draws, which are parts of one group" in line
+    assert find_groups(dataset, one, {0: Late(np.arange(40), np.zeros((40, 300), dtype=np.int32))}) is None
 
 
 def test_groups_are_listed_where_the_draws_agree_or_clusters_overlap() -> None:
@@ -134,7 +145,6 @@ def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
     two = {0: Late(late[0].iterations, np.minimum(late[0].labels[:, rows], 1))}
     found = find_groups(Dataset("line", "points", dataset.values[rows]), two[0].labels[0], two)
     assert found["n_clusters"] == found["n_groups"] == 2 and describe_groups({"density_groups": found}) is None
-    assert find_groups(dataset, np.zeros(300, int), late) is None
 
 
 @pytest.mark.parametrize(

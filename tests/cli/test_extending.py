@@ -11,14 +11,17 @@ import pytest
 PAGES = Path(__file__).parents[2] / "docs" / "extending"
 pytestmark = pytest.mark.xdist_group("extending")
 SETUP = """
+from pathlib import Path
+
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 import smcmc
 
+NAMES = [file.stem for file in Path().glob("*.pyx")]
 options = smcmc.build_options()
 options["extra_compile_args"] = [*options.get("extra_compile_args", ()), "-O0"]
-modules = [Extension(name, [f"{name}.pyx"], **options) for name in ("categories", "in_order")]
+modules = [Extension(name, [f"{name}.pyx"], **options) for name in NAMES]
 setup(ext_modules=cythonize(modules, include_path=options["include_dirs"], language_level=3))
 """
 
@@ -63,12 +66,32 @@ def test_the_model_and_the_sampler_are_exact(plugin_folder: Path) -> None:
     assert "results/" in run(plugin_folder, *main, "run", *words, *own)
 
 
-def test_the_kind_is_found_by_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "visits").mkdir()
-    (tmp_path / "visits" / "__init__.py").write_text(example("kind.md", "kinds/visits/__init__.py"))
-    code = (
-        f"import splitmerge_cli.kinds as k\nk.__path__.append({str(tmp_path)!r})\n"
-        "data = k.get_kind('visits').example(12)\n"
-        "print(data.kind, data.N, data.kind.stack(data, data).N)"
+def test_the_kind_is_a_folder_and_nothing_else(tmp_path: Path) -> None:
+    """The kind and the model of the page, read from a file, proved, run and drawn."""
+    folder = tmp_path / "waiting"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(example("kind.md", "kinds/waiting/__init__.py"))
+    (folder / "exponential.pyx").write_text(example("kind.md", "exponential.pyx"))
+    (folder / "setup.py").write_text(SETUP)
+    run(folder, "setup.py", "-q", "build_ext", "--inplace")
+    (tmp_path / "my" / "model").mkdir(parents=True)
+    (tmp_path / "my" / "model" / "exponential.yaml").write_text(example("kind.md", "exponential.yaml"))
+    rows = "1.5,9.25\n8.5,0.75\n2.5,12.5\n9.5,1.25\n" * 6
+    (tmp_path / "calls.csv").write_text(f"day,night\n{rows}")
+    main = (
+        f"import splitmerge_cli.kinds as kinds; kinds.__path__.append({str(tmp_path)!r}); "
+        "from splitmerge_cli.__main__ import main; main()"
     )
-    assert run(tmp_path, "-c", code).split() == ["visits", "12", "24"]
+    own = ("--config-dir", str(tmp_path / "my"))
+    words = ("model=exponential", "sampler=gibbs,sdds,sams", "mode=exact")
+    assert "exponential: exact: gibbs, sdds, sams" in run(tmp_path, "-c", main, "verify", *words, *own)
+    words = ("data=csv", "data.path=calls.csv", "model=exponential", "progress=none")
+    shown = run(tmp_path, "-c", main, "run", *words, *own)
+    assert "of 24 rows" in shown, shown
+    pictures = run(tmp_path, "-c", main, "plot", "--list", re.findall(r"results/\S+", shown)[0], *own)
+    assert {"pairs", "projection", "cluster_means"} <= set(pictures.split())
+    (tmp_path / "calls.csv").write_text(f"day,night\n1.5,9.25\n8.5,-2.5\n{rows}")
+    ended = subprocess.run(
+        [sys.executable, "-c", main, "run", *words, *own], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2 and "row 3, column 2 ('night'): '-2.5'; expected a positive number" in ended.stderr

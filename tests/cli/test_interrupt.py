@@ -123,7 +123,12 @@ main()
             '"run", "data=csv", "model=emm", "data.path=x.csv"',
             "smcmc: interrupted",
         ),
-        ("splitmerge_cli.runs.finish", "assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
+        (
+            "splitmerge_cli.runs.finish",
+            "assemble",
+            '"run", "sampler=sdds", "N=20", "iterations=20", "progress=none"',
+            "continues it",
+        ),
         ("splitmerge_cli.analysis.plots.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
         ("splitmerge_cli.cli.results", "short_table", '"diagnose", "RUN"', "smcmc: interrupted"),
     ],

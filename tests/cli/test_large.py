@@ -10,7 +10,8 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.summary import count_found, diagnose, without_rounding
-from splitmerge_cli.runs import stages
+from splitmerge_cli.kinds.networks import start
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -20,9 +21,9 @@ QUICK = ["iterations=8", "chains=2", "progress=none"]
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """Six clusters of 50 rows; tables of 300 rows count as large, and 60 rows are a sample."""
-    monkeypatch.setattr(stages, "LARGE", 300)
-    monkeypatch.setattr(stages, "ROWS", 60)
-    monkeypatch.setattr(stages, "ROW_BYTES", 1)
+    monkeypatch.setattr(starts, "LARGE", 300)
+    monkeypatch.setattr(starts, "ROWS", 60)
+    monkeypatch.setattr(starts, "ROW_BYTES", 1)
     rng = np.random.default_rng(0)
     truth = np.arange(300) % 6
     x = rng.normal(0, 20, (6, 3))[truth] + rng.normal(size=(300, 3))
@@ -46,8 +47,8 @@ def test_a_large_table_starts_in_stages(smcmc: Any, table: np.ndarray) -> None:
     assert "because no initial state is named" not in named.stderr and named.stdout.strip().splitlines()[-1] == str(
         run.path
     )
-    for start in ("init=random", "K0=3"):
-        assert "init=stages" not in smcmc("run", *OWN, *QUICK, start).stderr
+    for initial in ("init=random", "K0=3"):
+        assert "init=stages" not in smcmc("run", *OWN, *QUICK, initial).stderr
     swept = smcmc("sweep", *OWN, *QUICK, "seed=0,1", "hydra/launcher=basic")
     assert swept.stderr.count("note: init=stages") == 1 and "1 skipped" in swept.stdout + swept.stderr
 
@@ -55,7 +56,7 @@ def test_a_large_table_starts_in_stages(smcmc: Any, table: np.ndarray) -> None:
 def test_smaller_tables_and_python(table: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     found = sm.sample("gaussian", table, iterations=8, chains=2, progress="none")
     assert found.run.config["init"] == "stages" and found.converged and np.isnan(found.rhat)
-    monkeypatch.setattr(stages, "LARGE", 301)
+    monkeypatch.setattr(starts, "LARGE", 301)
     assert sm.sample("gaussian", table, iterations=8, chains=2, progress="none").run.config["init"] == "random"
 
 
@@ -80,7 +81,7 @@ def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: A
 
 
 def test_a_network_starts_from_many_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "NODES", 30)
+    monkeypatch.setattr(start, "NODES", 30)
     ended = smcmc("run", "data=networkx", "data.graph=karate", "model=irm", *QUICK)
     assert "note: K0=6, because no initial state is named and 34 nodes are 30 or more" in ended.stderr
     assert Run(ended.stdout.strip().splitlines()[-1]).config["K0"] == 6

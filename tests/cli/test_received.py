@@ -170,10 +170,10 @@ def test_every_packaged_choice_is_registered() -> None:
 
 
 MINE = """
-from splitmerge_cli.kinds.tables.generated.gaussian import generate
+from splitmerge_cli.kinds.tables.generated import gaussian
 
 def points(N: int = 20):
-    return generate(N, D=2, seed=3)
+    return gaussian(N, D=2, seed=3)
 """
 
 

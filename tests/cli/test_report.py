@@ -10,8 +10,7 @@ import pytest
 
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.plots import run as pictures
-from splitmerge_cli.config.commands import words_of
-from splitmerge_cli.config.specification import differences
+from splitmerge_cli.config.specification import differences, words_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.store.read import Run

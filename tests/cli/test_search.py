@@ -7,18 +7,20 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import compose
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs import drive, limits, prepare, search, stopping
+from splitmerge_cli.kinds.networks.start import NODES
+from splitmerge_cli.runs import drive, limits, prepare, starts, stopping
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
 
 
 def test_the_meet_keeps_together_what_both_have_together() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.integers(4, size=60).astype(np.int32), rng.integers(3, size=60).astype(np.int32)
-    found = search.meet(first, second)
+    found = starts.meet(first, second)
     together = (first[:, None] == first) & (second[:, None] == second)
     assert np.array_equal(found[:, None] == found, together)
     assert set(found) == set(range(found.max() + 1))
@@ -33,8 +35,8 @@ def test_the_worse_half_starts_from_the_better(smcmc: Any) -> None:
     for model, labels in zip(models, given, strict=True):
         model.set_labels(labels)
     chains: Any = [type("Held", (), {"model": model})() for model in models]
-    search._cross(chains, np.array([1, 0, 3, 2]), np.random.default_rng(1))
-    expected = search.meet(given[0], given[1])
+    starts._cross(chains, np.array([1, 0, 3, 2]), np.random.default_rng(1))
+    expected = starts.meet(given[0], given[1])
     for number in (2, 3):
         assert len(np.unique(np.stack([expected, models[number].labels]), axis=1).T) == expected.max() + 1
     for number in (0, 1):
@@ -43,8 +45,8 @@ def test_the_worse_half_starts_from_the_better(smcmc: Any) -> None:
 
 def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every chain that searches ends at the partition that generated the data, its own draws alone deciding."""
-    for name, fewer in (("POPULATION", 6), ("ROUNDS", 4), ("ITERATIONS", 60)):
-        monkeypatch.setattr(search, name, fewer)
+    monkeypatch.setattr(starts.Start, "population", (6, 60))
+    monkeypatch.setattr(starts, "ROUNDS", 4)
     rng = np.random.default_rng(3)
     scale = np.array([0.3, 3.0, 0.3, 3.0])[np.arange(120) % 4]
     x = rng.normal(size=(120, 2)) * scale[:, None] + np.array([[0, 0], [0, 0], [30, 0], [30, 0]])[np.arange(120) % 4]
@@ -58,7 +60,7 @@ def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pyt
     assert one["log_joint"].equals(two["log_joint"])  # whatever the workers
     plan = prepare(compose(words))
     model = build_model(plan.spec.model, plan.dataset)
-    search.start_by_search(plan.spec, model, plan.dataset, Rng(0, 0))
+    start_of(plan.spec).search(model, plan.dataset, Rng(0, 0))
     started = model.log_joint()
     model.set_labels(np.arange(120) % 4)
     assert started > model.log_joint() - 10.0
@@ -77,7 +79,7 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
         stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )
     monkeypatch.setattr(drive, "look", stopping.look)
-    monkeypatch.setattr(search, "ROUNDS", 1)
+    monkeypatch.setattr(starts, "ROUNDS", 1)
     words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
 
     def lengths(*more: str) -> list[int]:
@@ -90,7 +92,7 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
     # chains of large data end sooner, and also where they are too large to start by search
     monkeypatch.setattr(stopping, "EARLY_MOST", 900)
-    monkeypatch.setattr(search, "LARGE", 0)
+    monkeypatch.setattr(starts, "LARGE", 0)
     assert lengths("seed=1") == [200, 200]
 
 
@@ -101,10 +103,11 @@ def test_a_network_starts_from_many_blocks(smcmc: Any) -> None:
     ties = np.argwhere(rng.random((40, 40)) < np.where(z[:, None] == w, 0.5, 0.1))
     pd.DataFrame({"from": [f"u{i}" for i, _ in ties], "to": [f"v{j}" for _, j in ties]}).to_csv("two.csv", index=False)
     plan = prepare(compose(["data=edges", "data.path=two.csv", "init=search"]))
-    assert search.is_next(plan.spec.with_(init="random"), 80) and not search.is_next(plan.spec, 80)
+    assert start_of(plan.spec.with_(init="random")).may_go_on_by_search(80)
+    assert not start_of(plan.spec).may_go_on_by_search(80)
     model = build_model(plan.spec.model, plan.dataset)
     for seed in range(3):
-        search.start_by_search(plan.spec, model, plan.dataset, Rng(seed, 0))
+        start_of(plan.spec).search(model, plan.dataset, Rng(seed, 0))
         assert model.K == 4
 
 
@@ -112,9 +115,9 @@ def test_a_network_that_started_at_random_goes_on_so(smcmc: Any) -> None:
     """Without the word, the command that continues a run would start other chains, by search."""
     words = ["data=edges", "data.path=two.csv", "init=random"]
     directed = compose([*words, "data.directed=true"])
-    assert "init=random" in str(command_of(directed, search.keep_start(directed, 80)))
-    assert not search.keep_start(compose(words), 80)
-    assert search.keep_start(compose(words), search.NODES)
+    assert "init=random" in str(command_of(directed, start_of(directed).keep(80)))
+    assert not start_of(compose(words)).keep(80)
+    assert start_of(compose(words)).keep(NODES)
 
 
 def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:
@@ -130,6 +133,6 @@ def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:
     )
     model, kinds = build_model(plan.spec.model, plan.dataset), set()
     for seed in range(8):
-        search.start_by_search(plan.spec, model, plan.dataset, Rng(seed, 0))
+        start_of(plan.spec).search(model, plan.dataset, Rng(seed, 0))
         kinds.add("rows" if np.array_equal(by_appearance(model.labels), rows) else "others")
     assert kinds == {"rows", "others"}

@@ -19,7 +19,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.fits import candidates, short_fits
-from splitmerge_cli.kinds.tables.choice import power
+from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run
@@ -342,8 +342,7 @@ def test_one_row_holds_nothing_out() -> None:
 @pytest.mark.slow
 def test_a_power_is_taken_once(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the model that reads the table, as the command that repeats it names; a finished run says what it was."""
-    monkeypatch.setattr(selection, "POWERS", (1.0, 0.4))
-    monkeypatch.setattr(power, "POWERS", (1.0, 0.4))
+    monkeypatch.setattr(choice, "POWERS", (1.0, 0.4))
     rows = np.random.default_rng(0).random((60, 4)) < np.repeat([[0.1], [0.9]], 30, axis=0)
     pd.DataFrame(rows.astype(int), columns=[*"abcd"]).to_csv(tmp_path / "rows.csv", index=False)
     args = ["run", "data=csv", "data.path=rows.csv", "model=auto", "iterations=20", "progress=none"]

@@ -29,29 +29,29 @@ def run(smcmc) -> Run:
 def test_tables_agree_with_each_other_and_the_data(run: Run) -> None:
     dataset = prepare(compose(SMALL)).dataset
     words, starts = dataset.values.tokens.words, dataset.values.tokens.starts
-    sizes = run.topic_sizes()
+    sizes = run.table("topic_sizes")
     trace = run.trace()
     assert sizes[["chain", "iteration"]].equals(trace[["chain", "iteration"]])
     assert [len(of_state) for of_state in sizes["sizes"]] == trace["K"].tolist()
     for of_state in sizes["sizes"]:
         assert of_state.sum() == len(words)
         assert (np.diff(of_state) <= 0).all()
-    table = run.topics()
+    table = run.table("topics")
     for chain in (0, 1):
         of_chain = table[table["chain"] == chain]
         assert of_chain["topic"].tolist() == list(range(1, len(of_chain) + 1))
         assert of_chain["tokens"].tolist() == sizes[sizes["chain"] == chain]["sizes"].iloc[-1].tolist()
         assert 0 < of_chain["weight"].sum() < 1
-        for name, of in [("topic_words", run.topic_words()), ("topic_documents", run.topic_documents())]:
+        for name, of in [("topic_words", run.table("topic_words")), ("topic_documents", run.table("topic_documents"))]:
             assert of[of["chain"] == chain].groupby("topic")["count"].sum().tolist() == of_chain["tokens"].tolist(), (
                 name
             )
-    tokens = run.tokens()
+    tokens = run.table("tokens")
     best = run.summary["topics_of"]["chain"]
     assert tokens["word"].tolist() == [dataset.vocabulary[w] for w in words]
     assert tokens["document"].tolist() == np.repeat(np.arange(len(starts) - 1), np.diff(starts)).tolist()
     held = tokens.groupby(["topic", "document"]).size()
-    documents = run.topic_documents()
+    documents = run.table("topic_documents")
     documents = documents[documents["chain"] == best].set_index(["topic", "document"])["count"].sort_index()
     assert held.to_dict() == documents.to_dict()
 
@@ -59,17 +59,17 @@ def test_tables_agree_with_each_other_and_the_data(run: Run) -> None:
 def test_summary_and_diagnosis(run: Run) -> None:
     summary = run.summary
     best = summary["topics_of"]["chain"]
-    table = run.topics()
+    table = run.table("topics")
     table = table[table["chain"] == best]
     assert [topic["tokens"] for topic in summary["topics"]] == table["tokens"].tolist()
     assert [topic["top_words"] for topic in summary["topics"]] == [list(words) for words in table["top_words"]]
-    assert summary["documents"]["tokens"] == summary["N"] == len(run.tokens())
+    assert summary["documents"]["tokens"] == summary["N"] == len(run.table("tokens"))
     assert len(summary["point_estimate"]["labels"]) == summary["N"]
     quantities = run.diagnostics().set_index(["quantity", "chain"])["value"]
     assert 0 < quantities["topic_similarity/chains", 1 - best] <= 1
     assert 0 < quantities["topic_similarity/truth", best] <= 1
     truth = prepare(compose(SMALL)).dataset.truth
-    assert quantities["nmi/last", best] == pytest.approx(nmi(truth, run.tokens()["topic"]))
+    assert quantities["nmi/last", best] == pytest.approx(nmi(truth, run.table("tokens")["topic"]))
     # gamma and alpha0 have priors unless they are given
     assert run.trace()["gamma"].nunique() > 10
     names = {quantity for quantity, _ in quantities.index}
@@ -78,7 +78,7 @@ def test_summary_and_diagnosis(run: Run) -> None:
 
 
 def test_perplexity(run: Run) -> None:
-    table = run.perplexity()
+    table = run.table("perplexity")
     held = prepare(compose(SMALL)).dataset.values.heldout
     assert table.groupby("chain")["iteration"].apply(list).tolist() == [[20, 40, 60]] * 2
     assert set(table["method"]) == {"completion"}
@@ -105,7 +105,7 @@ def test_perplexity(run: Run) -> None:
 def test_every_method(smcmc, method: str, by: str) -> None:
     args = [*SMALL, f"perplexity.method={method}", "perplexity.particles=3", f"data.heldout_by={by}"]
     run = Run(run_path(smcmc("run", *args)))
-    table = run.perplexity()
+    table = run.table("perplexity")
     assert set(table["method"]) == {method}
     assert table[["perplexity", "averaged"]].stack().between(1, 40).all()
     assert run.summary["perplexity"]["method"] == method
@@ -115,8 +115,8 @@ def test_every_method(smcmc, method: str, by: str) -> None:
 def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
     result = smcmc("run", *SMALL, "iterations=null", "budget=0.001", "perplexity.every=1000000")
     run = Run(run_path(result))
-    assert run.has_perplexity
-    assert run.perplexity().empty
+    assert run.has_table("perplexity")
+    assert run.table("perplexity").empty
     assert run.summary["perplexity"] is None
     assert "held-out perplexity: no chain reached the iteration perplexity.every" in result.stderr
     assert smcmc("plot", str(run.path)).exit_code == 0
@@ -138,7 +138,7 @@ def test_an_unfinished_run_is_diagnosed(smcmc, monkeypatch: pytest.MonkeyPatch) 
 def test_without_evaluation_there_is_no_perplexity(smcmc) -> None:
     result = smcmc("run", *TINY, "model.gamma=1", "model.alpha0=0.5")
     run = Run(run_path(result))
-    assert not run.has_perplexity
+    assert not run.has_table("perplexity")
     assert "perplexity" not in run.summary
     assert not {"gamma", "alpha0"} & set(run.trace())
     assert run.summary["hyperparameters"]["alpha0"] == 0.5
@@ -227,7 +227,7 @@ def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     Path("counts.ldac").write_text("2 0:3 1:1\n2 1:2 2:4\n")
     Path("words.txt").write_text("apple\npear\nplum\n")
     named = Run(run_path(smcmc("run", *counts)))
-    assert set(named.topic_words()["word"]) == {"apple", "pear", "plum"}
+    assert set(named.table("topic_words")["word"]) == {"apple", "pear", "plum"}
     Path("words.txt").write_text("rye\noats\nwheat\n")
     assert run_path(smcmc("run", *counts)) != named.path
 

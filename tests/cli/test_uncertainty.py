@@ -10,8 +10,8 @@ from cli.calls import run_path
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.around_estimate import credible_ball
 from splitmerge_cli.diagnostics.cluster_table import span
-from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     count_larger,
@@ -98,14 +98,14 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     # of so few recorded partitions the interval is another
     assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
     shown = span(low, high)
-    line = next(describe_interval((low, high), run.summary, "topic" if run.has_topics else "cluster"))
+    line = next(describe_interval((low, high), run.summary, "topic" if run.has_table("topics") else "cluster"))
     number = line.partition(" (second halves of")[0]
     assert number.endswith(f": {shown}") or f": {shown} in " in number
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
     for text in (made.stderr, smcmc("diagnose", str(path)).stdout):
         assert " ".join(text.split()).count(line) == text.count("(second halves of") == 1
         assert (", outside this interval: " in " ".join(text.split())) == outside
-    if not run.has_topics:
+    if not run.has_table("topics"):
         assert line in " ".join(smcmc("summary", str(path)).stdout.split())
         assert f"the posterior has {shown} clusters" in smcmc("summary", str(path), "--levels").stdout
     assert f" {low}–{high} " in smcmc("compare", str(path)).stdout

@@ -18,7 +18,7 @@ from splitmerge_cli.config import (
     read_component,
     unshared_options,
 )
-from splitmerge_cli.config.info import option_rows
+from splitmerge_cli.config.components import option_rows
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
 

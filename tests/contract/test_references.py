@@ -11,7 +11,7 @@ import pytest
 import sampler_pages
 
 from splitmerge_cli.config import choices
-from splitmerge_cli.config.info import option_rows
+from splitmerge_cli.config.components import option_rows
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.runs import interrupts
 

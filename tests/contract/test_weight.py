@@ -20,45 +20,47 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_540,
+    "analysis": 4_600,
     "api": 2_320,
-    "cli": 2_120,
-    "config": 3_040,
-    "core": 9_900,
-    "data": 8_220,
-    "diagnostics": 4_540,
-    "fits": 1_120,
+    "cli": 2_140,
+    "config": 2_920,
+    "core": 9_920,
+    "data": 8_280,
+    "diagnostics": 4_120,
+    "fits": 1_100,
     "kinds": 60,
-    "kinds/documents": 6_640,
-    "kinds/lines": 1_020,
-    "kinds/networks": 7_620,
-    "kinds/records": 3_040,
-    "kinds/tables": 12_380,
-    "kinds/tokens": 380,
-    "papers": 9_320,
+    "kinds/documents": 6_860,
+    "kinds/lines": 940,
+    "kinds/networks": 7_420,
+    "kinds/records": 3_080,
+    "kinds/tables": 11_900,
+    "kinds/tokens": 340,
+    "papers": 9_280,
     "priors": 1_180,
-    "runs": 11_820,
+    "runs": 11_000,
     "samplers": 8_060,
-    "top": 1_320,
+    "top": 1_260,
     "verify": 4_260,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 102_750
-TEST_LINES = 58_400
-FILES, IMPORT_SHARE = 443, 7.7
+ALL_LINES = 100_850
+TEST_LINES = 58_300
+FILES, IMPORT_SHARE = 405, 7.4
 """Python files, and the share of their lines that are imports, in per cent."""
-NAMED = {"records": 54, "networks": 6, "tables": 28, "documents": 42}
+NAMED = {"records": 23, "networks": 5, "tables": 10, "documents": 29}
 """Files outside a slice that have a word of it."""
-WORDS = {"records": r"entit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
-WORDS |= {"tables": "outcome", "documents": "topic"}
-ASKED = 101
+WORDS = {"records": r"\b[Ee]ntit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
+# a regressed outcome; what a job or a chain comes to is called so, too
+WORDS |= {"tables": r"model\.outcome|outcomes\.\w|.outcome['\"]|\boutcome_|OutcomeAnswers", "documents": "[tT]opic"}
+ASKED = 0
 """Places in the engine that ask what a kind is; none is the aim."""
 QUESTIONS = re.compile(
     r"\.(has_topics|has_columns|is_network|has_small_clusters|any_columns|takes_sources|has_rows|of_numbers|one_column)\b"
     r"|\b(bundles|relations) is (not )?None"
 )
-ENGINE = ("analysis", "config", "core", "data", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
-SPECIFIED = 49
+ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
+"""Without data: it reads files for the slices, by the settings of a kind."""
+SPECIFIED = 48
 """Files that read the specification of a run."""
 
 

@@ -18,10 +18,11 @@ from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
+from splitmerge_cli.kinds.documents.quantities import Documents
 from splitmerge_cli.kinds.records.generated import generate
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import BOTH, ONE, Documents
+from splitmerge_cli.runs.quantities import BOTH, ONE
 from splitmerge_cli.verify.records import probabilities, slips_of
 
 DRAWS = 2000
@@ -234,7 +235,7 @@ def test_a_replicated_point_of_a_line_is_a_draw_from_the_predictive(options) -> 
 @pytest.mark.parametrize("pairs", [True, False])
 def test_a_replicated_network_has_the_ties_that_are_expected(pairs, monkeypatch) -> None:
     if not pairs:
-        monkeypatch.setattr("splitmerge_cli.kinds.networks.simulated.MOST_PAIRS", 0)
+        monkeypatch.setattr("splitmerge_cli.kinds.networks.simulated.MOST_NODES", 0)
     edges = np.zeros((6, 6), dtype=np.uint8)
     for a, b in ((0, 1), (1, 2), (0, 2), (3, 4), (2, 3)):
         edges[a, b] = edges[b, a] = 1

@@ -15,7 +15,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.tables.choice.power import take
+from splitmerge_cli.kinds.tables.choice import take
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian

@@ -65,7 +65,7 @@ def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
     [
         (["sampler=sams", "schedule.moves=0"], "schedule.moves=0: expected a whole number from 1"),
         (["sampler=sams", "schedule.moves=2.5"], "schedule.moves=2.5: expected a whole number from 1"),
-        (["schedule=[{sams: 1}]", "+schedule.moves=2"], "schedule.moves=2: expected none with"),
+        (["schedule=[{sams: 1}]", "+schedule.moves=2"], "schedule.moves: no such key"),
         (["schedule=[{sams: 1}]", "sampler=auto"], "sampler=auto: expected no sampler, because"),
         (["sampler.t=3"], "sampler.t=3: no sampler is named"),
         (["sampler.name=gibbs"], "sampler.name=gibbs: no sampler is named"),

@@ -14,8 +14,8 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.kinds.networks import blocks as block_summary
-from splitmerge_cli.kinds.tables import column_descriptions, column_statistics
-from splitmerge_cli.kinds.tables.column_statistics import statistics
+from splitmerge_cli.kinds.tables import columns as of_tables
+from splitmerge_cli.kinds.tables.columns import statistics
 
 LEVELS = ("red", "green", "blue")
 
@@ -113,7 +113,7 @@ def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(sparse.divergence, dense.divergence, rtol=1e-8)
     np.testing.assert_allclose(sparse.standardised_means, dense.standardised_means, atol=1e-12)
     # of too many columns those of largest variance
-    monkeypatch.setattr(column_statistics, "MOST_CELLS", 3 * 5)
+    monkeypatch.setattr(of_tables, "MOST_CELLS", 3 * 5)
     few = statistics(Dataset("own", "points", csr_array(x)), labels)
     widest = np.sort(np.argsort(-x.var(axis=0))[:5])
     assert few.columns == [f"column {j + 1}" for j in widest]
@@ -164,7 +164,7 @@ def test_lines_fit(width: int) -> None:
     assert "the income of the household in euros = 90928" in short[-1]
 
 
-@pytest.mark.parametrize("module", [block_summary, cluster_table, column_descriptions])
+@pytest.mark.parametrize("module", [block_summary, cluster_table, of_tables])
 def test_examples(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

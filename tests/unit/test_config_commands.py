@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from splitmerge_cli.config import compose, specify
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
+from splitmerge_cli.diagnostics.around_estimate import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli

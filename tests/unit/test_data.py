@@ -7,8 +7,8 @@ import pyarrow.feather
 import pytest
 
 from splitmerge_cli.data.tables import files
-from splitmerge_cli.kinds.tables.generated import jain_neal
-from splitmerge_cli.kinds.tokens import generated as emm
+from splitmerge_cli.kinds import tokens as emm
+from splitmerge_cli.kinds.tables.generated import TABLE, jain_neal
 from splitmerge_cli.received import DataError
 
 
@@ -46,20 +46,20 @@ def test_emm_vocabulary_goes_on_after_z():
 
 @pytest.mark.parametrize(("example", "d"), [(1, 6), (2, 8), (3, 10)])
 def test_examples_have_five_equal_components_and_a_repeated_last_column(example, d):
-    data = jain_neal.generate(100, example=example, seed=1)
+    data = jain_neal(100, example=example, seed=1)
     assert data.values.shape == (100, d) and data.values.dtype == np.uint8
     assert np.bincount(data.truth).tolist() == [20] * 5
-    large = jain_neal.generate(50_000, example=example, seed=1)
+    large = jain_neal(50_000, example=example, seed=1)
     means = np.array([large.values[large.truth == k].mean(axis=0) for k in range(5)])
-    np.testing.assert_allclose(means[:, :6], jain_neal.TABLE, atol=0.02)
-    np.testing.assert_allclose(means[:, 6:], np.repeat(jain_neal.TABLE[:, 5:], d - 6, axis=1), atol=0.02)
+    np.testing.assert_allclose(means[:, :6], TABLE, atol=0.02)
+    np.testing.assert_allclose(means[:, 6:], np.repeat(TABLE[:, 5:], d - 6, axis=1), atol=0.02)
 
 
 def test_jain_neal_default_and_other_numbers_of_components():
-    data = jain_neal.generate(20_000, seed=0)
+    data = jain_neal(20_000, seed=0)
     assert data.values.shape == (20_000, 15)
     np.testing.assert_allclose(np.bincount(data.truth) / 20_000, 0.2, atol=0.02)
-    other = jain_neal.generate(20_000, components=7, attributes=4, seed=0)
+    other = jain_neal(20_000, components=7, attributes=4, seed=0)
     means = np.array([other.values[other.truth == k].mean(axis=0) for k in range(7)])
     assert np.all((np.abs(means - 0.05) < 0.02) | (np.abs(means - 0.95) < 0.02))
 

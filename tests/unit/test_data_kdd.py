@@ -13,7 +13,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.kinds.tables import kdd
 from splitmerge_cli.kinds.tables.generated import gaussian
-from splitmerge_cli.kinds.tables.generated.kdd_like import kdd_like, uneven_sizes
+from splitmerge_cli.kinds.tables.kdd import kdd_like, uneven_sizes
 from splitmerge_cli.received import DataError
 
 # generated
@@ -73,7 +73,7 @@ def test_uneven_sizes_add_up() -> None:
     "generate",
     [
         lambda **kwargs: kdd_like(70_000, components=30, D=3, **kwargs),
-        lambda **kwargs: gaussian.generate(70_000, D=3, spreads=[0.5, 1.5], sizes="crp", **kwargs),
+        lambda **kwargs: gaussian(70_000, D=3, spreads=[0.5, 1.5], sizes="crp", **kwargs),
     ],
 )
 def test_points_of_half_the_memory_are_the_same(generate: Callable[..., Dataset]) -> None:
@@ -88,21 +88,21 @@ def test_points_of_half_the_memory_are_the_same(generate: Callable[..., Dataset]
 
 
 def test_spreads_of_components() -> None:
-    data = gaussian.generate(100_000, components=5, D=4, separation=3.0, spread=2.0, spreads=[0.5, 1.5], seed=2)
+    data = gaussian(100_000, components=5, D=4, separation=3.0, spread=2.0, spreads=[0.5, 1.5], seed=2)
     deviations = data.meta["deviations"]
     assert len(set(deviations)) == 5 and (deviations >= 0.5).all() and (deviations <= 1.5).all()
     for k in range(5):
         points = data.values[data.truth == k]
         np.testing.assert_allclose(points.std(axis=0), deviations[k], rtol=0.03)
     # the unit of the distances stays `spread`
-    means = [gaussian.generate(500, 500, 4, 3.0, 2.0, spreads).meta["means"] for spreads in (None, [0.5, 1.5])]
+    means = [gaussian(500, 500, 4, 3.0, 2.0, spreads).meta["means"] for spreads in (None, [0.5, 1.5])]
     assert np.array_equal(*means)
 
 
 def test_one_spread_is_a_range_of_one_value() -> None:
-    same = gaussian.generate(70_000, spread=0.5, seed=3)
+    same = gaussian(70_000, spread=0.5, seed=3)
     assert (same.meta["deviations"] == 0.5).all()
-    assert np.array_equal(same.values, gaussian.generate(70_000, spread=0.5, spreads=[0.5, 0.5], seed=3).values)
+    assert np.array_equal(same.values, gaussian(70_000, spread=0.5, spreads=[0.5, 0.5], seed=3).values)
 
 
 @pytest.mark.parametrize(("name", "N"), [("s1", 100), ("s2", 1000), ("s3", 10_000)])
@@ -116,7 +116,7 @@ def test_the_named_sets_of_paper_001(name: str, N: int) -> None:
 
 
 def test_the_defaults_are_the_data_they_always_were() -> None:
-    data = gaussian.generate(4, components=2, seed=0)
+    data = gaussian(4, components=2, seed=0)
     rng = np.random.default_rng(0)
     truth = rng.permutation(np.arange(4) % 2)
     means = 5.0 * rng.standard_normal((2, 2))

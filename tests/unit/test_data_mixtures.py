@@ -8,7 +8,7 @@ from scipy import stats
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.labels import crp, equal_sizes
-from splitmerge_cli.kinds.lines import generated as lines
+from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.tables.generated import gaussian, mixed
 
 # partitions
@@ -139,7 +139,7 @@ def test_no_noise_and_other_scales() -> None:
 
 
 def test_normal_clouds_have_their_means_and_spread() -> None:
-    data = gaussian.generate(200_000, components=4, D=3, separation=6.0, spread=0.5, seed=1)
+    data = gaussian(200_000, components=4, D=3, separation=6.0, spread=0.5, seed=1)
     assert data.values.shape == (200_000, 3) and data.values.dtype == np.float64 and data.kind.name == "points"
     means = data.meta["means"]
     assert means.shape == (4, 3)
@@ -152,14 +152,14 @@ def test_normal_clouds_have_their_means_and_spread() -> None:
 
 
 def test_separation_is_counted_in_spreads() -> None:
-    means = gaussian.generate(5000, components=5000, D=4, separation=6.0, spread=0.5, seed=1).meta["means"]
+    means = gaussian(5000, components=5000, D=4, separation=6.0, spread=0.5, seed=1).meta["means"]
     np.testing.assert_allclose(means.std(axis=0), 3.0, rtol=0.05)
 
 
 def test_sizes_of_a_chinese_restaurant() -> None:
-    number = [len(gaussian.generate(100, sizes="crp", concentration=2.0, seed=s).meta["means"]) for s in range(500)]
+    number = [len(gaussian(100, sizes="crp", concentration=2.0, seed=s).meta["means"]) for s in range(500)]
     assert np.mean(number) == pytest.approx(sum(2 / (2 + i) for i in range(100)), abs=0.4)
-    data = gaussian.generate(100, sizes="crp", seed=1)
+    data = gaussian(100, sizes="crp", seed=1)
     assert data.truth is not None and len(np.unique(data.truth)) == len(data.meta["means"]) == data.meta["components"]
 
 
@@ -167,9 +167,7 @@ def test_sizes_of_a_chinese_restaurant() -> None:
 
 
 def test_columns_of_mixed_tables_are_of_their_component() -> None:
-    data = mixed.generate(
-        200_000, components=4, binary=1, categorical=2, count=1, real=2, levels=3, missing=0.1, seed=1
-    )
+    data = mixed(200_000, components=4, binary=1, categorical=2, count=1, real=2, levels=3, missing=0.1, seed=1)
     assert data.types is not None and data.truth is not None and data.columns is not None
     assert [column.type for column in data.types] == ["binary", *["categorical"] * 2, "count", *["real"] * 2]
     assert data.columns == ["binary1", "categorical1", "categorical2", "count1", "real1", "real2"]
@@ -186,12 +184,12 @@ def test_columns_of_mixed_tables_are_of_their_component() -> None:
         # columns are independent within a component
         both = rows[~np.isnan(rows[:, [0, 4]]).any(axis=1)][:, [0, 4]]
         assert abs(np.corrcoef(both.T)[0, 1]) < 0.02
-    many = mixed.generate(100_000, components=500, binary=0, categorical=0, count=1, real=1, missing=0.0)
+    many = mixed(100_000, components=500, binary=0, categorical=0, count=1, real=1, missing=0.0)
     means = np.array([many.values[many.truth == k].mean(axis=0) for k in range(500)])
     assert np.log(means[:, 0]).std() == pytest.approx(2.0 / 4, rel=0.1)
     assert np.median(means[:, 0]) == pytest.approx(5.0, rel=0.1)
     assert means[:, 1].std() == pytest.approx(2.0, rel=0.1)
-    alike = mixed.generate(200_000, components=4, separation=0.0, seed=1)
+    alike = mixed(200_000, components=4, separation=0.0, seed=1)
     for k in range(4):
         np.testing.assert_allclose(
             np.nanmean(alike.values[alike.truth == k], axis=0), np.nanmean(alike.values, axis=0), atol=0.05
@@ -199,8 +197,8 @@ def test_columns_of_mixed_tables_are_of_their_component() -> None:
 
 
 def test_all_cells_of_a_mixed_table_may_be_missing() -> None:
-    assert np.isnan(mixed.generate(5, missing=1.0).values).all()
-    assert np.isfinite(mixed.generate(50, separation=100.0, missing=0.0).values).all()
+    assert np.isnan(mixed(5, missing=1.0).values).all()
+    assert np.isfinite(mixed(50, separation=100.0, missing=0.0).values).all()
 
 
 # both
@@ -210,4 +208,4 @@ def test_the_largest_parameters_make_points() -> None:
     largest = {"length": 1e25, "noise": 1e25, "spread": 1e25}
     assert np.isfinite(lines.generate(50, **largest).values).all()
     assert np.isfinite(lines.generate(50, length=1e25, noise=1e25, sigma0=1e25).values).all()
-    assert np.isfinite(gaussian.generate(50, separation=1e12, spread=1e15).values).all()
+    assert np.isfinite(gaussian(50, separation=1e12, spread=1e15).values).all()

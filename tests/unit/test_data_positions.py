@@ -13,7 +13,7 @@ from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.kinds.tables.column_statistics import statistics
+from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns as pictures
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.quantities import Table
@@ -107,7 +107,7 @@ def test_data_of_other_columns_are_other_data(cells: np.ndarray) -> None:
 def test_pictures_number_columns_as_tables_do(cells: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     """The widest columns alone are described of very wide data; each is drawn with its own cells."""
     data = from_object(cells * [1.0, 1.0, 1e-6, 1.0], "points")
-    monkeypatch.setattr("splitmerge_cli.kinds.tables.column_statistics.MOST_CELLS", 4)
+    monkeypatch.setattr("splitmerge_cli.kinds.tables.columns.MOST_CELLS", 4)
     labels = np.repeat([0, 1], 20)
     known = statistics(data, labels)
     assert known.columns == ["column 1", "column 4"]

@@ -9,7 +9,7 @@ import pytest
 
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS
-from splitmerge_cli.kinds.lines import published as noparama
+from splitmerge_cli.kinds.lines import data as noparama
 from splitmerge_cli.received import DataError
 
 LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"

@@ -18,7 +18,7 @@ from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import columns
-from splitmerge_cli.kinds.tables.choice.scales import find_scales
+from splitmerge_cli.kinds.tables.choice import find_scales
 from splitmerge_cli.received import DataError
 
 pytestmark = [

@@ -19,7 +19,7 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
 from splitmerge_cli.fits.candidates import Fits
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.kinds.tables.choice.power import calibrate
+from splitmerge_cli.kinds.tables.choice import calibrate
 from splitmerge_cli.received import DataError
 from unit.test_data_digits import TABLES, table_of
 

@@ -21,9 +21,9 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.values import MAGNITUDE
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
-from splitmerge_cli.kinds.tables.choice import scales
-from splitmerge_cli.kinds.tables.choice.scales import find_scales, format_scales
-from splitmerge_cli.kinds.tables.column_statistics import statistics
+from splitmerge_cli.kinds.tables import choice
+from splitmerge_cli.kinds.tables.choice import find_scales, format_scales
+from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.models.real_columns import find_resolution, settle_resolution
 from splitmerge_cli.received import DataError
 
@@ -234,7 +234,7 @@ def test_negative_values_get_a_power() -> None:
 
 def test_a_scale_reads_the_rows_that_it_was_not_found_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scales are found on some rows; a 0 elsewhere has no logarithm."""
-    monkeypatch.setattr(scales, "MOST_ROWS", 200)
+    monkeypatch.setattr(choice, "MOST_ROWS", 200)
     x = np.random.default_rng(1).lognormal(size=(1000, 1))
     looked_at = np.random.default_rng(0).permutation(1000)[:200]
     assert find_scales(from_object(x, "points")) == {1: "log"}
@@ -271,7 +271,7 @@ def test_a_proposed_scale_does_not_overflow(exponent: int) -> None:
     tails = [r.pareto(2.0, 200), -r.pareto(2.0, 200), r.beta(1, 8, 200), -r.beta(1, 8, 200)]
     for cells in [10.0**exponent * (1.4 + 10.0**-share * tail) for tail in tails for share in range(6)]:
         ends = np.array([cells.min(), cells.max()])
-        for scale in scales._candidates(cells, ends):
+        for scale in choice._candidates(cells, ends):
             assert np.abs(scale.read(ends)).max() <= MAGNITUDE, scale
 
 

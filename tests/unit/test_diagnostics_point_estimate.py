@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from splitmerge_cli.diagnostics import partition_search, point_estimate
+from splitmerge_cli.diagnostics import point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import shared_terms
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, ExpectedLoss, check_partitions
 from splitmerge_cli.diagnostics.partition_losses import distances as distances_between
@@ -104,7 +104,7 @@ def test_the_expected_loss_of_many_clusters(loss):
 def test_the_first_of_equals_is_taken_and_numbered_by_first_appearance():
     rows = check_partitions([[0, 0], [0, 1]])
     expected_loss = ExpectedLoss(rows, "vi", 2**24)
-    tried = [found.copy() for found in partition_search.candidates(expected_loss, 2**32)]
+    tried = [found.copy() for found in point_estimate.candidates(expected_loss, 2**32)]
     least = min(map(expected_loss, tried))
     first = next(found for found in tried if expected_loss(found) < least + 1e-12)
     assert len({tuple(found) for found in tried if expected_loss(found) < least + 1e-12}) > 1
@@ -178,7 +178,7 @@ def test_costs_that_are_kept_change_nothing(items, monkeypatch):
     for loss in LOSSES:
         kept = minimise_expected_loss(rows, loss)
         with monkeypatch.context() as patch:
-            patch.setattr(partition_search, "MOST_KEPT", 0)
+            patch.setattr(point_estimate, "MOST_KEPT", 0)
             anew = minimise_expected_loss(rows, loss)
         np.testing.assert_array_equal(kept.labels, anew.labels)
         assert kept.expected_loss == anew.expected_loss

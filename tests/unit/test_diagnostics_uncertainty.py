@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from small_cases import partitions_of
 
-from splitmerge_cli.diagnostics import mixing, partition_search, point_estimate, similarity
+from splitmerge_cli.diagnostics import mixing, point_estimate, similarity
+from splitmerge_cli.diagnostics.around_estimate import credible_ball
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
-from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, check_partitions, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, most_partitions
 from splitmerge_cli.diagnostics.summary import diagnose
@@ -104,7 +104,7 @@ def test_the_least_of_all_partitions_is_found(n, kind, loss, monkeypatch):
         at = draw_numbers(n, kind, rng, rows, near)
         expected = d[:, at].mean(axis=1)
         with monkeypatch.context() as patch:
-            patch.setattr(partition_search, "FEW", 0)
+            patch.setattr(point_estimate, "FEW", 0)
             found = minimise_expected_loss(rows[at], loss)
         assert found.expected_loss == pytest.approx(expected.min(), abs=1e-10)
         assert found.expected_loss == pytest.approx(distances(found.labels, rows[at], loss).mean(), abs=1e-10)

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from small_cases import partitions_of
 
-from splitmerge_cli.diagnostics import partition_search
-from splitmerge_cli.diagnostics.dendrogram import merge_clusters
-from splitmerge_cli.diagnostics.item_core import find_item_core
+from splitmerge_cli.diagnostics import point_estimate
+from splitmerge_cli.diagnostics.around_estimate import find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     COST,
@@ -19,7 +18,6 @@ from splitmerge_cli.diagnostics.point_estimate import (
     minimise_expected_loss,
     thin_partitions,
 )
-from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.runs.grouping import count_listed, describe_rows, nouns
 from splitmerge_cli.runs.summaries import describe_interval
 
@@ -69,8 +67,8 @@ def test_unequal_costs_and_given_numbers_of_clusters(loss, a, monkeypatch) -> No
         joins = np.array([(row[:, None] == row)[together].all() for row in rows])
         for clusters in (None, (sampled[0], sampled[0]), (sampled[-1], n), (sampled[0], sampled[-1])):
             allowed = joins if clusters is None else joins & (clusters[0] <= K) & (clusters[1] >= K)
-            for few in (0, partition_search.FEW):
-                monkeypatch.setattr(partition_search, "FEW", few)
+            for few in (0, point_estimate.FEW):
+                monkeypatch.setattr(point_estimate, "FEW", few)
                 best = minimise_expected_loss(draws, loss, a, clusters)
                 at_best = (rows == best.labels).all(axis=1)
                 assert allowed[at_best].item()

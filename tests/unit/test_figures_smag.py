@@ -209,9 +209,9 @@ def test_differences_are_paired_by_split(heldout_runs):
     assert np.subtract(shifted["coin"], shifted["gibbs"]) == pytest.approx(curves.differences(where, "coin"))
     # of completion probabilities are averaged over states, of fold-in each state counts
     run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "completion")
-    assert np.array_equal(_values(run), run.perplexity()["averaged"])
+    assert np.array_equal(_values(run), run.table("perplexity")["averaged"])
     run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "fold_in")
-    assert np.array_equal(_values(run), run.perplexity()["perplexity"])
+    assert np.array_equal(_values(run), run.table("perplexity")["perplexity"])
 
 
 def _values(run: Run) -> np.ndarray:

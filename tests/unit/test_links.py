@@ -14,11 +14,10 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.fits.short_fits import short_fits
 from splitmerge_cli.kinds.networks import blocks as block_summary
-from splitmerge_cli.kinds.networks import degrees
-from splitmerge_cli.kinds.networks import predicted_links as links
+from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of
-from splitmerge_cli.kinds.networks.predicted_links import name_links, predict_links, probable_pairs
+from splitmerge_cli.kinds.networks.links import name_links, predict_links, probable_pairs
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
 from splitmerge_cli.kinds.networks.removed_edges import compare_scores, remove_edges, score_links
 
@@ -299,13 +298,13 @@ def draw_by_degree(N: int) -> Dataset:
 
 
 def test_degrees_are_chosen_by_held_out_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(degrees, "ITERATIONS", 30)
-    monkeypatch.setattr(degrees, "ENOUGH", 60)
+    monkeypatch.setattr(links, "ITERATIONS", 30)
+    monkeypatch.setattr(links, "ENOUGH", 60)
     fits, model = short_fits(None, 0, lambda line: None, "none"), model_of({"name": "irm"})
-    table = degrees.compare_degrees(model, draw_by_degree(150), fits)
+    table = links.compare_degrees(model, draw_by_degree(150), fits)
     assert table["degrees"].tolist() == ["corrected", "plain"]
     assert table["difference"][1] == pytest.approx(table["log_score"][0] - table["log_score"][1], rel=0.05)
-    line = degrees.format_degrees(table)
+    line = links.format_degrees(table)
     assert line.startswith(f"model.degrees=auto: corrected ({table['blocks'][0]:.1f} blocks), by ")
     assert line.endswith(f"is {table['difference'][1]:.3f} nats an edge behind (s.e. {table['standard_error'][1]:.3f})")
 
@@ -313,10 +312,10 @@ def test_degrees_are_chosen_by_held_out_edges(monkeypatch: pytest.MonkeyPatch) -
 def test_degrees_stay_plain_where_pairs_are_unknown() -> None:
     dataset = make_network()
     fits = short_fits(None, 0, lambda line: None, "none")
-    table = degrees.compare_degrees(model_of({"name": "irm"}), dataset, fits)
+    table = links.compare_degrees(model_of({"name": "irm"}), dataset, fits)
     assert table["degrees"].tolist() == ["plain", "corrected"]
     why = "since corrected is not possible: expected no unknown pairs"
-    assert degrees.format_degrees(table).startswith(f"model.degrees=auto: plain, {why}")
+    assert links.format_degrees(table).startswith(f"model.degrees=auto: plain, {why}")
 
 
 def test_blocks_are_described_with_the_strongest_other() -> None:

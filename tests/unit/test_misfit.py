@@ -130,7 +130,7 @@ def test_lines_on_groups() -> None:
         (2, 2, 3): f"the 4 clusters form 2 groups (95 %: 2 to 3 groups): {fall}clusters of one group, which are parts",
     }
     for numbers, begin in ends.items():
-        assert describe_groups({"density_groups": make_groups(*numbers)}).startswith(begin)
+        assert describe_groups(OVERLAP | {"density_groups": make_groups(*numbers)}).startswith(begin)
     assert describe_groups({"density_groups": make_groups(4, 4, 4)}) is None and describe_groups({}) is None
 
 

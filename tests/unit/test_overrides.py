@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from splitmerge_cli import overrides
 from splitmerge_cli.config import ConfigError, compose_raw, hydra_adapter, hydra_session, plain, rewrite, specify
-from splitmerge_cli.config.commands import command_of, override
+from splitmerge_cli.config.specification import command_of, override
 from splitmerge_cli.overrides import Accepts, quote, read, shell_word, split_values, write
 from splitmerge_cli.runs.sweeps.sweep import expand
 

@@ -9,20 +9,19 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from splitmerge_cli.analysis.plots import labels as writing
-from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
-from splitmerge_cli.analysis.plots.marks import COLOURS, MARKERS, style_of
+from splitmerge_cli.analysis.plots import marks as writing
+from splitmerge_cli.analysis.plots.marks import COLOURS, MARKERS, shorten_names, style_of, write_apart
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_summary import clusters as summarise
-from splitmerge_cli.kinds.tables.column_statistics import statistics
+from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns
-from splitmerge_cli.kinds.tables.plots.cluster_means import rows_of
 from splitmerge_cli.kinds.tables.plots.columns import (
     Found,
     choose_columns,
     discriminating,
     evenly,
     principal,
+    rows_of,
     standardise,
 )
 

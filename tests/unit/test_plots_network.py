@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, FancyArrowPatch
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.plots import blocks, relation_matrix
+from splitmerge_cli.kinds.networks.plots import network, relation_matrix
 from splitmerge_cli.kinds.networks.plots.relation_matrix import (
     NEGATIVE,
     POSITIVE,
@@ -93,7 +93,7 @@ def test_cells_of_a_large_network_are_densities(monkeypatch: pytest.MonkeyPatch)
 def arrows_of(relations: Relations, labels: Any, names: list[str] | None = None) -> tuple[list[Any], list[str], float]:
     with use_style():
         _, ax = plt.subplots()
-        chance, _ = blocks.draw_blocks(ax, relations, 0, labels, ["1", "2", "3"], names)
+        chance, _ = network.draw_blocks(ax, relations, 0, labels, ["1", "2", "3"], names)
         arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
         rings = [patch for patch in ax.patches if isinstance(patch, Circle) and not patch.get_fill()]
         texts = [text.get_text() for text in ax.texts]
@@ -125,13 +125,13 @@ def test_numbers_of_crossing_lines_are_apart() -> None:
     relations = Relations(10, (Relation("", np.array(ends, dtype=np.int32)),))
     with use_style():
         _, ax = plt.subplots()
-        blocks.draw_blocks(ax, relations, 0, labels, list("12345"), None)
+        network.draw_blocks(ax, relations, 0, labels, list("12345"), None)
         places = np.array(
             [text.get_position() for text in ax.texts if text.get_text() == "1" and text.get_bbox_patch()]
         )
         plt.close()
     assert len(places) == 10
-    apart = np.abs(places[:, None] - places) >= blocks.NUMBER
+    apart = np.abs(places[:, None] - places) >= network.NUMBER
     assert (apart.any(axis=2) | np.eye(10, dtype=bool)).all()
 
 
@@ -140,7 +140,7 @@ def test_two_kinds_of_nodes_face_each_other() -> None:
     relations = Relations(6, (draw_relation(2, sides=sides),), sides, ("users", "books"))
     with use_style():
         _, ax = plt.subplots()
-        blocks.draw_facing(ax, relations, 0, PURE, list("uvwxyz"))
+        network.draw_facing(ax, relations, 0, PURE, list("uvwxyz"))
         assert {text.get_text() for text in ax.texts} == {*"uvwxyz", "users", "books"}
         segments = ax.collections[-1].get_segments()
         plt.close()
@@ -156,5 +156,5 @@ def test_nodes_of_one_kind_alone_are_drawn() -> None:
         _, (ax, other) = plt.subplots(1, 2)
         assert not draw_matrix(ax, relations, 0, np.zeros(3, dtype=int))
         number_blocks(ax, relations, np.zeros(3, dtype=int), ["1"])
-        blocks.draw_facing(other, relations, 0, np.zeros(3, dtype=np.int64), None)
+        network.draw_facing(other, relations, 0, np.zeros(3, dtype=np.int64), None)
         plt.close()

@@ -7,8 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from splitmerge_cli.diagnostics import agreement, modes, similarity, small_clusters
 from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_appearance, check_partitions
-from splitmerge_cli.diagnostics.partition_search import _all_partitions
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, _all_partitions
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs, minimise_by_components
 
 
@@ -114,7 +113,7 @@ def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyP
     assert find_linked_pairs({0: rows}).components.max() == 0
     whole = minimise_by_components(rows, loss, 1.1)
     assert whole.labels.tolist() == np.repeat(np.arange(30), 2).tolist()
-    monkeypatch.setattr(small_clusters, "MAX_CELLS", 200 * 6**2)
+    monkeypatch.setattr(small_clusters.point_estimate, "MAX_CELLS", 200 * 6**2)
     pieces: list[int] = []
     minimise = small_clusters._minimise
     monkeypatch.setattr(

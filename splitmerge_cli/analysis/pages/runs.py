@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.pages import html
@@ -18,14 +18,15 @@ from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError, usable_choices
-from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, misfit, search, summaries
+from splitmerge_cli.runs import closing, misfit, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import UNIT
@@ -219,7 +220,8 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if not network:  # a narrow screen has no room for it
         cells["share"] = [share_text(float(row["share"])) for row in shown]
     if any(row.get("certainty") for row in shown):
-        cells["certainty"] = [_share(row.get("certainty")) for row in shown]
+        certainties = (row.get("certainty") for row in shown)
+        cells["certainty"] = ["–" if each in (None, "") else f"{float(each):.2f}" for each in certainties]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
         caption = f"Certainty: mean probability that two {items} of the cluster are together. "
     else:
@@ -255,7 +257,11 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
         (each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"])
     )
     for part in parts or ["–"]:
-        row_found = next((each for each in of_cluster if part.startswith(_begin_of(each))), None)
+        # how a description begins that the interval of a column in ``column_summary.csv`` belongs to
+        begins = (
+            f"{each['column']}={each['level']}: " if each["level"] else f"{each['column']} = " for each in of_cluster
+        )
+        row_found = next((each for each, text in zip(of_cluster, begins, strict=True) if part.startswith(text)), None)
         if row_found is None or row_found["low"] in ("", None):
             yield part
             continue
@@ -263,15 +269,6 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
         ends = float(row_found["low"]), float(row_found["high"])
         low, high = (f"{end:.0%}" if row_found["level"] else number(end, ends[1] - ends[0]) for end in ends)
         yield f"{value} [{low} to {high}]" + (f" (others{others}" if others else "")
-
-
-def _begin_of(column: Mapping[str, str]) -> str:
-    """How a description begins that the interval of a column in ``column_summary.csv`` belongs to."""
-    return f"{column['column']}={column['level']}: " if column["level"] else f"{column['column']} = "
-
-
-def _share(value: Any) -> str:
-    return f"{float(value):.2f}" if value not in (None, "") else "–"
 
 
 def _count_certain(run: Run) -> str | None:
@@ -412,7 +409,7 @@ def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
 def _repeat(run: Run) -> Iterator[Markup]:
     try:
         spec = specification_of(run)
-        line = command_of(spec, search.keep_start(spec, run.summary["N"]), run.config_dir)
+        line = command_of(spec, start_of(spec).keep(run.summary["N"]), run.config_dir)
     except ConfigError:
         line = None
     if line is None:

@@ -125,7 +125,7 @@ def _draw_traces(ax: Axes, chains: Sequence[pd.DataFrame], name: str, label: str
         x, y = chain["iteration"].to_numpy()[rows], k + 0.42 - 0.84 * height.clip(0, 1)
         ax.plot(x, y, color=_look(k)["color"], linewidth=0.6)
     _make_strips(ax, [f"chain {chain['chain'].iloc[0]}" for chain in chains])
-    ax.set_xlim(0, last)
+    ax.set_xlim(0, max(last, 1))  # of one row at the start, too
     whole = low == round(low) and high == round(high)
     ends = dict.fromkeys(f"{end:.0f}" if whole else number(end, high - low) for end in (low, high))
     ax.set_title(f"{label}: {' to '.join(ends)}".replace("-", "−"))

@@ -5,19 +5,118 @@ from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.cluster import hierarchy
 
-from splitmerge_cli.analysis.plots import chains, dendrogram, power, uncertainty
-from splitmerge_cli.analysis.plots.runs import Picture, thinned_rows
-from splitmerge_cli.analysis.plots.style import draw_in_fonts, narrow
+from splitmerge_cli.analysis.alternatives import dendrogram_of
+from splitmerge_cli.analysis.plots import chains, uncertainty
+from splitmerge_cli.analysis.plots.runs import Picture, option, subject, thinned_rows
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, draw_in_fonts, footnote, narrow
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
+from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.grouping import nouns
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
+
+MOST_LEAVES = 40
+"""Most leaves. With more clusters the level with so many is drawn."""
+ROW = 0.19
+"""Height of a leaf, in inches."""
+NUMBER: dict[str, Any] = {
+    "va": "center",
+    "fontsize": 6.5,
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+}
+
+
+def has_levels(run: Run) -> bool:
+    """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
+    merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
+    return merged and run.summary["point_estimate"]["n_clusters"] > 1
+
+
+def dendrogram(run: Run) -> Figure:
+    """Draw how clusters are merged, over the expected distance from the posterior."""
+    levels = dendrogram_of(run)
+    K = levels.n_clusters
+    begun = max(0, K - MOST_LEAVES)
+    # merging may bring a partition nearer, and lines do not go back
+    height = np.maximum.accumulate(levels.expected_loss)
+    members: list[list[int]] = [[k] for k in range(K)]
+    for a, b in levels.merges:
+        members.append(members[a] + members[b])
+    # the number of a merge stands for its height, which others may have, too
+    links = np.column_stack([levels.merges, np.arange(1, K), list(map(len, members[K:]))]).astype(np.float64)
+    tree = hierarchy.dendrogram(links, MOST_LEAVES, "lastp", no_plot=True)
+    order = tree["leaves"]
+    figure, ax = plt.subplots(figsize=(FULL * 0.8, 1.6 + ROW * len(order)))
+    colour = colour_of(option(run, "sampler"))
+    low, high = interval_of_run(run)
+    if low < K:
+        edges = [height[max(0, K - high)], height[min(K - 1, K - low + 1)]]
+        label = f"{low} to {high} clusters, 95 % of the posterior"
+        ax.axvspan(*edges, color=REFERENCE, alpha=0.12, linewidth=0, label=label)
+        ax.legend(loc="lower right", fontsize=6.5)
+    for x, y in zip(np.array(tree["dcoord"], np.int64), np.array(tree["icoord"]) / 10 - 0.5, strict=True):
+        ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
+        place = (height[x[1]], y[1:3].mean())
+        ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
+    item, sizes = nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
+    numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
+    names = [_name_leaf(numbers[node], count_of(sizes[node], item)) for node in order]
+    ax.set_yticks(range(len(order)), names, fontsize=6.5)
+    ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
+    ax.margins(x=0.04)
+    ax.grid(False, axis="y")
+    ax.set_title(f"Which clusters are merged first: {subject(run)}")
+    footnote(
+        figure,
+        "Each merge leaves the partition nearest to the posterior; its number counts the\n"
+        f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their {plural_of(item)}; numbers as in "
+        "clusters.csv.",
+    )
+    return figure
+
+
+def _name_leaf(clusters: list[int], size: str) -> str:
+    """Numbers of the clusters in a leaf, a few at most, and how many items they have."""
+    shown = "+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3)
+    return f"{shown} ({size})"
+
+
+def has_curve(run: Run) -> bool:
+    """Whether the power of a finished run was taken from a calibration curve."""
+    return run.is_done and "model.power" in (run.summary.get("chosen") or {})
+
+
+def calibration(run: Run) -> Figure:
+    """Draw fit over number of clusters, a point for each power."""
+    chosen = run.summary["chosen"]
+    curve = pd.DataFrame(chosen["model.power"])
+    figure, ax = plt.subplots(figsize=(FULL * 0.6, 3.0), layout="constrained")
+    colour = colour_of(option(run, "sampler"))
+    ax.plot(curve["clusters"], curve["fit"], color=colour, marker="o", markersize=3.5, linewidth=1.0)
+    chosen_point = curve[curve["taken"]]
+    ax.plot(chosen_point["clusters"], chosen_point["fit"], "o", color="none", markeredgecolor=REFERENCE, markersize=9)
+    least, labelled = 0.1 * (curve["clusters"].max() - curve["clusters"].min()), list[float]()
+    for _, row in curve.sort_values("taken", ascending=False, kind="stable").iterrows():
+        # points of much the same number of clusters lie on top of each other
+        if all(abs(row["clusters"] - place) > least for place in labelled):
+            place = (row["clusters"], row["fit"])
+            ax.annotate(f"{row['power']:g}", place, (5, -10), textcoords="offset points", fontsize=6.5)
+            labelled.append(row["clusters"])
+    ax.margins(0.08, 0.1)
+    ax.set(xlabel="clusters with at least 2 % of the rows", ylabel="held-out log density, nats a row")
+    ax.set_title(f"{subject(run)}: powers on {chosen['rows']:,} rows", fontsize=7.5)
+    return figure
 
 
 def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
@@ -61,14 +160,14 @@ PICTURES = {
         "Which clusters are nearest to each other?",
         "tree diagram of the clusters over the expected distance from the posterior; the merge that adds least comes "
         "first",
-        dendrogram.can_draw,
-        dendrogram.dendrogram,
+        has_levels,
+        dendrogram,
     ),
     "calibration": Picture(
         "Where does the fit level off?",
         "line of held-out log density over the number of clusters, a point for each power of the likelihood",
-        power.can_draw,
-        power.calibration,
+        has_curve,
+        calibration,
         in_column=True,
     ),
     "co_clustering": Picture(

@@ -35,14 +35,9 @@ def download(
     folder is left.
 
     Its digest must be `sha256`, where known (messages say its `origin`), its bytes `size`; without that 4 GiB at most
-    are fetched. `report` hears of the progress.
-
-    Raises
-    ------
-    DataError
-        The address, or one that it redirects to, is not https, and is then not asked; its certificate does not hold; it
-        does not answer, answers with a page of HTML, with fewer bytes than it said or more than the file has; the file
-        has another digest, or cannot be written.
+    are fetched. `report` hears of the progress. Raises `DataError` (the address, or one that it redirects to, is not
+    https, and is then not asked; its certificate does not hold; it does not answer, answers with a page of HTML, with
+    fewer bytes than it said or more than the file has; the file has another digest, or cannot be written).
     """
     with _partial_file(path) as part:
         digest = hashlib.sha256()

@@ -197,12 +197,8 @@ def fetch(name: str, report: Report | None = None) -> Path:
     """Download what is missing of a set, check what is here, and return its folder; `report` hears of the progress.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
-    If it is not known, the digest of the file is recorded next to it, and `verification_notes` reports it.
-
-    Raises
-    ------
-    DataError
-        A missing file has no address, cannot be had or written, or is not the published one.
+    If it is not known, the digest of the file is recorded next to it, and `verification_notes` reports it. Raises
+    `DataError` (a missing file has no address, cannot be had or written, or is not the published one).
     """
     published, target = SETS[name], place(name)
     for file in published.files:

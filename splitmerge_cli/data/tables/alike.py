@@ -69,14 +69,8 @@ def whole_numbers(j: int, type: str, present: NDArray[np.float64]) -> Numbers | 
 
 
 def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray[np.float64] | None]) -> dict[int, str]:
-    """Types of columns that are to be read as their neighbours, by position.
-
-    Parameters
-    ----------
-    columns : sequence of Numbers or None
-        In the order of the table; None stands for any other column.
-    cells : callable
-        The numbers of the column at a position; None where cells are missing.
+    """Types of columns that are to be read as their neighbours, by position. `columns`: in the order of the table; None
+    stands for any other column. `cells`: the numbers of the column at a position; None where cells are missing.
     """
     types: dict[int, str] = {}
     for _, neighbours in groupby(columns, key=lambda one: one is None):

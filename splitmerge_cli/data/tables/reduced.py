@@ -61,20 +61,11 @@ class Reduction:
 
 
 def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
-    """A table whose real columns are replaced by their principal components.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Its columns on their scales.
-    reduce : {"none", "pca", "auto"} or int, optional
-        ``pca``: standardised, and as many as predict held-out rows (`find_rank`); ``auto``: that, where there are more
-        real columns than rows and none of them lacks a cell; or the number of components.
-
-    Raises
-    ------
-    DataError
-        Another option; a table without two real columns and three rows, or with missing cells in them; a sparse matrix.
+    """A table whose real columns are replaced by their principal components. `dataset`: its columns on their scales.
+    `reduce`: {"none", "pca", "auto"} or int: ``pca``: standardised, and as many as predict held-out rows (`find_rank`);
+    ``auto``: that, where there are more real columns than rows and none of them lacks a cell; or the number of
+    components. Raises `DataError` (another option; a table without two real columns and three rows, or with missing
+    cells in them; a sparse matrix).
     """
     if reduce in (None, NONE):
         return dataset

@@ -1,11 +1,19 @@
 """Documents: the items are their tokens, the clusters topics."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.received import DataError
+
+TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES = "topics", "topic_words", "topic_documents", "topic_sizes"
+TOKENS, PERPLEXITY = "tokens", "perplexity"
+HELDOUT = "heldout"
+"""Evaluations of held-out documents while a chain runs; `PERPLEXITY` is made of them."""
+WORDS = {"stop_words": "auto"}
+"""Options that leave out words of an object, as in data=corpus."""
 
 
 class Documents(Kind):
@@ -18,16 +26,33 @@ class Documents(Kind):
     generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
     reader = "corpus"
     reading = "splitmerge_cli.kinds.documents.readers.objects:DocumentsReading"
-    has_rows = False
-    has_topics = True
+    no_new_rows = "items are words of documents"
+    object_options = ("stop_words", "min_documents", "max_share", "min_length")
+    object_init = "sequential"  # as data=corpus
+    no_update = "documents cannot be added to a posterior; expected sample() of all documents"
+    tables: ClassVar = {
+        TOPICS: "chain:int topic:int tokens:long share:real weight:real documents:long coherence:real? top_words:texts "
+        "top_probabilities:reals",
+        TOPIC_WORDS: "chain:int topic:int word:word count:long probability:real",
+        TOPIC_DOCUMENTS: "chain:int document:int name:text? topic:int count:long probability:real",
+        TOPIC_SIZES: "chain:int iteration:long sizes:ints",
+        TOKENS: "document:int position:int word:word topic:int",
+        PERPLEXITY: "chain:int iteration:long seconds:real method:text log_lik:real tokens:long perplexity:real~ "
+        "averaged:real~",
+        # log_lik: of each document
+        HELDOUT: "chain:int iteration:long seconds:real tokens:long log_lik:reals",
+    }
+    tables_of_chains = (TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
+    summary = "splitmerge_cli.kinds.documents.stored:SummaryOfTopics"
     iterations = 1_000
     # 20 million topics of tokens take three seconds, at 130 ns each. Chains begin with 150 scans
     # (`HDP.start_sequentially`); after 50 iterations they predict held-out words as well as after 500
     limits = (100, 10_000, 20_000_000)
     no_search = "has topics; expected a model of clusters of items"
     has_both_ends = False
+    takes_more_moves = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
-    quantities = "splitmerge_cli.runs.quantities:Documents"
+    quantities = "splitmerge_cli.kinds.documents.quantities:Documents"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"
     pictures = (*Kind.pictures, "topics")
     drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"
@@ -43,6 +68,9 @@ class Documents(Kind):
             raise DataError(f"{name}: words of the vocabulary: {words}; expected {x.V}")
         if x.shape[0] == 0:
             raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
+
+    def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(summary["documents"]["options"] if summary else WORDS)
 
     def outline(self, N: int, D: int) -> Dataset:
         """Documents of four tokens."""

@@ -17,7 +17,7 @@ from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
 from splitmerge_cli.analysis.plots.runs import Picture, option, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
-from splitmerge_cli.kinds.documents import topic_tables
+from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS, topic_tables
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -37,7 +37,7 @@ _OTHER = "#666666"
 
 def can_draw(run: Run) -> bool:
     """Whether the run is a finished one of topics."""
-    return run.is_done and run.has_topics
+    return run.is_done and run.has_table(TOPICS)
 
 
 def topics(run: Run) -> Figure:
@@ -47,7 +47,7 @@ def topics(run: Run) -> Figure:
     the largest topics.
     """
     chain = run.summary["topics_of"]["chain"]
-    table = run.topics()
+    table = run.table(TOPICS)
     table = table[table["chain"] == chain].reset_index(drop=True)
     if run.summary["documents"]["words"] <= FEW_WORDS:
         return _map_of_run(run, chain, table)
@@ -124,7 +124,7 @@ def _bars(ax: Axes, row: Any, words: int) -> None:
 def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
     dataset = dataset_of(run)
     vocabulary = pd.Index(dataset.vocabulary)
-    words = run.topic_words()
+    words = run.table(TOPIC_WORDS)
     topics_of_chain = topic_tables.from_words(
         words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary
     )
@@ -244,13 +244,13 @@ def traces(run: Run) -> Figure:
     colour = colour_of(option(run, "sampler"))
 
     def draw_shares(ax: Axes) -> None:
-        stack_sizes(ax, run.topic_sizes().query("chain == 0"), colour, most_rows=1000)
+        stack_sizes(ax, run.table(TOPIC_SIZES).query("chain == 0"), colour, most_rows=1000)
         ax.set(xlabel="iteration", ylabel="shares of topics,\nchain 0")
         ax.xaxis.set_major_formatter("{x:,.0f}")
 
     panels = [chains.Panel("shares", draw_shares)]
-    if run.has_perplexity:
-        panels.insert(0, chains.Panel("perplexity", lambda ax: draw_perplexity(ax, run.perplexity(), colour)))
+    if run.has_table(PERPLEXITY):
+        panels.insert(0, chains.Panel("perplexity", lambda ax: draw_perplexity(ax, run.table(PERPLEXITY), colour)))
     return chains.traces(run, panels, chains.QUANTITIES | {"K": "topics K"})
 
 

@@ -5,13 +5,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, show
 from splitmerge_cli.data.opening import memory
+from splitmerge_cli.kinds.documents import (
+    HELDOUT,
+    PERPLEXITY,
+    TOKENS,
+    TOPIC_DOCUMENTS,
+    TOPIC_SIZES,
+    TOPIC_WORDS,
+    TOPICS,
+)
 from splitmerge_cli.kinds.documents import perplexity as heldout
 from splitmerge_cli.kinds.documents import topic_tables as tables
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.stored import DOCUMENTS
 from splitmerge_cli.kinds.documents.topic_documents import documents
 from splitmerge_cli.kinds.documents.topic_tables import ChainTopics, Documents
 from splitmerge_cli.kinds.documents.topics import Topics
@@ -19,7 +30,7 @@ from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.names import DOCUMENTS
+from splitmerge_cli.runs.store.arrays import numbers_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
@@ -35,7 +46,7 @@ ESTIMATED = 5_000
 that it takes minutes."""
 RECORDED = 50
 """Partitions that a chain on so many tokens records by default: predictions of new documents average over them."""
-TOPICS = 100
+MOST_TOPICS = 100
 """Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
 
 
@@ -47,10 +58,10 @@ class TopicRecorder(Recorder):
     @property
     def streamed_tables(self) -> list[Streamed]:
         every, held = self.spec.perplexity.every, self.dataset.values.heldout
-        tables = [*super().streamed_tables, Streamed(schema.TOPIC_SIZES, TOPICS, self.spec.thin, "thin")]
+        tables = [*super().streamed_tables, Streamed(TOPIC_SIZES, MOST_TOPICS, self.spec.thin, "thin")]
         if self.evaluates:
             documents = 0 if held is None else held.tokens.J
-            tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
+            tables.append(Streamed(HELDOUT, documents, every, "perplexity.every", is_kept=False))
         return tables
 
     @property
@@ -102,7 +113,19 @@ class TopicRecorder(Recorder):
         topics = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
         values = log_likelihoods(*topics, *state, settings.method, settings.particles, seed)
-        store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
+        _append(store, chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
+
+    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+        if not self.evaluates:
+            return None
+        rows = chain.table(HELDOUT, self.spec.chains)
+        return {name: numbers_of(rows[name]) for name in ("iteration", "seconds", "tokens", "log_lik")}
+
+    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+        each = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
+        log_lik = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
+        for row in zip(*each, log_lik, strict=True):
+            _append(chain, *row)
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
         """The part of the present topics that is not in the labels; weights in the order of `last_labels`."""
@@ -120,14 +143,14 @@ class TopicRecorder(Recorder):
         states = self._last_topics(outcomes)
         chain = best(outcomes, "best_log_joint")
         matches = tables.match_chains(states, chain)
-        store.write_streamed(schema.TOPIC_SIZES, chains, width=64)
+        store.write_streamed(TOPIC_SIZES, chains, width=64)
         for table, of_chain in [
-            (schema.TOPICS, tables.topics_table),
-            (schema.TOPIC_WORDS, tables.words_table),
-            (schema.TOPIC_DOCUMENTS, tables.documents_table),
+            (TOPICS, tables.topics_table),
+            (TOPIC_WORDS, tables.words_table),
+            (TOPIC_DOCUMENTS, tables.documents_table),
         ]:
             store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
-        store.write_parts(schema.TOKENS, [tables.tokens_table(states[chain])])
+        store.write_parts(TOKENS, [tables.tokens_table(states[chain])])
         corpus = self.dataset.values
         if corpus.tokens.J <= LISTED:
             late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
@@ -168,7 +191,7 @@ class TopicRecorder(Recorder):
 
         settings, frames, means = self.spec.perplexity, [], []
         for chain in chains:
-            rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.recorded_columns(schema.HELDOUT))
+            rows = pa.Table.from_batches(chain.read(HELDOUT), schema.recorded_columns(HELDOUT))
             if rows.num_rows:
                 iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
                 log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
@@ -177,9 +200,9 @@ class TopicRecorder(Recorder):
                     frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=settings.method)
                 )
                 means.append(mean)
-        columns = schema.recorded_columns(schema.PERPLEXITY)
+        columns = schema.recorded_columns(PERPLEXITY)
         whole = pd.concat(frames) if frames else pd.DataFrame(columns=columns.names)
-        store.write_parts(schema.PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
+        store.write_parts(PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
         if not frames:
             return None
         last = pd.concat([frame.iloc[[-1]] for frame in frames])
@@ -190,3 +213,9 @@ class TopicRecorder(Recorder):
             **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
             "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),
         }
+
+
+def _append(store: "ChainStore", iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
+    """Record the log likelihoods ``[D]`` of the held-out documents under a state."""
+    row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
+    store.append_to(HELDOUT, row)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +15,8 @@ from rich.text import Text
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import short_number
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.kinds.documents import topics
+from splitmerge_cli.kinds.documents import TOKENS, TOPIC_WORDS, topics
+from splitmerge_cli.kinds.documents.stored import DOCUMENTS, documents_of
 from splitmerge_cli.kinds.documents.topic_tables import from_words
 from splitmerge_cli.kinds.documents.topics import shorten_word
 from splitmerge_cli.overrides import shell_word
@@ -156,15 +159,46 @@ def table_of_topics(run: Run) -> html.Markup:
 
 def _documents_of_topics(run: Run) -> dict[int, list[str]]:
     """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
-    if not run.has_documents:
+    if not (run.path / DOCUMENTS).is_file():
         return {}
-    frame = run.documents().dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+    frame = (
+        documents_of(run).dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+    )
     label = frame["name"] if "name" in frame else frame["row"].astype(str)
     return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
 
 
 class TopicAnswers(Answers):
     """The answers of documents, whose clusters are topics."""
+
+    describes_clusters = False
+    longer = "topics that all chains have can be used; longer chains may share more:"
+    no_levels = "this run has topics of documents; expected clusters of items"
+
+    @staticmethod
+    def labels(run: Run) -> NDArray[np.int64]:
+        # of long documents they are in a table alone
+        if (labels := run.summary["point_estimate"].get("labels")) is None:
+            labels = run.table(TOKENS, ["topic"])["topic"] - run.first_cluster
+        return np.asarray(labels, dtype=np.int64)
+
+    @staticmethod
+    def read_otherwise(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        if data.get("stop_words") != "none":
+            return None
+        return "leave out the words that most documents have", {"data.stop_words": "auto"}
+
+    @staticmethod
+    def comparable(run: Run) -> "RunTopics":
+        """The topics of the best chain."""
+        words, summary = run.table(TOPIC_WORDS, ["chain", "topic", "word", "count"]), run.summary
+        words = words[words["chain"] == summary["topics_of"]["chain"]]
+        eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
+        return RunTopics(str(run.path), words, run.table(TOKENS, ["document", "word", "topic"]), eta, V)
+
+    @staticmethod
+    def compare(found: Sequence["RunTopics"]) -> Table:
+        return between_runs(found)
 
     @staticmethod
     def say(run: Run) -> None:

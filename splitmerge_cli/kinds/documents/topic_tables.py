@@ -40,16 +40,9 @@ class Documents:
 
 
 class ChainTopics:
-    """The topics of one state, numbered by descending size.
-
-    Parameters
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, topic of every token, numbered by first appearance.
-    weights : numpy.ndarray
-        float64 ``[K + 1]``, weight of each of these topics, and of all others last.
-    alpha0, eta : float
-        Concentrations of a document's mixture and of a topic's words.
+    """The topics of one state, numbered by descending size. `labels`: int32 ``[N]``, topic of every token, numbered by
+    first appearance; `weights`: float64 ``[K + 1]``, weight of each of these topics, and of all others last; `alpha0`,
+    `eta`: concentrations of a document's mixture and of a topic's words.
     """
 
     def __init__(

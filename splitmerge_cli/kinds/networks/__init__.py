@@ -1,12 +1,12 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
 from splitmerge_cli.kinds.networks.data import KEYS, Relations
 from splitmerge_cli.received import DataError
@@ -24,9 +24,23 @@ class Graph(Kind):
     reader = "edges"
     generator = "splitmerge_cli.kinds.networks.generated:generate"
     reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
-    has_rows = False
-    is_network = True
+    no_new_rows = "a node has no row of its own"
+    object_options = (*OF_NETWORKS, "columns", "types")
     asked_for = KEYS
+    summary_keys: ClassVar = {
+        "links": (
+            20,
+            "lists the pairs of nodes without an edge to which the model gives most probability, and writes them to "
+            "links.csv",
+            "splitmerge_cli.kinds.networks.links:list_links",
+        ),
+        "held_out": (
+            0.1,
+            "removes a tenth of the edges of a network, and shows how well the others predict them",
+            "splitmerge_cli.kinds.networks.links:score_lines",
+        ),
+    }
+    start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
     drawings = "splitmerge_cli.kinds.networks.plots:PICTURES"
@@ -48,6 +62,9 @@ class Graph(Kind):
         if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
             raise DataError(f"{name}: expected a symmetric matrix")
 
+    def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(summary.get("graph", {}).get("use", {}))
+
     def example_options(self, N: int) -> dict[str, Any]:
         return {"blocks": min(5, N)}
 
@@ -62,7 +79,7 @@ class Graph(Kind):
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
     def note_table(self, table: Any, columns: Sequence[int]) -> None:
-        from splitmerge_cli.kinds.networks.readers.hints import note_pairs
+        from splitmerge_cli.kinds.networks.readers.edge_rows import note_pairs
 
         note_pairs(table, columns)
 

@@ -24,17 +24,8 @@ CORRECTED = "corrected"
 
 @dataclass(frozen=True)
 class Links:
-    """One relation under one partition.
-
-    Parameters
-    ----------
-    relation : Relation
-    labels : numpy.ndarray
-        int ``[N]``, from 0.
-    options : mapping
-        Options of the model, none left to the data.
-    sides : numpy.ndarray, optional
-        As `Relations` has them.
+    """One relation under one partition. `labels`: int ``[N]``, from 0; `options`: options of the model, none left to
+    the data; `sides`: as `Relations` has them.
     """
 
     relation: Relation
@@ -126,16 +117,10 @@ class Links:
 
     # -- edges
     def probability(self, pairs: Pairs, kept: float | None = None) -> Array:
-        """Probability of an edge, or of a count above 0, of each pair.
-
-        Parameters
-        ----------
-        pairs : numpy.ndarray
-            int32 ``[n, 2]``.
-        kept : float, optional
-            The network has each edge, or each count, of a larger one with this probability: the probability that the
-            larger one has an edge, or a further count, which this one lacks. Binary: pairs without an edge. None: of an
-            edge in a replication of this network.
+        """Probability of an edge, or of a count above 0, of each pair. `pairs`: int32 ``[n, 2]``. `kept`: the network
+        has each edge, or each count, of a larger one with this probability: the probability that the larger one has an
+        edge, or a further count, which this one lacks. Binary: pairs without an edge. None: of an edge in a replication
+        of this network.
         """
         if self.has_rates:
             shape, rate = self.rates(pairs)

@@ -33,7 +33,11 @@ class Records(Kind):
     text_types = ("string",)
     any_columns = True
     takes_sources = True
-    has_small_clusters = True
+    growing = (
+        "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
+        "model.prior=learned_sizes, the default, expects many small clusters"
+    )
+    takes_more_moves = False
     # from a few random clusters records would first have to part
     init = "pairs"
     answers = "splitmerge_cli.kinds.records.entities:Entities"

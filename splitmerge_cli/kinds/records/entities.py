@@ -23,8 +23,14 @@ from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import pair_scores
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
 from splitmerge_cli.diagnostics.partition_losses import find_components
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
-from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, count_pairs, find_linked_pairs
+from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
+from splitmerge_cli.diagnostics.small_clusters import (
+    LinkedPairs,
+    count_pairs,
+    estimate_by_components,
+    find_linked_pairs,
+    minimise_by_components,
+)
 from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.clusterings import interval_of_run
@@ -38,8 +44,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.clusterings import Late
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.recorders.base import Late
     from splitmerge_cli.runs.store.store import RunStore
 
 LEAST = 0.05
@@ -58,6 +64,19 @@ BINS = 10
 
 class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
+
+    by_share, describes_clusters = False, False
+
+    @staticmethod
+    def estimate(
+        partitions: NDArray[np.int32], dataset: Dataset, loss: str = "vi", interval: tuple[int, int] | None = None
+    ) -> Estimate:
+        """The estimate by components, of any number of entities."""
+        return estimate_by_components(partitions, loss, dataset.items)
+
+    @staticmethod
+    def central(partitions: NDArray[np.int32], apart: Any) -> Estimate:
+        return minimise_by_components(partitions)
 
     @staticmethod
     def write(
@@ -91,8 +110,9 @@ class Entities(Answers):
         return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
 
     @staticmethod
-    def write_so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
+    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
         labels, dataset = np.asarray(labels, dtype=np.int32), plan.dataset
+        yield f"{labels.max() + 1:,} entities of {len(labels):,} records, the best state so far"
         write_text(plan.path / ENTITIES, _as_csv(_merge(plan, labels, late, None)))
         yield f"{ENTITIES}: the merged record of each entity so far"
         with suppress(TooManyClusters):

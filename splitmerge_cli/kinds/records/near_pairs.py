@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from splitmerge_cli.core.near_pairs import NearPairs
 
@@ -212,6 +211,8 @@ def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blo
 
 def _components(pairs: NDArray[np.int32], N: int) -> NDArray[np.int32]:
     """The component of each record."""
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])), shape=(N, N))
     return np.asarray(connected_components(graph, directed=False)[1])
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
+from splitmerge_cli.kinds.tables.models.normal import DEGREES
+from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
-from splitmerge_cli.kinds.tables.models.row_weights import DEGREES
-
-if TYPE_CHECKING:
-    pass
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:
@@ -91,8 +89,6 @@ def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Arra
 
 def _draw_answers(rng: Rng, given: Given, x: Array, cuts: Array) -> Array:
     """An ordinal column: a point of mean and deviation for each cluster, then cells, ``[n]``."""
-    from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
-
     L, tables = len(cuts) + 1, tables_of_levels([cuts], given.power)
     counts = given.sums(np.stack([x == level for level in range(L)], axis=1))
     log_weight = tables["log_prior"] + counts @ tables["log_q"].reshape(L, -1)

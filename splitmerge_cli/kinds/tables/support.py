@@ -1,18 +1,9 @@
-"""Samplers that support a model, as the classes report; data that Student's t describes."""
+"""Samplers that support a model, as the classes report."""
 
 from typing import Any
 
-import numpy as np
-
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.tables.models.real_columns import (
-    SAME,
-    find_resolution,
-    resolutions_of,
-    settle_resolution,
-)
 from splitmerge_cli.runs.datasets import build_model
 
 
@@ -42,21 +33,3 @@ def support(sampler: str, model: Model) -> tuple[bool, str]:
     """
     supported, reason = component("sampler", sampler).target.supports(model)
     return bool(supported), reason
-
-
-FINE = 0.05
-"""Steps of a column, as a share of its standard deviation, up to which its density needs none: in a cluster a fifth as
-wide as the column the mean log density over a step is at most 0.003 nats from that at its middle."""
-
-
-def has_steps(dataset: Dataset) -> bool:
-    """Whether real columns are recorded in steps that are not `FINE`: tails of Student's t take no step."""
-    resolution = settle_resolution(dataset, {})["resolution"]
-    is_real = slice(None) if dataset.types is None else [column.type == "real" for column in dataset.types]
-    x = np.asarray(dataset.values[:, is_real], dtype=np.float64)
-    if resolution == "auto":
-        # only where values occur twice is there a step to look for
-        tied = np.diff(np.sort(x, axis=0), axis=0) <= SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
-        x = x[:, tied.any(axis=0)]
-        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x.T)
-    return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())

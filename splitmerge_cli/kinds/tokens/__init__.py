@@ -1,4 +1,4 @@
-"""Tokens: each item is one word of a vocabulary."""
+"""Tokens: each item is one word of a vocabulary, a mention of an entity."""
 
 from typing import Any
 
@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.data.labels import equal_sizes, token_names
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 
 TELLING = 3
 """Tokens that are named of a cluster."""
+DICTIONARIES = ("distinct", "dirichlet")
+MAX_TOKENS = 1_000_000
 
 
 class Tokens(Kind):
@@ -17,13 +21,18 @@ class Tokens(Kind):
     name = "tokens"
     item = "token"
     model = "emm"
-    generator = "splitmerge_cli.kinds.tokens.generated:generate"
+    generator = "splitmerge_cli.kinds.tokens:generate"
     reading = "splitmerge_cli.kinds.tokens.reader:TokensReading"
     text_types = ("string",)
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
     quantities = "splitmerge_cli.runs.quantities:Tokens"
+
+    def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
+        # numbers are words, too, but hardly meant so
+        suited = self._suited(mixed)
+        return ([None] if suited or mixed is None else []) + ([suited] if len(suited) == 1 else [])
 
     def outline(self, N: int, D: int) -> Dataset:
         return Dataset("simulated", self, np.zeros(N, dtype=np.int32), vocabulary=[str(word) for word in range(D)])
@@ -38,3 +47,42 @@ class Tokens(Kind):
         return {
             "telling": "; ".join([f"{words[token] if words else token} ({counts[token]:.0f})" for token in commonest])
         }
+
+
+def generate(
+    N: int,
+    entities: int = 10,
+    n_tokens: int = 10,
+    dictionaries: str = "distinct",
+    concentration: float = 0.001,
+    seed: int = 0,
+) -> Dataset:
+    """Mentions of `entities` entities, in random order: kind ``tokens``; the truth is the entity of each mention.
+    Options: ``conf/data/emm.yaml``.
+
+    Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = 0.001).
+    """
+    require_size("N", N)
+    require_size("data.entities", entities)
+    require_size("data.n_tokens", n_tokens, MAX_TOKENS)
+    require_seed(seed)
+    require(dictionaries in DICTIONARIES, "data.dictionaries", dictionaries, f"one of {', '.join(DICTIONARIES)}")
+    rng = np.random.default_rng(seed)
+    if dictionaries == "distinct":
+        require(n_tokens >= entities, "data.n_tokens", n_tokens, f"at least data.entities={entities} (a token each)")
+        truth = equal_sizes(rng, N, entities)
+        tokens = truth.copy()
+    else:
+        require_number("data.concentration", concentration, 1e-100, 1e100)
+        require_size("data.entities", entities, LARGEST // n_tokens)
+        truth = rng.integers(entities, size=N, dtype=np.int32)
+        theta = np.cumsum(rng.dirichlet(np.full(n_tokens, concentration), size=entities), axis=1)
+        u = rng.random(N)
+        tokens = np.empty(N, dtype=np.int32)
+        order = np.argsort(truth, kind="stable")
+        for mentions in np.split(order, np.flatnonzero(np.diff(truth[order])) + 1):
+            tokens[mentions] = np.searchsorted(theta[truth[mentions[0]]], u[mentions])
+        # the rounded cumulative sum may end below 1: the last token takes what is left
+        np.minimum(tokens, n_tokens - 1, out=tokens)
+    meta = {"entities": entities, "dictionaries": dictionaries, "concentration": concentration, "seed": seed}
+    return Dataset("emm", "tokens", tokens, truth, vocabulary=token_names(n_tokens), meta=meta)

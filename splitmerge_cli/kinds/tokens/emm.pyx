@@ -16,7 +16,7 @@ from splitmerge_cli.core.sums cimport COPIED, DOUBLES
 
 from splitmerge_cli.core.options import Count, Positive, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, share
-from splitmerge_cli.kinds.tokens.simulated import simulate_tokens
+from splitmerge_cli.core.simulation import draw_words
 from splitmerge_cli.priors.entities import MOST as MOST_ENTITIES, Entities
 
 MOST = 10_000_000
@@ -41,6 +41,11 @@ def _tables(Py_ssize_t N, Py_ssize_t L, double alpha):
     log_rising(alpha, N + 1, &log_rise[0])
     log_rising(L * alpha, N + 1, &log_rise_all[0])
     return {"inverse": np.asarray(inverse), "log_rise": np.asarray(log_rise), "log_rise_all": np.asarray(log_rise_all)}
+
+
+def simulate_tokens(rng, given):
+    """Tokens drawn from entities, int32 ``[N]`` (`splitmerge_cli.core.simulation`)."""
+    return draw_words(rng, given, given.data.values, given.options["n_tokens"], given.options["alpha"])
 
 
 cdef class EMM(Model):

@@ -5,7 +5,7 @@ from splitmerge_cli.papers.declaration import Comparison, PaperFigure
 FIGURES = (
     PaperFigure(
         "matrix",
-        "Every sampler on every model that it supports, those of counts left out, raced on data sets of 100 to 100,000 "
+        "Every sampler on every model that it supports (except models of counts), raced on data sets of 100 to 100,000 "
         "items with few and many clusters, well and badly separated. 1 is the best; grey: not supported.",
         "races.draw",
         shows="Two heat maps with numbers, a row for each sampler and a column for each model: time to the target, "
@@ -13,17 +13,17 @@ FIGURES = (
     ),
     PaperFigure(
         "auto",
-        "What sampler=auto loses, compared with every fixed sampler, on data sets that did not choose it; the runs "
-        "of matrix.",
+        "How much longer sampler=auto takes than the best sampler in hindsight, compared with every fixed sampler, on "
+        "data sets that did not influence its choice. The runs are from matrix.",
         "choice.draw",
         shows="Seven panels, one for each model: time to the target as a multiple of the best in hindsight on a log "
         "axis, in a row for each sampler marks at the median (dot) and at the worst (tick).",
     ),
     PaperFigure(
         "exactness",
-        "Every form of every sampler on small data whose posterior is enumerated, a mark for each small data set. "
-        "Left: of the transition matrix of the compiled code, all random choices listed. Right: of a sampled chain; "
-        "dashed: what an exact sampler shows by chance.",
+        "Every form of every sampler on small data whose posterior is enumerated; each mark is one data set. Left: the "
+        "transition matrix of the compiled code, with all random choices listed. Right: a sampled chain; dashed: what "
+        "an exact sampler shows by chance.",
         "exactness.draw",
         "exactness.compute",
         shows="Two panels on log axes, a row for each sampler: marks for the defect of the transition matrix, and for "
@@ -31,7 +31,8 @@ FIGURES = (
     ),
     PaperFigure(
         "scaling",
-        "What an iteration costs and how long it is to the target, as points, dimensions and clusters grow.",
+        "How the cost of an iteration and the time to the target grow with the numbers of points, dimensions and "
+        "clusters.",
         "scaling.draw",
         shows="Six panels on log axes: seconds an iteration and seconds to the target over items N, dimensions D and "
         "clusters K, a line for each sampler.",

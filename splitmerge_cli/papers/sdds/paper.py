@@ -5,8 +5,8 @@ from splitmerge_cli.papers.declaration import Paper, PaperFigure
 FIGURES = (
     PaperFigure(
         "sdds-table1",
-        "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), from the "
-        "code's own proposal. An arrow marks the mention placed in the step.",
+        "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), computed by "
+        "the code's own proposal. An arrow marks the mention placed in the step.",
         "proposals.table1",
         "exact.allocation",
         shows="Table of six steps: letter tiles of the tokens that two entities hold after each step, and below them "
@@ -14,8 +14,8 @@ FIGURES = (
     ),
     PaperFigure(
         "sdds-fig1",
-        "Arrows are as wide as the proposal is probable, given the type of move; smart moves as equation 3 defines "
-        "them, summed over all merges or splits. Dashed: a way back that is not what the reverse move prefers.",
+        "The width of an arrow is the probability of the proposal, given the type of move. Smart moves follow equation "
+        "3, summed over all merges or splits. Dashed: a way back that the reverse move does not prefer.",
         "proposals.fig1",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
@@ -31,45 +31,47 @@ FIGURES = (
     ),
     PaperFigure(
         "sdds-fig3",
-        "10 entities with one token each, start at K0 = 5. Lines: median over chains of the running mean; band: "
-        "their range. Upper row: the acceptance ratios as printed, whose stationary distribution is the "
-        "posterior times 2^K/K!, after each move a full Gibbs scan for RGSM and one Gibbs site for the others; lower "
-        "row: the model as defined, with full scans. Dashed: the mean of what the chains of the row sample.",
+        "Ten entities with one token each; chains start at K0 = 5. Lines: median over chains of the running mean; "
+        "bands: range over chains. Upper row: the acceptance ratios as printed, whose stationary distribution is the "
+        "posterior times 2^K/K!; each move is followed by a full Gibbs scan for RGSM and by one Gibbs site for the "
+        "others. Lower row: the model as defined, with full scans. Dashed: the mean of the distribution that the "
+        "chains of the row sample.",
         "running_means.fig3",
         shows="Six panels, two forms of the model by three sizes N: running mean of K over iterations on a log axis, "
         "a median line and a band for each sampler; dashed lines at the posterior mean.",
     ),
     PaperFigure(
         "sdds-fig4",
-        "As Figure 3. Bottom: share of chains whose mean K over the second half of the chain is within 1 of 10, "
-        "with 95 % Jeffreys intervals: after each move a full Gibbs scan for RGSM and one Gibbs site for the others "
-        "(filled), or the other way round (hollow).",
+        "As Figure 3. Bottom: share of chains whose mean K over their second half is within 1 of 10, with 95 % "
+        "Jeffreys intervals. Filled: a full Gibbs scan after each move of RGSM and one Gibbs site for the others; "
+        "hollow: the other way round.",
         "running_means.fig4",
         shows="Twelve panels, four initial numbers of entities side by side: lines of the running mean of K over "
         "iterations on a log axis in two forms of the model; points with intervals of the share that settles at 10.",
     ),
     PaperFigure(
         "sdds-fig5",
-        "Means over chains (times: medians) with 95 % intervals, from K0 = 5, with the ratios as printed: RGSM with a "
-        "full Gibbs scan after each move, SS and SDDS (their smart moves) with one Gibbs site. Times are those of the "
-        "compiled loops.",
+        "Means over chains (times: medians) with 95 % intervals. Chains start at K0 = 5 and use the ratios as printed, "
+        "RGSM with a full Gibbs scan after each move, SS and SDDS (their smart moves) with one Gibbs site. Times are "
+        "measured in the compiled loops.",
         "acceptance.fig5",
         shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
         "per iteration, and time of RGSM over time of SDDS, on log axes; diamonds for the paper.",
     ),
     PaperFigure(
         "sdds-fig6",
-        "Bernoulli mixture of 5 components with 15 attributes; all samplers start with all items in one component "
-        "(the paper does not say) and are followed by a full Gibbs scan. Median and range over chains. The level is "
-        "reached when 99 % of the climb is done, from the start to the median log joint of the best chain's second "
-        "half; a chain that has not reached it counts with all its time. Lead: median of the differences of pairs.",
+        "Bernoulli mixture of 5 components with 15 attributes. All samplers start with all items in one component (the "
+        "paper does not give the start), and a full Gibbs scan follows each move. Lines and bands: median and range "
+        "over chains. A chain reaches the level when it has made 99 % of the climb from its start to the median log "
+        "joint of the best chain's second half; a chain that has not reached it counts with all its time. Lead: median "
+        "of the differences of pairs.",
         "climbs.fig6",
         shows="Three panels by N: log likelihood minus the best chain's over seconds of sampling on a log axis, lines "
         "and bands for SDDS, RGSM and Gibbs, marks on the axis at the median time to the level.",
     ),
     PaperFigure(
         "sdds-traces",
-        "Fractions of the items in the largest component, in the two largest, and so on; one chain. Start: all "
+        "One chain: fractions of the items in the largest component, in the two largest, and so on. It starts with all "
         "items in one component.",
         "traces.traces",
         shows="Six panels, SDDS, RGSM and Gibbs by two sizes N: stacked areas of the cumulative fractions of the "

@@ -6,7 +6,7 @@ FIGURES = (
     PaperFigure(
         "smag-fig2",
         "Ten nested topics over ten words, and four groups drawn from them. The paper gives neither the number of "
-        "words nor the mixtures that it drew.",
+        "words nor its mixtures.",
         "corpus.fig2",
         compute="corpus.groups",
         shows="A heat map of the probabilities of ten words in ten topics; for each of four groups, bars "
@@ -14,32 +14,34 @@ FIGURES = (
     ),
     PaperFigure(
         "smag-fig3",
-        "The paper gives neither the number of words nor the hyper-parameters nor the start, and these decide how many "
-        "topics the posterior holds: on four groups it is not ten. So 200 documents are shown, too, "
-        "and the setting in which the claim comes nearest; from one topic and from five random ones.",
+        "The paper gives neither the number of words nor the hyper-parameters nor the start. These decide how many "
+        "topics the posterior has; on four groups it does not have ten. So 200 documents are shown, too, with the "
+        "setting that comes nearest to the claim. Chains start from one topic and from five random ones.",
         "counts.fig3",
         shows="Twelve panels of lines over iterations on a log axis, three corpora side by side: topics of "
         "split-merge and of Gibbs, share of chains that had ten topics from each start, share of proposals accepted.",
     ),
     PaperFigure(
         "smag-fig4",
-        "Rows: true topics; columns: the topics found, named by the true ones that they match. Nested topics share "
-        "their words, so that no sampler can tell all tokens apart: the last column shows what can be told at best.",
+        "Rows are true topics. Columns are the topics found, named after the true topics that they match. Nested "
+        "topics share words, so no sampler can separate all tokens; the last column shows the best possible "
+        "separation.",
         "confusion.fig4",
         shows="Heat maps of true topic by topic found, for two corpora, three samplers and known mixtures; a last row "
         "of the four groups by topic.",
     ),
     PaperFigure(
         "smag-fig5a",
-        "The paper names neither the kind of perplexity nor the start. Fold-in is what its figure most likely shows; "
-        "completion predicts words that the mixture was not told from. From one topic and from fifty random ones.",
+        "The paper names neither the kind of perplexity nor the start. Its figure most likely shows fold-in; "
+        "completion predicts words that were not used to estimate the mixture. Chains start from one topic and from "
+        "fifty random ones.",
         "perplexity.fig5a",
         shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
         "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",
     ),
     PaperFigure(
         "smag-fig5b",
-        "As Figure 5a, on 16,242 postings of which a hundred words are known.",
+        "As Figure 5a, on 16,242 postings, of which only the presence of a hundred words is known.",
         "perplexity.fig5b",
         shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
         "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",

@@ -25,6 +25,7 @@ from splitmerge_cli.analysis.plots.style import (
     marks_along,
 )
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
+from splitmerge_cli.kinds.documents import PERPLEXITY
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
@@ -120,7 +121,7 @@ class Curves:
 
 
 def _curve(run: Run, where: Where) -> Curve:
-    frame = run.perplexity(["iteration", "seconds", COLUMNS[where.evaluation]])
+    frame = run.table(PERPLEXITY, ["iteration", "seconds", COLUMNS[where.evaluation]])
     return Curve(frame.rename(columns={COLUMNS[where.evaluation]: "value"}))
 
 

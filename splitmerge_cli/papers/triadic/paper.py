@@ -5,19 +5,18 @@ from splitmerge_cli.papers.declaration import Paper, PaperFigure
 FIGURES = (
     PaperFigure(
         "triadic-fig1",
-        "How often each move was proposed and accepted, counted in the runs of Table 1 (noise of standard deviation 1, "
-        "lines integrated out), and by the dyadic sampler on the same data. There is no move between one and three "
-        "clusters.",
+        "How often each move was proposed and accepted in the runs of Table 1 (noise of standard deviation 1, lines "
+        "integrated out), and by the dyadic sampler on the same data. No move leads from one cluster to three or back.",
         "transitions.fig1",
         shows="Two diagrams of circles with numbers of clusters, joined by arrows with the percentages proposed and "
         "accepted: dyadic between 1 and 2, triadic between 1, 2 and 3.",
     ),
     PaperFigure(
         "triadic-fig2",
-        "Points in the colours of the clusters of a last state, the line fitted to each cluster (posterior mean) over "
-        "them, true lines thin and grey. Chosen by rule among the last states of all runs of Table 1: left, the "
-        "smallest angle between two true lines in one cluster; right, another data set, most points of one true line "
-        "in its second cluster. Lines of ten points or more count.",
+        "Points have the colour of their cluster in a last state; the line fitted to each cluster (posterior mean) is "
+        "drawn over them, and true lines are thin and grey. The states were chosen by rule among the last states of "
+        "all runs of Table 1. Left: the smallest angle between two true lines in one cluster. Right, on another data "
+        "set: the most points of one true line in its second cluster. Only lines of ten points or more count.",
         "examples.fig2",
         shows="Two scatter plots of points, y over x, marked by cluster, with the line fitted to each cluster and the "
         "true lines; grey bands along the lines concerned by an error.",
@@ -33,10 +32,10 @@ FIGURES = (
     ),
     PaperFigure(
         "triadic-table1",
-        "Mean scores over data sets and seeds. The paper gives neither the noise of the model nor the state that is "
-        "scored; its formulas keep the lines as parameters, and the authors' scripts score the state of the highest "
-        "likelihood after 10,000 iterations from 30 clusters. As printed: the ratio of SAMS takes q "
-        "from random allocation (printed q) or leaves it out (q = 1), and a dyadic call draws a new pair.",
+        "Mean scores over data sets and seeds. The paper gives neither the noise of the model nor the state that it "
+        "scores. Its formulas keep the lines as parameters; the authors' scripts score the state of the highest "
+        "likelihood after 10,000 iterations from 30 clusters. As printed: the ratio of SAMS takes q from random "
+        "allocation (printed q) or leaves it out (q = 1), and a dyadic call draws a new pair.",
         "table.table1",
         shows="Table: purity, Rand index and adjusted Rand index in the paper, by the released program and of each "
         "sampler here, in blocks by setting, and differences from the triadic sampler with intervals; below, four "

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
@@ -33,22 +36,31 @@ class Streamed:
         Iterations between two rows; 0: there are none.
     key : str
         The key of the configuration that sets it.
+    is_kept : bool
+        Whether a finished run has it.
     """
 
     table: str
     width: int
     every: int
     key: str
+    is_kept: bool = True
+
+
+@dataclass(frozen=True)
+class Late:
+    """Recorded partitions of the second half of a chain."""
+
+    iterations: NDArray[np.int64]
+    """``[M]``, ascending."""
+    labels: NDArray[np.int32]
+    """``[M, N]``."""
+    parameters: NDArray[np.float64] | None = None
+    """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
 
 
 class Recorder:
-    """Records that a run keeps of one kind of data; this class records clusters of items.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    dataset : Dataset
-    """
+    """Records that a run keeps of one kind of data; this class records clusters of items."""
 
     sizes: ClassVar[bool] = False
     """Whether the chains record the sizes of all clusters."""
@@ -93,7 +105,7 @@ class Recorder:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
         if every := self.spec.perplexity.every:
             raise ConfigError(
-                f"perplexity.every={every}: expected 0, because perplexity needs held-out documents and topics; "
+                f"perplexity.every={every}: expected 0, because perplexity needs held-out documents; "
                 f"model={self.spec.model.name} reads {self.dataset.kind}"
             )
 
@@ -109,6 +121,13 @@ class Recorder:
     def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
+    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+        """What was evaluated while a chain ran, to go on from; None if nothing was."""
+        return None
+
+    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+        """Record anew what an earlier run evaluated (`evaluations`)."""
+
     def outcome(self, chain: "Chain") -> dict[str, Any]:
         """Fields of a chain that `assemble` needs in addition to the fields of every chain."""
         return {}
@@ -116,14 +135,8 @@ class Recorder:
     def assemble(
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
-        """Write the tables that this kind of data has at the end of a run.
-
-        Returns
-        -------
-        fields : dict
-            The entries of the summary that not all runs have.
-        rows : list of Row
-            Rows of the diagnosis.
+        """Write the tables that this kind of data has at the end of a run. Returns the entries of the summary that not
+        all runs have; rows of the diagnosis.
         """
         return {}, []
 

@@ -18,12 +18,8 @@ PATIENCE = 5.0
 
 
 class DaskShards:
-    """Shards as actors: each stays in the memory of one worker.
-
-    Parameters
-    ----------
-    bounds : sequence of (int, int)
-        First row of each shard, and the one after its last.
+    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each shard, and the one after
+    its last.
     """
 
     def __init__(self, client: Any, source: Source, bounds: Sequence[tuple[int, int]]) -> None:

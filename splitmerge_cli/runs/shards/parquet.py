@@ -49,11 +49,7 @@ def find_columns(
     place: Path, columns: Sequence[str] | None, drop: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
     """Names of the columns that are read from a file or a folder of files, and the files with their numbers of rows.
-
-    Raises
-    ------
-    DataError
-        There is no such file, it is no table of numbers, or it has no such column.
+    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column).
     """
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
     if not files:

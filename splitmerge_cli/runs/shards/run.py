@@ -69,13 +69,7 @@ LABELS = "labels"
 
 
 def check(spec: "RunSpecification", words: Sequence[str]) -> None:
-    """Reject keys that a run on shards does not take.
-
-    Raises
-    ------
-    ConfigError
-        The message names the key.
-    """
+    """Reject keys that a run on shards does not take. Raises `ConfigError` (the message names the key)."""
     for override in words:
         key = override.lstrip("+").partition("=")[0]
         if key in ("data", "data.name") or any(key == one or key.startswith(f"{one}.") for one in HEEDED):
@@ -99,17 +93,13 @@ def _may_be_sharded(model: type[Model]) -> bool:
 
 
 def source_of(spec: "RunSpecification") -> Source:
-    """The table of a configuration; columns of several types may miss cells.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The message names key or file.
+    """The table of a configuration; columns of several types may miss cells. Raises `ConfigError` or `DataError` (the
+    message names key or file).
     """
     kind, data = spec.model.kind, spec.data.options
-    if data["types"] and not kind.any_columns:
+    if data["types"] and kind.is_numeric:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    source = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
+    source = open_source(data["path"], data["columns"], data["drop"], missing=not kind.is_numeric)
     # as everywhere, digits are lost only where somebody asks for it
     real = (str(name) for name, word in (data["types"] or {}).items() if word == "real")
     return replace(source, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))
@@ -117,12 +107,8 @@ def source_of(spec: "RunSpecification") -> Source:
 
 def types_of(names: Sequence[str], columns: Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
     """The type of each column: as `named_types` says, binary where all cells are 0 or 1, real where one is no whole
-    number.
-
-    Raises
-    ------
-    ConfigError
-        For a name that is no column's, a word that is no type, or whole numbers without a type.
+    number. Raises `ConfigError` (for a name that is no column's, a word that is no type, or whole numbers without a
+    type).
     """
     type_by_name = {str(name): word for name, word in named_types.items()}
     for name, word in type_by_name.items():
@@ -158,22 +144,13 @@ def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
 
 
 class ShardedRun:
-    """A chain on items in shards, at its start.
-
-    Parameters
-    ----------
-    shards : Shards
-        That hold their rows, as `bounds` says.
+    """A chain on items in shards, at its start. `shards`: that hold their rows, as `bounds` says. Raises `ConfigError`
+    or `DataError` (a parameter out of range, or rows that the model cannot hold).
 
     Attributes
     ----------
     path : Path
         The folder of the run: its name follows from the configuration and what all rows add up to, not from the shards.
-
-    Raises
-    ------
-    ConfigError, DataError
-        A parameter out of range, or rows that the model cannot hold.
     """
 
     def __init__(
@@ -218,23 +195,10 @@ class ShardedRun:
 
     # -- running
     def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
-        """Go on to the last iteration, and write the results; returns the folder.
-
-        Parameters
-        ----------
-        every : float
-            Seconds between two checkpoints.
-        tell : callable, optional
-            Called with the iteration and the number of clusters.
-
-        Raises
-        ------
-        ShardLost
-            A worker was lost; what was done since the last checkpoint with it.
-        Interrupted
-            Ctrl-C, after a checkpoint.
-        DamagedRun
-            A file of the run is not what was written.
+        """Go on to the last iteration, and write the results; returns the folder. `every`: seconds between two
+        checkpoints; `tell`: called with the iteration and the number of clusters. Raises `ShardLost` (a worker was
+        lost; what was done since the last checkpoint with it), `Interrupted` (Ctrl-C, after a checkpoint) or
+        `DamagedRun` (a file of the run is not what was written).
         """
         if (self.path / MANIFEST).is_file():
             self.check()
@@ -374,13 +338,7 @@ def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """The summary of a finished run.
-
-    Raises
-    ------
-    DamagedRun
-        The file that holds it is not what was written.
-    """
+    """The summary of a finished run. Raises `DamagedRun` (the file that holds it is not what was written)."""
     return dict(read_sealed(path / RUN, _remedy(path))["summary"])
 
 

@@ -17,17 +17,8 @@ from splitmerge_cli.runs.store.manifest import sha256_of
 
 
 class Shard:
-    """Rows of a table, from one to before another.
-
-    Parameters
-    ----------
-    first, end : int
-        Numbers of the rows.
-
-    Raises
-    ------
-    DataError
-        A cell is no finite number, or missing where none may be; the message names file, row and column.
+    """Rows of a table, from one to before another. `first`, `end`: numbers of the rows. Raises `DataError` (a cell is
+    no finite number, or missing where none may be; the message names file, row and column).
     """
 
     def __init__(self, source: Source, first: int, end: int) -> None:

@@ -46,13 +46,9 @@ class Source:
     rounded: tuple[str, ...] = ()
 
     def read(self, first: int, end: int) -> NDArray[np.float64]:
-        """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing.
-
-        Raises
-        ------
-        DataError
-            A cell is no finite number, loses digits, is missing where none may be, or neither 0 nor 1 where all have to
-            be; the message names file, row and column.
+        """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing. Raises `DataError` (a cell
+        is no finite number, loses digits, is missing where none may be, or neither 0 nor 1 where all have to be; the
+        message names file, row and column).
         """
         out = np.empty((end - first, len(self.names)))
         row = 0
@@ -109,22 +105,9 @@ class Source:
 def open_source(
     path: str, columns: Sequence[str] | None = None, drop: Sequence[str] | None = None, missing: bool = False
 ) -> Source:
-    """A table by its path.
-
-    Parameters
-    ----------
-    path : str
-        Path of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
-    columns : sequence of str, optional
-        Columns of parquet in their order; by default all except `drop`.
-    drop : sequence of str, optional
-    missing : bool
-        Whether cells may be missing.
-
-    Raises
-    ------
-    DataError
-        There is no such file, it is no table of numbers, or it has no such column.
+    """A table by its path. `path`: path of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
+    `columns`: columns of parquet in their order; by default all except `drop`. `missing`: whether cells may be missing.
+    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column).
     """
     place = Path(path).absolute()
     if not place.exists():

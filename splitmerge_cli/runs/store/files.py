@@ -21,16 +21,8 @@ class Locked(RuntimeError):
 
 
 class DamagedRun(RuntimeError):
-    """A file of a run is missing or does not hold what was written to it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    remedy : str, optional
-        What to do about it; by default what is to be done about a run.
-    what : str, optional
-        What is wrong; by default that it is damaged, or missing.
+    """A file of a run is missing or does not hold what was written to it. `path`: the file. `remedy`: what to do about
+    it; by default what is to be done about a run. `what`: what is wrong; by default that it is damaged, or missing.
     """
 
     def __init__(self, path: Path, remedy: str | None = None, problem: str | None = None) -> None:
@@ -138,19 +130,9 @@ def _write_parts(value: Any, end: str) -> Iterator[str]:
 
 @contextmanager
 def lock_file(path: Path, patience: float = 1.0) -> Iterator[None]:
-    """Hold an exclusive lock on the file `path`; the system frees it when the process dies, however it dies.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it is created, and its folder.
-    patience : float
-        Seconds to go on trying: `is_locked` of another process may hold the lock for a moment.
-
-    Raises
-    ------
-    Locked
-        Another process holds it.
+    """Hold an exclusive lock on the file `path`; the system frees it when the process dies, however it dies. `path`:
+    the file; it is created, and its folder. `patience`: seconds to go on trying: `is_locked` of another process may
+    hold the lock for a moment. Raises `Locked` (another process holds it).
     """
     end = time.monotonic() + patience
     while (file := _acquire(path)) is None:

@@ -33,11 +33,7 @@ def write_sealed(path: Path, value: dict[str, Any]) -> bytes:
 
 def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = None) -> dict[str, Any]:
     """The object that `write_sealed` wrote, without the digest; from the `content` of the file where that is at hand.
-
-    Raises
-    ------
-    DamagedRun
-        The file is gone, or not byte for byte what was written; the message says the `remedy`.
+    Raises `DamagedRun` (the file is gone, or not byte for byte what was written; the message says the `remedy`).
     """
     with report_damage(path, remedy):
         content = received.read(path) if content is None else content
@@ -49,15 +45,8 @@ def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = N
 
 
 def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, bytes] | None = None) -> bytes:
-    """Write the manifest `path` of the files next to it; return its content.
-
-    Parameters
-    ----------
-    path : Path
-    names : iterable of str
-        May lead into folders next to it.
-    contents : mapping of str to bytes, optional
-        Contents of files that were just written; the others are read.
+    """Write the manifest `path` of the files next to it; return its content. `names`: may lead into folders next to it.
+    `contents`: contents of files that were just written; the others are read.
     """
     listed = {}
     for name in sorted(names):
@@ -70,16 +59,9 @@ def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, byte
 
 
 class Manifest:
-    """A manifest that was read, and the files next to it.
-
-    Parameters
-    ----------
-    path : Path
-        The manifest.
-    remedy : str, optional
-        What to do about damage, for messages; by default what is to be done about a run.
-    contents : mapping of str to bytes, optional
-        Contents of the manifest and of files next to it that this process has written.
+    """A manifest that was read, and the files next to it. `path`: the manifest. `remedy`: what to do about damage, for
+    messages; by default what is to be done about a run. `contents`: contents of the manifest and of files next to it
+    that this process has written. Raises `DamagedRun` (it is gone, or not what was written).
 
     Attributes
     ----------
@@ -87,11 +69,6 @@ class Manifest:
         The files that it lists.
     digest : str
         SHA-256 of the manifest itself, which stands for all of them.
-
-    Raises
-    ------
-    DamagedRun
-        It is gone, or not what was written.
     """
 
     def __init__(self, path: Path, remedy: str | None = None, contents: Mapping[str, bytes] | None = None) -> None:
@@ -110,12 +87,8 @@ class Manifest:
         self._checked = {*contents}
 
     def check(self, name: str) -> Path:
-        """The path of a file that is what was written; it is read once.
-
-        Raises
-        ------
-        DamagedRun
-            It is not, is gone, or is not listed.
+        """The path of a file that is what was written; it is read once. Raises `DamagedRun` (it is not, is gone, or is
+        not listed).
         """
         path = self.path.parent / name
         if name in self._checked:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import received
 from splitmerge_cli.config.renamed import today
+from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import names, schema, state
@@ -36,22 +38,10 @@ STATES = ("running", "done", "failed", "interrupted")
 
 
 class Run:
-    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`.
-
-    Parameters
-    ----------
-    path : str or Path
-        The folder that ``smcmc run`` printed.
-    config_dir : str or Path, optional
-        The folder of the user's own configuration groups, for what loads the data of the run again.
-    contents : mapping of str to bytes, optional
-        Contents of files that this process has just written (`splitmerge_cli.runs.store.store.RunStore`): they are not
-        read again.
-
-    Raises
-    ------
-    FileNotFoundError
-        It holds no run.
+    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`. `path`: the folder
+    that ``smcmc run`` printed; `config_dir`: the folder of the user's own configuration groups, for what loads the data
+    of the run again; `contents`: contents of files that this process has just written
+    (`splitmerge_cli.runs.store.store.RunStore`): they are not read again. Raises `FileNotFoundError` (it holds no run).
 
     Attributes
     ----------
@@ -142,16 +132,12 @@ class Run:
 
     @property
     def first_cluster(self) -> int:
-        """Number of the first cluster, or topic, in what this run shows and writes: 1, or 0 if it was made earlier."""
+        """Number of the first cluster in what this run shows and writes: 1, or 0 if it was made earlier."""
         return int(self.summary.get(schema.FIRST_CLUSTER, 0)) if self.is_done else FIRST
 
     def best_state(self) -> NDArray[np.int32]:
-        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
-
-        Raises
-        ------
-        FileNotFoundError
-            Nothing is stored yet.
+        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far. Raises
+        `FileNotFoundError` (nothing is stored yet).
         """
         best = max(
             (outcome for _, outcome in self._stored_chains()), key=lambda stored: stored["best_log_joint"], default=None
@@ -173,13 +159,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The files of a finished run.
-
-        Raises
-        ------
-        FileNotFoundError
-            The run is not finished.
-        """
+        """The files of a finished run. Raises `FileNotFoundError` (the run is not finished)."""
         if not self.is_done:
             raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
         return Manifest(self.path / MANIFEST, contents=self._contents)
@@ -189,13 +169,20 @@ class Run:
         """``summary.json`` of a finished run."""
         _ = self.manifest  # of an unfinished run, which is not damaged
         with report_damage(self.path / SUMMARY):
-            from splitmerge_cli.runs.store.summary import Summary, SummaryOfTopics
-
             summary = received.parse_json(self.content(SUMMARY))
-            (SummaryOfTopics if self.has_topics else Summary).model_validate(summary)
+            resolve_name(self._kind.summary).model_validate(summary)
             if summary["chains"] != self.config["chains"]:
                 raise ValueError("of another number of chains")
             return dict(summary)
+
+    @property
+    def _kind(self) -> Kind:
+        """The kind of data whose own tables a finished run has; one without a name if it has none."""
+        return next((kind for kind in kinds().values() if any(map(self.has_table, kind.tables))), Kind())
+
+    def has_table(self, table: str) -> bool:
+        """Whether this is a finished run that holds a table, such as `names.SIMILARITY`."""
+        return (self.path / f"{table}.parquet").is_file()
 
     def content(self, name: str) -> bytes:
         """The content of a text file of a finished run, which is what was written."""
@@ -204,16 +191,16 @@ class Run:
 
     def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
-        return self._table(names.TRACE, columns)
+        return self.table(names.TRACE, columns)
 
     def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
-        return self._table(names.PARTITIONS, columns)
+        return self.table(names.PARTITIONS, columns)
 
     def moves(self) -> "pd.DataFrame":
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
-            return self._table(names.MOVES, None)
+            return self.table(names.MOVES, None)
         columns = schema.recorded_columns(names.MOVES)
         tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
@@ -225,19 +212,19 @@ class Run:
 
     def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
-        return self._table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
+        return self.table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def has_similarity(self) -> bool:
         """Whether this is a finished run that holds the co-clustering of its items."""
-        return (self.path / f"{names.SIMILARITY}.parquet").is_file()
+        return self.has_table(names.SIMILARITY)
 
     def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
 
         Pairs that are not there were never together.
         """
-        return self._table(names.SIMILARITY, columns)
+        return self.table(names.SIMILARITY, columns)
 
     def clusters(self) -> "pd.DataFrame":
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
@@ -246,9 +233,9 @@ class Run:
         The last three are missing if they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
-        file = self._file(names.CLUSTERS)
+        file = self.file(names.CLUSTERS)
         with report_damage(file):
-            frame = _read_csv(file, ["name", schema.UNIT], schema.MEMBERSHIP)
+            frame = read_csv(file, ["name", schema.UNIT], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
             rows = self.summary["repeated_rows"]["rows"] if has_copies else N
             if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < self.first_cluster).any():
@@ -260,7 +247,7 @@ class Run:
                 if len(frame) != N:
                     raise ValueError("expected a row that repeats no other for every item")
             frame = frame.reindex(columns=[c for c in schema.CLUSTERS if c in frame or c in schema.MEMBERSHIP])
-            return _with_shares(frame, "certainty", "second_probability").astype({"second": "Int64"})
+            return with_shares(frame, "certainty", "second_probability").astype({"second": "Int64"})
 
     @property
     def has_cluster_summary(self) -> bool:
@@ -272,8 +259,8 @@ class Run:
         frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
         with report_damage(self.path / names.CLUSTER_SUMMARY):
             # sizes of weighted rows are rounded
-            bundles = self.summary.get(schema.BUNDLES)
-            size, rounding = (self.summary["N"], 0) if bundles is None else (bundles["size"], len(frame))
+            size = self.summary.get(schema.BUNDLES, {}).get("size", self.summary["N"])
+            rounding = len(frame) * (schema.BUNDLES in self.summary)
             if abs(frame["size"].sum() - size) > rounding:
                 raise ValueError("expected clusters of all items")
         return frame
@@ -283,65 +270,12 @@ class Run:
         return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
 
     def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
-        file = self._file(name)
+        file = self.file(name)
         with report_damage(file):
-            frame = _read_csv(file, text)
+            frame = read_csv(file, text)
             if list(frame)[: len(columns)] != list(columns):
                 raise ValueError(f"columns {list(frame)}; expected {list(columns)}")
             return frame
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether this is a finished run of topics."""
-        return (self.path / f"{names.TOPICS}.parquet").is_file()
-
-    def topics(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per topic of each chain's last state, largest first. A run of documents alone has these tables."""
-        return self._table(names.TOPICS, columns)
-
-    def topic_words(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per topic and word that it holds."""
-        return self._table(names.TOPIC_WORDS, columns)
-
-    def topic_documents(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per document and topic that it holds."""
-        return self._table(names.TOPIC_DOCUMENTS, columns)
-
-    def topic_sizes(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per recorded iteration and chain: tokens of every topic, descending."""
-        return self._table(names.TOPIC_SIZES, columns)
-
-    def tokens(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per token: its topic in the last state of the chain with the highest log joint density."""
-        return self._table(names.TOKENS, columns)
-
-    @property
-    def has_documents(self) -> bool:
-        """Whether the run lists its documents."""
-        return (self.path / names.DOCUMENTS).is_file()
-
-    def documents(self) -> "pd.DataFrame":
-        """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/run-files.md."""
-        file = self._file(names.DOCUMENTS)
-        with report_damage(file):
-            frame = _read_csv(file, ["name"])
-            if "document" in frame:  # of a run made earlier
-                frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
-            if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
-                raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
-            frame = _with_shares(frame, "proportion", "low", "high", "second_proportion")
-            if frame["row"].tolist() != list(range(1, len(frame) + 1)):
-                raise ValueError("expected a row for every document")
-            return frame.astype({"topic": "Int64", "second": "Int64"})
-
-    @property
-    def has_perplexity(self) -> bool:
-        """Whether the run evaluated held-out documents."""
-        return (self.path / f"{names.PERPLEXITY}.parquet").is_file()
-
-    def perplexity(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per evaluation of the held-out documents and chain."""
-        return self._table(names.PERPLEXITY, columns)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -353,7 +287,7 @@ class Run:
         with report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
-    def _file(self, name: str) -> Path:
+    def file(self, name: str) -> Path:
         """A file of a finished run; that not every run has it is no damage."""
         if name not in self.manifest.names:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
@@ -361,7 +295,7 @@ class Run:
 
     def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
-        file = self._file(f"{table}.parquet")
+        file = self.file(f"{table}.parquet")
         with report_damage(file):
             # partitioning off: a folder name such as a=b in the path is no column
             options: Any = {"partitioning": None, "page_checksum_verification": True}
@@ -374,9 +308,10 @@ class Run:
         """The states of the chains at the end of a finished run, from which a longer one goes on."""
         pattern = names.STATES.format("*")
         held = (name for name in self.manifest.names if fnmatch(name, pattern))
-        return dict(state.load(self._file(next(held, pattern))))
+        return dict(state.load(self.file(next(held, pattern))))
 
-    def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
+    def table(self, table: str, columns: list[str] | None = None) -> "pd.DataFrame":
+        """A table, such as `names.TRACE`, as a data frame, of an unfinished run so far; `columns` selects some."""
         if self.is_done:
             return self.rows(table, columns).to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
@@ -391,7 +326,7 @@ class Run:
         return frame if columns is None else frame[columns]
 
 
-def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
+def read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
     """Read a table whose columns `text` are text, a name such as NA being a name; in the columns `missing` (by default
     in all others) an empty cell is a missing value."""
     import pandas as pd  # takes longer than a short run
@@ -401,7 +336,7 @@ def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = N
     return pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=empty)
 
 
-def _with_shares(frame: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
+def with_shares(frame: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
     """The table with these columns as floats, all of which are shares where they are not missing."""
     frame = frame.astype(dict.fromkeys(columns, float))
     for column in columns:
@@ -413,14 +348,8 @@ def _with_shares(frame: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
 def find_runs(out: str | Path) -> list[Run]:
     """All runs under a folder, in the order of their paths; else those that sweeps and races list there, in theirs.
 
-    The table of a sweep or race stands for its folder.
-
-    Raises
-    ------
-    DataError
-        A run that is listed is not there.
-    DamagedRun
-        A list is not what was written.
+    The table of a sweep or race stands for its folder. Raises `DataError` (a run that is listed is not there) or
+    `DamagedRun` (a list is not what was written).
     """
     folder = Path(out)
     if folder.is_file():

@@ -1,24 +1,20 @@
-"""Columns of all tables that a run writes."""
+"""Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`)."""
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 
 import pyarrow as pa
 
+from splitmerge_cli.data.bundles import BUNDLES as BUNDLES
+from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store.names import (
     DIAGNOSTICS,
-    HELDOUT,
     JOINED,
     MOVES,
     PARTITIONS,
-    PERPLEXITY,
     SIMILARITY,
-    TOKENS,
-    TOPIC_DOCUMENTS,
-    TOPIC_SIZES,
-    TOPIC_WORDS,
-    TOPICS,
     TRACE,
 )
 
@@ -43,27 +39,22 @@ _TABLES = {
     JOINED: "chain:int iteration:long labels:ints",
     DIAGNOSTICS: "quantity:text chain:int? value:real?~ note:text?",
     SIMILARITY: "row:int other:int probability:real",
-    TOPICS: "chain:int topic:int tokens:long share:real weight:real documents:long coherence:real? top_words:texts "
-    "top_probabilities:reals",
-    TOPIC_WORDS: "chain:int topic:int word:word count:long probability:real",
-    TOPIC_DOCUMENTS: "chain:int document:int name:text? topic:int count:long probability:real",
-    TOPIC_SIZES: "chain:int iteration:long sizes:ints",
-    TOKENS: "document:int position:int word:word topic:int",
-    PERPLEXITY: "chain:int iteration:long seconds:real method:text log_lik:real tokens:long perplexity:real~ "
-    "averaged:real~",
-    # log_lik: of each document
-    HELDOUT: "chain:int iteration:long seconds:real tokens:long log_lik:reals",
 }
 _PROVENANCE = {"run_id": pa.string(), "sampler": pa.string(), "seed": pa.int64()}
-_OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
-"""Tables that have rows for every chain, once the run is finished."""
 
-_COLUMNS: dict[str, dict[str, pa.DataType]] = {}
-_MARKS: dict[tuple[str, str], str] = {}
-for _table, _text in _TABLES.items():
-    _columns = [re.fullmatch(r"(\w+):(\w+)(\W*)", one).groups() for one in _text.split()]  # type: ignore[union-attr]
-    _COLUMNS[_table] = {name: _TYPES[word] for name, word, _ in _columns}
-    _MARKS |= {(_table, name): marks for name, _, marks in _columns}
+
+@cache
+def _columns_of(table: str) -> tuple[dict[str, pa.DataType], dict[str, str]]:
+    """Types and marks of the columns of a table, of any run or of one kind of data, by name."""
+    text = _TABLES.get(table) or next(kind.tables[table] for kind in kinds().values() if table in kind.tables)
+    columns = [re.fullmatch(r"(\w+):(\w+)(\W*)", one).groups() for one in text.split()]  # type: ignore[union-attr]
+    return {name: _TYPES[word] for name, word, _ in columns}, {name: marks for name, _, marks in columns}
+
+
+def _is_of_every_chain(table: str) -> bool:
+    """Whether a table has rows for every chain, once the run is finished."""
+    return table == TRACE or any(table in kind.tables_of_chains for kind in kinds().values())
+
 
 SCORES = ("nmi", "ari")
 """Columns of the trace if the truth is known."""
@@ -88,14 +79,12 @@ OUTLIERS_APART = "outliers_apart"
 AS_THE_ESTIMATE = "as_the_estimate"
 """Key of ``summary.json``: share of draws that have as many clusters as the point estimate."""
 FIRST_CLUSTER = "first_cluster"
-"""Key of ``summary.json``: the number of the first cluster, or topic, in all tables. Runs made earlier have 0."""
+"""Key of ``summary.json``: the number of the first cluster in all tables. Runs made earlier have 0."""
 GROUPS = "density_groups"
 """Key of ``summary.json``: the groups of clusters without a gap of density between them, where they were looked for."""
 JOINED_BY = "joined"
 """Key of ``summary.json``: the `gap` by which the clusters of the run were joined, the 95 % interval of the number of
 components (`components`), and, where they were not joined, `why_not`."""
-BUNDLES = "bundles"
-"""Entry of a summary: `splitmerge_cli.data.bundles.Bundles.entry`, where rows are bundled."""
 FIT = "fit"
 """Key of ``summary.json``: what the model does not describe. Runs made before there was this key lack it."""
 COPY_OF = "copy_of"
@@ -107,20 +96,11 @@ CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "tellin
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
 """Columns of ``column_summary.csv``."""
 
-DOCUMENTS = ("row", "name", "tokens", "topic", "proportion", "low", "high", "second", "second_proportion")
-"""Columns of ``documents.csv``: `row` counts from 1, `name` where the documents have names; in runs made earlier the
-first is `document`, from 0."""
-
 
 def recorded_columns(table: str, optional: Collection[str] = ()) -> pa.Schema:
-    """Columns of `table` without provenance: what a chain writes while it runs.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    optional : collection of str
-        Which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions have them.
+    """Columns of `table` without provenance: what a chain writes while it runs. `table`: a name such as `TRACE`;
+    `optional`: which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions
+    have them.
     """
     extra = {}
     if table == TRACE:
@@ -128,12 +108,12 @@ def recorded_columns(table: str, optional: Collection[str] = ()) -> pa.Schema:
         extra = dict.fromkeys(names, pa.float64())
     elif table == PARTITIONS and PARAMETERS in optional:
         extra = {PARAMETERS: pa.list_(pa.float64())}
-    return pa.schema(_COLUMNS[table] | extra)
+    return pa.schema(_columns_of(table)[0] | extra)
 
 
 def hyperparameters(columns: Iterable[str]) -> list[str]:
     """Columns of a trace that are resampled hyper-parameters."""
-    others = {*_COLUMNS[TRACE], *_PROVENANCE, *OPTIONAL, PARAMETERS}
+    others = {*_columns_of(TRACE)[0], *_PROVENANCE, *OPTIONAL, PARAMETERS}
     return [name for name in columns if name not in others]
 
 
@@ -169,16 +149,9 @@ def find_difference(columns: pa.Schema, expected: pa.Schema) -> str:
 
 
 def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
-    """Raise `Refused` unless a file has the columns of `table`, in any order.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    columns : pyarrow.Schema
-        Columns of the file.
-    whole : bool
-        Whether it is the parquet file of a finished run, with provenance, or a stream.
+    """Raise `Refused` unless a file has the columns of `table`, in any order. `table`: a name such as `TRACE`;
+    `columns`: columns of the file; `whole`: whether it is the parquet file of a finished run, with provenance, or a
+    stream.
     """
     optional = [name for name in (*OPTIONAL, PARAMETERS) if name in columns.names]
     if table == TRACE:
@@ -206,7 +179,7 @@ def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
 
     rows.validate(full=True)
     for name, column in zip(rows.column_names, rows.columns, strict=True):
-        marks = _MARKS.get((table, name), "")
+        marks = _columns_of(table)[1].get(name, "")
         # a list has no gaps either
         values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
         if "?" not in marks and (column.null_count or values.null_count):
@@ -222,7 +195,7 @@ def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
         numbers = set(pc.unique(rows["chain"]).to_pylist()) - {None}
         if not numbers <= set(range(chains)):
             raise ValueError("rows of a chain that the run does not have")
-        if done and table in _OF_EVERY_CHAIN and len(numbers) < chains:
+        if done and _is_of_every_chain(table) and len(numbers) < chains:
             raise ValueError("a chain without rows")
-    if done and table in _OF_EVERY_CHAIN and not len(rows):
+    if done and _is_of_every_chain(table) and not len(rows):
         raise ValueError("no rows")

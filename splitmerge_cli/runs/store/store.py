@@ -75,12 +75,8 @@ class ChainStore:
         self._streams: dict[str, streams.Stream] = {}
 
     def find_other_columns(self) -> str:
-        """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on.
-
-        Raises
-        ------
-        DamagedRun
-            A file does not hold what was written to it.
+        """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises
+        `DamagedRun` (a file does not hold what was written to it).
         """
         if not self.checkpoint_path.exists():
             return ""
@@ -95,12 +91,8 @@ class ChainStore:
         return ""
 
     def open_into(self, chain: Any) -> None:
-        """Open the streams, and let a chain go on where its last checkpoint was, if there is one.
-
-        Raises
-        ------
-        DamagedRun
-            A file does not hold what was written to it, or the checkpoint none of such a chain.
+        """Open the streams, and let a chain go on where its last checkpoint was, if there is one. Raises `DamagedRun`
+        (a file does not hold what was written to it, or the checkpoint none of such a chain).
         """
         saved = self.read_checkpoint()
         for table, path in self._paths.items():
@@ -111,12 +103,8 @@ class ChainStore:
                 chain.state = saved["state"]
 
     def read_checkpoint(self) -> dict[str, Any] | None:
-        """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None.
-
-        Raises
-        ------
-        DamagedRun
-            The checkpoint is not what was written.
+        """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None. Raises
+        `DamagedRun` (the checkpoint is not what was written).
         """
         path = self.checkpoint_path
         if not path.exists():
@@ -139,14 +127,14 @@ class ChainStore:
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
         for table, stream in self._streams.items():
-            if table != schema.HELDOUT:
-                prefix = "partition_" if table == schema.PARTITIONS else ""
+            prefix = "partition_" if table == schema.PARTITIONS else ""
+            # others are evaluated now and then
+            if {f"{prefix}{name}" for name in stream.schema.names if name != "chain"} <= rows.keys():
                 stream.append(_batch(stream.schema, self.chain, rows, prefix))
 
-    def append_heldout(self, iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
-        """Add the log likelihoods ``[D]`` of the held-out documents under the state at hand."""
-        stream = self._streams[schema.HELDOUT]
-        row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
+    def append_to(self, table: str, row: dict[str, Any]) -> None:
+        """Add a row, its values in lists of one, to a table that is written now and then."""
+        stream = self._streams[table]
         stream.append(_batch(stream.schema, self.chain, row, ""))
 
     def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
@@ -173,13 +161,7 @@ class ChainStore:
         return streams.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
-        """Read the rows as a table, checked to belong to a run with so many chains.
-
-        Raises
-        ------
-        DamagedRun
-            They are not.
-        """
+        """Read the rows as a table, checked to belong to a run with so many chains; a `DamagedRun` if they do not."""
         with report_damage(self._paths[table]):
             batches = list(self.read(table))
             recorded = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
@@ -195,18 +177,10 @@ def save_checkpoints(
     finished: bool,
     together: bool,
 ) -> None:
-    """Store what a resumed run needs of chains, after their rows so far are on the disk.
-
-    Parameters
-    ----------
-    chains : sequence of ChainStore
-    states, outcomes : iterable of dict
-        Of each ``Chain.state``, and what the summary needs: `moves`, `iterations`, `seconds`, `best_log_joint`,
-        `best_iteration`, `best_labels`, the same three of `best_log_lik`, and `last_labels`.
-    finished : bool
-        Whether the chains are complete.
-    together : bool
-        Whether they advance together, so that all are stored in one file.
+    """Store what a resumed run needs of chains, after their rows so far are on the disk. `states`, `outcomes`: of each
+    ``Chain.state``, and what the summary needs: `moves`, `iterations`, `seconds`, `best_log_joint`, `best_iteration`,
+    `best_labels`, the same three of `best_log_lik`, and `last_labels`; `finished`: whether the chains are complete;
+    `together`: whether they advance together, so that all are stored in one file.
     """
     entries = [
         {"state": chain_state, "outcome": outcome, "finished": finished, "marks": chain.sync()}
@@ -289,13 +263,7 @@ class RunStore:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Create the folder and hold its lock.
-
-        Raises
-        ------
-        Locked
-            Another process writes this run.
-        """
+        """Create the folder and hold its lock. Raises `Locked` (another process writes this run)."""
         if self.work.is_symlink():  # what is cleared there would be of another folder
             raise DamagedRun(
                 self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder"

@@ -26,21 +26,9 @@ class Mark(NamedTuple):
 
 
 class Stream:
-    """A stream open for appending.
-
-    Parameters
-    ----------
-    path : Path
-        The file; created unless `mark` is given.
-    schema : pyarrow.Schema
-        Columns of every batch.
-    mark : Mark, optional
-        The part to keep of an existing file; None starts again.
-
-    Raises
-    ------
-    DamagedRun
-        The file does not hold what was marked, or has other columns.
+    """A stream open for appending. `path`: the file; created unless `mark` is given. `schema`: columns of every batch.
+    `mark`: the part to keep of an existing file; None starts again. Raises `DamagedRun` (the file does not hold what
+    was marked, or has other columns).
     """
 
     def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
@@ -99,13 +87,7 @@ def _read_before(path: Path, mark: Mark) -> pa.Buffer:
 
 
 def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
-    """Batches of a stream up to a mark, all of them.
-
-    Raises
-    ------
-    DamagedRun
-        The file does not hold what was marked.
-    """
+    """Batches of a stream up to a mark, all of them. Raises `DamagedRun` (the file does not hold what was marked)."""
     with report_damage(path):
         stream = pa.ipc.open_stream(_read_before(path, mark))
     while True:

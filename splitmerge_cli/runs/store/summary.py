@@ -8,13 +8,13 @@ Whole = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(ge=1)]
 
 
-class _Said(BaseModel):
+class Said(BaseModel):
     """A part of ``summary.json``; it may say more."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class Clustered(_Said):
+class Clustered(Said):
     """A partition of the items."""
 
     criterion: str
@@ -25,7 +25,7 @@ class Clustered(_Said):
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class Bound(_Said):
+class Bound(Said):
     """An extreme partition of a credible ball."""
 
     n_clusters: Size
@@ -34,7 +34,7 @@ class Bound(_Said):
     labels: list[Whole] | None = None
 
 
-class Ball(_Said):
+class Ball(Said):
     """A credible ball around the point estimate."""
 
     loss: str
@@ -47,7 +47,7 @@ class Ball(_Said):
     vertical_lower: Bound
 
 
-class Judged(_Said):
+class Judged(Said):
     """Whether the chains have converged."""
 
     converged: bool | None
@@ -56,7 +56,7 @@ class Judged(_Said):
     note: str | None
 
 
-class Unlike(_Said):
+class Unlike(Said):
     """A quantity that the model does not describe."""
 
     subject: str
@@ -66,7 +66,7 @@ class Unlike(_Said):
     high: FiniteFloat
 
 
-class Fit(_Said):
+class Fit(Said):
     """Quick checks of the model, and the quantities that it does not describe."""
 
     draws: Whole
@@ -76,7 +76,7 @@ class Fit(_Said):
     certainty: Share | None = None
 
 
-class Groups(_Said):
+class Groups(Said):
     """Groups of clusters without a gap of density between them."""
 
     gap: Annotated[FiniteFloat, Field(gt=0)]
@@ -86,7 +86,7 @@ class Groups(_Said):
     labels: list[Whole]
 
 
-class JoinedBy(_Said):
+class JoinedBy(Said):
     """How the clusters of the run were joined."""
 
     gap: Annotated[FiniteFloat, Field(gt=0)]
@@ -94,7 +94,7 @@ class JoinedBy(_Said):
     why_not: str | None
 
 
-class HashTables(_Said):
+class HashTables(Said):
     """Contents of the hash tables in a run of ``lshsm``."""
 
     bits: Size
@@ -103,7 +103,7 @@ class HashTables(_Said):
     without_direction: Whole
 
 
-class Summary(_Said):
+class Summary(Said):
     """Fields of every ``summary.json``."""
 
     run_id: str
@@ -146,56 +146,3 @@ class Summary(_Said):
         if not len(self.iterations) == len(self.seconds) == self.chains:
             raise ValueError("another number of chains")
         return self
-
-
-class Topic(_Said):
-    """A topic of the best chain."""
-
-    topic: Whole
-    share: FiniteFloat
-    coherence: FiniteFloat | None
-    chains: Whole | None = None
-    """Chains that have it, this one among them."""
-    top_words: list[str]
-
-
-class TopicsOf(_Said):
-    """Where the topics come from."""
-
-    chain: Whole
-
-
-class Documents(_Said):
-    """Sizes of a corpus."""
-
-    documents: Size
-    words: Size
-    tokens: Size
-
-
-class Hyperparameters(_Said):
-    """Hyper-parameters of topics."""
-
-    gamma: FiniteFloat
-    alpha0: FiniteFloat
-    eta: Annotated[FiniteFloat, Field(gt=0)]
-
-
-class Predicted(_Said):
-    """How well held-out documents were predicted."""
-
-    method: str
-    tokens: Whole
-    averaged: list[FiniteFloat]
-    all_chains: FiniteFloat
-
-
-class SummaryOfTopics(Summary):
-    """Fields of the summary of topics."""
-
-    documents: Documents
-    topics_of: TopicsOf
-    topics: Annotated[list[Topic], Field(min_length=1)]
-    hyperparameters: Hyperparameters
-    true_topics: Whole | None
-    perplexity: Predicted | None = None

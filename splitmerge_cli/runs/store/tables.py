@@ -13,12 +13,8 @@ if TYPE_CHECKING:
 
 
 class SealedFolder:
-    """A folder while its files are written. At the end its manifest lists them; stopped before, it has none.
-
-    Parameters
-    ----------
-    path : Path
-        Made where it is not there.
+    """A folder while its files are written. At the end its manifest lists them; stopped before, it has none. `path`:
+    made where it is not there.
     """
 
     def __init__(self, path: Path) -> None:

@@ -61,14 +61,8 @@ class DaskWorkers:
         self.address, self.n_workers, self.patience, self.called = address, n_workers, patience, called
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """Make all jobs; return how each ended, in their order.
-
-        Raises
-        ------
-        ConfigError
-            There is no scheduler at the address, or it has no worker.
-        RunError
-            The scheduler was lost on the way.
+        """Make all jobs; return how each ended, in their order. Raises `ConfigError` (there is no scheduler at the
+        address, or it has no worker) or `RunError` (the scheduler was lost on the way).
         """
         from distributed import as_completed
         from distributed.client import FutureCancelledError

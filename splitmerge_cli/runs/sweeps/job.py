@@ -56,17 +56,8 @@ def task_of(spec: RunSpecification, folder: str) -> Task:
 
 
 def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
-    """Make jobs, so many at the same time (-1: one per processor), in other processes.
-
-    Parameters
-    ----------
-    jobs : mapping of Path to RunSpecification
-        By the folders of their runs.
-
-    Yields
-    ------
-    Path, Ended
-        How each ended, as it ends. On Ctrl-C the jobs under way store what they have.
+    """Make jobs, so many at the same time (-1: one per processor), in other processes. `jobs`: by the folders of their
+    runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have.
     """
     if not at_once:
         raise ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")

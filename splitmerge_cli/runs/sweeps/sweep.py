@@ -87,13 +87,8 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     """The jobs of a grid, each the overrides of one run, keys of Hydra itself left out.
 
     ``KEY=A,B``, ``KEY=range(3)`` and ``KEY=glob(*)`` make a grid. An experiment adds its ``hydra.sweeper.params``, and
-    `args` override those.
-
-    Raises
-    ------
-    ConfigError
-        Overrides that cannot be read, an unknown experiment, a grid without a job, or a file with a comma in its name
-        that stands without quotes.
+    `args` override those. Raises `ConfigError` (overrides that cannot be read, an unknown experiment, a grid without a
+    job, or a file with a comma in its name that stands without quotes).
     """
     args = [arg for arg in args if not _is_hydra(arg)]
     experiments = [a for a in args if a.startswith("experiment=")]
@@ -122,13 +117,8 @@ def read_jobs(
     jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None, leave_to_data: bool = False
 ) -> tuple[list[RunSpecification], list[JobOutcome]]:
     """Read the words of jobs, once: their specifications, and the outcomes of those that are wrong (``rejected``).
-
-    Parameters
-    ----------
-    jobs : sequence of sequence of str
-        Overrides of each run, as `expand` returns them.
-    config_dir, leave_to_data
-        As of `splitmerge_cli.config.specify`.
+    `jobs`: overrides of each run, as `expand` returns them; `config_dir`, `leave_to_data`: as of
+    `splitmerge_cli.config.specify`.
     """
     read, rejected = [], []
     for words in jobs:
@@ -364,13 +354,7 @@ class _Poll:
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
     """Raise a `ConfigError` if the number of jobs at the same time is given, and a launcher says it in another way.
-
-    Parameters
-    ----------
-    workers : int or None
-        What ``--workers`` says.
-    launcher : sequence of str
-        Hydra's own overrides.
+    `workers`: what ``--workers`` says; `launcher`: Hydra's own overrides.
     """
     for override in launcher if workers is not None else ():
         key, _, value = override.lstrip("+~").partition("=")

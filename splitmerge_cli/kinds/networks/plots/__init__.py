@@ -1,7 +1,7 @@
 """Pictures of runs of networks."""
 
 from splitmerge_cli.analysis.plots.runs import Picture
-from splitmerge_cli.kinds.networks.plots import blocks, network
+from splitmerge_cli.kinds.networks.plots import network
 
 PICTURES = {
     "network": Picture(
@@ -14,7 +14,7 @@ PICTURES = {
         "Which clusters are tied to which?",
         "clusters as circles, with lines or arrows between those that have more edges than all pairs",
         lambda run: run.is_done,
-        blocks.block_graph,
+        network.block_graph,
     ),
 }
 """Pictures of runs of networks, by name."""

@@ -35,24 +35,16 @@ _SIGNED = LinearSegmentedColormap.from_list(
 
 @dataclass(frozen=True)
 class Blocks:
-    """Nodes in the order of a matrix's rows, or of its columns, by block.
-
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int64: nodes.
-    ranks : list of int
-        Rank in size of every block, the largest 0.
-    ends : numpy.ndarray
-        int64 ``[blocks]``: where the nodes of a block end.
-    alone : list of bool
-        Whether a block has one node.
-    """
+    """Nodes in the order of a matrix's rows, or of its columns, by block."""
 
     order: NDArray[np.int64]
+    """int64: nodes."""
     ranks: list[int]
+    """Rank in size of every block, the largest 0."""
     ends: NDArray[np.int64]
+    """int64 ``[blocks]``: where the nodes of a block end."""
     alone: list[bool]
+    """Whether a block has one node."""
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -111,12 +103,8 @@ def density(
 
 
 def draw_matrix(ax: Axes, relations: Relations, layer: int, labels: ArrayLike) -> list[Artist]:
-    """Draw a layer, nodes sorted by block, with lines between blocks and their colours at the edge.
-
-    Returns
-    -------
-    list of Artist
-        Entries of a legend for its colours; none for edges alone.
+    """Draw a layer, nodes sorted by block, with lines between blocks and their colours at the edge. Returns entries of
+    a legend for its colours; none for edges alone.
     """
     relation, sides, N = relations.layers[layer], relations.sides, relations.N
     table = relation.block_table(np.asarray(labels), sides)

@@ -9,8 +9,7 @@ from splitmerge_cli.data.values import require
 from splitmerge_cli.kinds.networks.readers.adjacency import check_kept, keep
 from splitmerge_cli.kinds.networks.readers.attributed import rows_of_graph
 from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
-from splitmerge_cli.kinds.networks.readers.listed import Use, simple
-from splitmerge_cli.kinds.networks.readers.relational import relational
+from splitmerge_cli.kinds.networks.readers.listed import Use, relational, simple
 from splitmerge_cli.overrides import write
 
 GRAPHS = {

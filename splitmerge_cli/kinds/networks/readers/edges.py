@@ -21,9 +21,8 @@ from splitmerge_cli.data.values import MAGNITUDE, require, require_number, requi
 from splitmerge_cli.kinds.networks.readers.adjacency import check_kept, keep
 from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows
 from splitmerge_cli.kinds.networks.readers.graph_files import FOREIGN, FORMATS, GRAPHS, MATRICES, read_graph
-from splitmerge_cli.kinds.networks.readers.listed import Listed, Use, simple
+from splitmerge_cli.kinds.networks.readers.listed import Listed, Use, relational, simple
 from splitmerge_cli.kinds.networks.readers.nodes import chosen_nodes, listed_rows, read_table, unknown_pairs
-from splitmerge_cli.kinds.networks.readers.relational import relational
 from splitmerge_cli.kinds.networks.readers.tie_matrices import matrix_of_text, read_matrix
 from splitmerge_cli.overrides import path_word, shell_word, write
 from splitmerge_cli.received import DataError

@@ -1,20 +1,249 @@
-"""Files of graphs: GraphML, GML, GEXF, Pajek and Graphviz, by their endings."""
+"""Files of graphs, by their endings: GraphML, GML, GEXF; Pajek (.net): arcs, edges, lists and matrices of them, two
+modes, several relations; and Graphviz (.dot, .gv): nodes, edges and their attributes, subgraphs flattened.
+"""
 
 import re
+from collections.abc import Iterator
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.opening import content
+from splitmerge_cli.data.opening import check_rows, content
 from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.kinds.networks.readers.attributed import Attributed, rows_of_graph
-from splitmerge_cli.kinds.networks.readers.dot import parse_dot
+from splitmerge_cli.kinds.networks.readers.attributed import Attributed, as_number, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
-from splitmerge_cli.kinds.networks.readers.pajek import parse_pajek
 from splitmerge_cli.received import DataError, reject_machine_error
+
+NODE_BYTES = 300
+LAYER = "relation"
+"""Attribute of edges that holds the relation of a file with several."""
+_CELL = re.compile(r'"([^"]*)"|(\S+)')
+
+
+def parse_pajek(path: Path, text: str) -> Attributed:
+    """Read the text of a .net file; raises a `DataError` that names the row."""
+    reader = _Reader(path)
+    for number, line in enumerate(text.splitlines(), 1):
+        reader.row = number
+        if (line := line.strip()) and line[0] != "%":
+            reader.read(line)
+    if not reader.names:
+        raise DataError(f"{path}: no node; expected *Vertices and their number")
+    ends = np.array(reader.ends, dtype=np.int64).reshape(-1, 2)
+    edges = reader.edges
+    if reader.directed and reader.both_ways:
+        # among arcs an edge stands for two of them
+        ends = np.concatenate([ends, ends[reader.both_ways, ::-1]])
+        edges = [*edges, *(edges[k] for k in reader.both_ways)]
+    sides = None
+    if reader.first:
+        sides = (np.arange(len(reader.names)) >= reader.first).astype(np.int8)
+    return Attributed(reader.names, [{} for _ in reader.names], ends, edges, reader.directed, sides, usual=1.0)
+
+
+class _Reader:
+    """Reads a file, section by section; `first`: how many nodes the first of two modes has."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.row, self.section, self.relation = path, 0, "", ""
+        self.names: list[str] = []
+        self.first, self.filled = 0, 0
+        self.ends: list[tuple[int, int]] = []
+        self.edges: list[dict[str, Any]] = []
+        self.both_ways: list[int] = []
+        self.directed = False
+
+    def error(self, cell: str, expected: str) -> DataError:
+        return DataError(f"{self.path}: row {self.row}: {quote(cell)}; expected {expected}")
+
+    def read(self, line: str) -> None:
+        if line[0] == "*":
+            self.open(line)
+            return
+        cells = [quoted or plain for quoted, plain in _CELL.findall(line)]
+        {
+            "vertices": self.vertex,
+            "arcs": self.edge,
+            "edges": self.edge,
+            "arcslist": self.edges_of,
+            "edgeslist": self.edges_of,
+            "matrix": self.matrix_row,
+        }.get(self.section, lambda cells: None)(cells)
+
+    def open(self, line: str) -> None:
+        """A line that begins a section."""
+        word, *rest = line[1:].split(None, 1)
+        self.section, rest_text = word.lower().split(":")[0], " ".join(rest)
+        self.filled = 0
+        if self.section == "vertices":
+            numbers = rest_text.split()
+            if not numbers or not all(re.fullmatch(r"\d{1,9}", n) for n in numbers):
+                raise self.error(line, "*Vertices and their number")
+            check_rows(self.path, int(numbers[0]), NODE_BYTES, "nodes")
+            self.names = [str(k + 1) for k in range(int(numbers[0]))]
+            self.first = int(numbers[1]) if len(numbers) > 1 else 0
+        elif self.section in ("arcs", "arcslist", "matrix"):
+            self.directed = self.directed or not self.first
+        if relation := re.search(r':\s*(\d+)\s*(?:"([^"]*)")?', line):
+            self.relation = relation[2] or relation[1]
+
+    def node(self, cell: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", cell) or not 1 <= int(cell) <= len(self.names):
+            raise self.error(cell, f"a node from 1 to {len(self.names)}")
+        return int(cell) - 1
+
+    def vertex(self, cells: list[str]) -> None:
+        node = self.node(cells[0])
+        if len(cells) > 1:
+            self.names[node] = cells[1]
+
+    def add(self, i: int, j: int, weight: str | None) -> None:
+        """An edge of the open section."""
+        attributes: dict[str, Any] = {} if weight is None else {"weight": as_number(weight)}
+        if self.relation:
+            attributes[LAYER] = self.relation
+        if self.section.startswith("edges") and i != j:
+            self.both_ways.append(len(self.ends))
+        self.ends.append((i, j))
+        self.edges.append(attributes)
+
+    def edge(self, cells: list[str]) -> None:
+        if len(cells) < 2:
+            raise self.error(" ".join(cells), "two nodes, and perhaps a weight")
+        self.add(self.node(cells[0]), self.node(cells[1]), cells[2] if len(cells) > 2 else None)
+
+    def edges_of(self, cells: list[str]) -> None:
+        source = self.node(cells[0])
+        for cell in cells[1:]:
+            self.add(source, self.node(cell), None)
+
+    def matrix_row(self, cells: list[str]) -> None:
+        across = len(self.names) - self.first
+        if len(cells) != across or self.filled >= (self.first or across):
+            raise self.error(" ".join(cells)[:20], f"{self.first or across} rows of {across} numbers")
+        for j, cell in enumerate(cells):
+            if cell not in ("0", "0.0"):
+                self.add(self.filled, self.first + j, cell)
+        self.filled += 1
+
+
+_TOKEN = re.compile(
+    r'(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)|"(?P<quoted>(?:[^"\\]|\\.)*)"'
+    r"|(?P<sign>->|--|[{}\[\];,=:])|(?P<word>-?\.?\w+(?:\.\w*)*)",
+    re.DOTALL,
+)
+_WORDS = ("node", "edge", "graph")
+"""Words that set the looks of all nodes or edges below."""
+
+
+class _Tokens:
+    """The signs and words of a text, one at a time."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text, self.row = path, text, 1
+        self.tokens = self.read()
+        self.kind, self.now = next(self.tokens)
+
+    def read(self) -> Iterator[tuple[str, str]]:
+        at = 0
+        while at < len(self.text):
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                raise self.error(self.text[at], "a word, a text in quotes or a sign of the language of Graphviz")
+            kind = str(match.lastgroup)
+            if kind != "blank":
+                yield kind, match[kind].replace('\\"', '"')
+            self.row += match[0].count("\n")
+            at = match.end()
+        while True:
+            yield "end", ""
+
+    def error(self, cell: str, expected: str) -> DataError:
+        return DataError(f"{self.path}: row {self.row}: {quote(cell)}; expected {expected}")
+
+    def skip(self, sign: str) -> bool:
+        """Go beyond a sign if it is the present one."""
+        if is_here := self.kind == "sign" and self.now == sign:
+            self.kind, self.now = next(self.tokens)
+        return is_here
+
+    def name(self, expected: str = "a name") -> str:
+        """The present word or text, beyond which the tokens go."""
+        if self.kind not in ("word", "quoted"):
+            raise self.error(self.now, expected)
+        word = self.now
+        self.kind, self.now = next(self.tokens)
+        return word
+
+    def attributes(self) -> dict[str, Any]:
+        """``[key=value, ...]``, perhaps several or none."""
+        attributes = {}
+        while self.skip("["):
+            while not self.skip("]"):
+                key = self.name("an attribute, key=value")
+                attributes[key] = as_number(self.name("a value")) if self.skip("=") else "true"
+                _ = self.skip(",") or self.skip(";")
+        return attributes
+
+
+def parse_dot(path: Path, text: str) -> Attributed:
+    """Read the text of a .dot file; raises a `DataError` that names the row."""
+    tokens = _Tokens(path, text)
+    word = tokens.name("graph or digraph").lower()
+    word = tokens.name("graph or digraph").lower() if word == "strict" else word
+    if word not in ("graph", "digraph"):
+        raise tokens.error(word, "graph or digraph")
+    if tokens.kind != "sign":
+        tokens.name()
+    if not tokens.skip("{"):
+        raise tokens.error(tokens.now, "{")
+    number: dict[str, int] = {}
+    nodes: list[dict[str, Any]] = []
+    ends: list[tuple[int, int]] = []
+    edges: list[dict[str, Any]] = []
+
+    def node(name: str) -> int:
+        if name not in number:
+            number[name] = len(nodes)
+            nodes.append({})
+        if tokens.skip(":"):
+            tokens.name("a port")
+        return number[name]
+
+    depth = 1
+    while depth:
+        if tokens.skip("}"):
+            depth -= 1
+        elif tokens.skip("{"):
+            depth += 1
+        elif not (tokens.skip(";") or tokens.skip(",")):
+            name = tokens.name("a node, or }")
+            if name.lower() == "subgraph" and tokens.kind != "sign":
+                tokens.name()
+            elif name.lower() in _WORDS:
+                tokens.attributes()
+            elif tokens.skip("="):
+                tokens.name("a value")
+            elif name.lower() != "subgraph":
+                path_of_nodes = [node(name)]
+                while tokens.skip("->") or tokens.skip("--"):
+                    path_of_nodes.append(node(tokens.name("a node: edges of groups in braces are not read")))
+                attributes = tokens.attributes()
+                if len(path_of_nodes) == 1:
+                    nodes[path_of_nodes[0]].update(attributes)
+                for pair in pairwise(path_of_nodes):
+                    ends.append(pair)
+                    edges.append(attributes)
+    if not nodes:
+        raise DataError(f"{path}: no node; expected at least one")
+    return Attributed(
+        list(number), nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges, word == "digraph", usual=1.0
+    )
+
 
 WRITTEN = {".net": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
 """Readers of texts."""

@@ -1,9 +1,15 @@
 """Networks as they are written, a row for each edge, and the data sets that are made of them.
 
-`simple` makes the simple undirected network and notes what else is there;
-`splitmerge_cli.kinds.networks.readers.relational` keeps what the user asks for.
+`simple` makes the simple undirected network and notes what else is there; `relational` keeps what the user asks for:
+directions, weights, layers, unknown pairs, two kinds of nodes.
+
+There rows of one pair, and of both directions where edges have none, are merged: counts add up, numbers are averaged,
+and of levels the first holds. A network that has every edge in both directions with the same value, as a symmetric
+matrix has, has it once. A row whose value is missing makes its pair unknown, unless another row has a value; a pair
+that the user lists is unknown in any case.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +19,10 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.values import notes_entry, require
-from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS
-from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, distinct, merge, sizes
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, distinct, merge, simple_graph, sizes
 from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
+from splitmerge_cli.received import DataError
 
 Command = Callable[[Mapping[str, Any]], str]
 """Writes the command, or the call, that reads the network with other options."""
@@ -62,66 +69,45 @@ class Use:
 
 @dataclass(frozen=True)
 class Listed:
-    """A network as it is written: a row for each edge, which may repeat others.
-
-    Attributes
-    ----------
-    place : str
-        The file, or ``data``.
-    name : str
-        For titles.
-    names : list of str or None
-        Names of the nodes.
-    N : int
-        Number of nodes.
-    ends : numpy.ndarray
-        int64 ``[rows, 2]``: source and target of each row.
-    weight : numpy.ndarray or None
-        float64 ``[rows]``: the value of each row, NaN if it is missing; codes where there are `levels`.
-    layer : numpy.ndarray or None
-        int64 ``[rows]``: position among `layers` of each row.
-    sides : numpy.ndarray or None
-        int8 ``[N]``: which of two kinds each node is.
-    side_names : tuple of str
-        Names of these kinds.
-    directed : bool or None
-        Whether the source says that edges have directions; None: it does not say.
-    may_be_directed : bool
-        Whether it names the ends of an edge source and target.
-    truth, columns
-        As of the `Dataset` and of `Relations`.
-    is_matrix : bool
-        Whether rows are entries of a matrix, in which an edge without a direction stands twice.
-    other_values : sequence or None
-        Values of the rows that are not read: what a column or attribute holds.
-    other_layers : str
-        Name of a column or attribute that holds layers and is not read.
-    node_columns : list of str
-        Names of columns of the nodes that are not read.
-    notes : list of str
-        What is to be said of how the network was read.
-    """
+    """A network as it is written: a row for each edge, which may repeat others."""
 
     place: str
+    """The file, or ``data``."""
     name: str
+    """For titles."""
     names: list[str] | None
+    """Names of the nodes."""
     N: int
+    """Number of nodes."""
     ends: NDArray[np.int64]
+    """int64 ``[rows, 2]``: source and target of each row."""
     weight: NDArray[np.float64] | None = None
+    """float64 ``[rows]``: the value of each row, NaN if it is missing; codes where there are `levels`."""
     levels: tuple[str, ...] = ()
     layer: NDArray[np.int64] | None = None
+    """int64 ``[rows]``: position among `layers` of each row."""
     layers: tuple[str, ...] = ("",)
     sides: NDArray[np.int8] | None = None
+    """int8 ``[N]``: which of two kinds each node is."""
     side_names: tuple[str, str] = ("row", "column")
+    """Names of these kinds."""
     directed: bool | None = None
+    """Whether the source says that edges have directions; None: it does not say."""
     truth: NDArray[np.int32] | None = None
     columns: Dataset | None = None
+    """As of the `Dataset` and of `Relations`."""
     other_values: Any = None
+    """Values of the rows that are not read: what a column or attribute holds."""
     other_layers: str = ""
+    """Name of a column or attribute that holds layers and is not read."""
     node_columns: list[str] = field(default_factory=list)
+    """Names of columns of the nodes that are not read."""
     notes: list[str] = field(default_factory=list)
+    """What is to be said of how the network was read."""
     is_matrix: bool = False
+    """Whether rows are entries of a matrix, in which an edge without a direction stands twice."""
     may_be_directed: bool = False
+    """Whether it names the ends of an edge source and target."""
 
     def title(self, node: int) -> str:
         """A node as messages name it."""
@@ -205,3 +191,217 @@ def _are_two_kinds(ends: NDArray[np.int64], N: int) -> bool:
     if len(ends) < N or roles.sum(axis=0).min() < 2 or roles.all(axis=1).any():
         return False
     return len(distinct(ends[:, 0] * N + ends[:, 1])) >= N
+
+
+Pairs = NDArray[np.int64]
+"""int64 ``[pairs, 2]``: two nodes each."""
+
+
+@dataclass(frozen=True)
+class UnknownPairs:
+    """Pairs of which it is not known whether they are edges: their ends, and the position of the layer of each, -1 for
+    all of them."""
+
+    ends: Pairs
+    layer: NDArray[np.int64]
+
+
+def relational(
+    listed: Listed, use: Use, command: Command, threshold: float = 0.0, unknown: UnknownPairs | None = None
+) -> Dataset:
+    """The data set of a network with `relations`, by what is used of it."""
+    if use.directed and listed.directed is False:
+        raise DataError(
+            f"data.directed=true: {listed.place}: its edges have no direction; expected data.directed=false"
+        )
+    ends = _orient(listed, listed.ends, use)
+    counts: Counter[str] = Counter()
+    layers = []
+    for number, name in enumerate(listed.layers):
+        rows = np.ones(len(ends), dtype=bool) if listed.layer is None else listed.layer == number
+        weight = None if listed.weight is None else listed.weight[rows]
+        unsure = np.empty((0, 2), dtype=np.int64)
+        if unknown is not None:
+            unsure = _orient(listed, unknown.ends[(unknown.layer < 0) | (unknown.layer == number)], use)
+        layers.append(_layer(listed, name, ends[rows], weight, unsure, use, threshold, counts))
+    sides = listed.sides if use.two_kinds else None
+    relations = Relations(listed.N, tuple(layers), sides, listed.side_names, listed.columns)
+    values = simple_graph(relations)
+    size = sizes(values) | {"edges": sum(len(layer.ends) for layer in layers)}
+    notes = [f"{listed.place}: {_describe(relations, use)}", *listed.notes, *_merging(listed, counts, use)]
+    reversed_rows = 0 if use.directed or use.two_kinds else _count_reversed(listed)
+    of_pairs = {"self_loops": counts["self_loops"], "repeated": counts["repeated"], "reversed": reversed_rows}
+    if reversed_rows:
+        of_pairs["repeated"] = 0
+    notes += note_rest(listed, use, command, of_pairs)
+    meta = {"use": record_use(use)} | size | notes_entry(notes)
+    names = listed.names if sides is None or listed.names is None else distinct_names(listed.names, sides, relations)
+    return Dataset(listed.name, "graph", values, listed.truth, names=names, meta=meta, relations=relations)
+
+
+def record_use(use: Use) -> dict[str, object]:
+    """Options that are used, by the names of the keys, for the record of a run."""
+    keys = {key: getattr(use, key) for key in ("directed", "values", "loops", "layer", "bipartite", "columns", "types")}
+    return {key: value for key, value in keys.items() if value != getattr(Use(), key)}
+
+
+def distinct_names(names: list[str], sides: NDArray[np.int8], relations: Relations) -> list[str]:
+    """Names of nodes; where nodes of both kinds share a name, with the kind behind it."""
+    twice = {name for name, times in Counter(names).items() if times > 1}
+    kinds = relations.side_names
+    return [f"{name} ({kinds[side]})" if name in twice else name for name, side in zip(names, sides, strict=True)]
+
+
+def _orient(listed: Listed, ends: Pairs, use: Use) -> Pairs:
+    """The ends of edges in the order of `Relation`."""
+    if use.directed or not len(ends):
+        return ends
+    if not use.two_kinds:
+        return np.sort(ends, axis=1)
+    assert listed.sides is not None
+    of_ends = listed.sides[ends]
+    same = of_ends[:, 0] == of_ends[:, 1]
+    if same.any():
+        a, b = ends[int(np.argmax(same))]
+        kind = listed.side_names[int(listed.sides[a])]
+        raise DataError(
+            f"data.bipartite: {listed.place}: an edge between {listed.title(a)} and {listed.title(b)}, both of kind "
+            f"'{kind}'; expected edges between nodes of two kinds"
+        )
+    return np.where(of_ends[:, :1] == 0, ends, ends[:, ::-1])
+
+
+def _layer(
+    listed: Listed,
+    name: str,
+    ends: Pairs,
+    weight: NDArray[np.float64] | None,
+    unsure: Pairs,
+    use: Use,
+    threshold: float,
+    counts: "Counter[str]",
+) -> Relation:
+    """One relation of its rows; what is merged or left out is added to the `counts`."""
+    N, form = listed.N, use.form
+    if form == LEVELS and not listed.levels:  # no edge has a value
+        form = BINARY
+    if not use.loops and not use.two_kinds:
+        is_loop = ends[:, 0] == ends[:, 1]
+        counts["self_loops"] += int(is_loop.sum())
+        ends, weight = ends[~is_loop], None if weight is None else weight[~is_loop]
+        unsure = unsure[unsure[:, 0] != unsure[:, 1]]
+    unsure_code = unsure[:, 0] * N + unsure[:, 1]
+    without = ends[:0]
+    if weight is not None and (absent := np.isnan(weight)).any():
+        without, ends, weight = ends[absent], ends[~absent], weight[~absent]
+    code, first, which, rows = np.unique(
+        ends[:, 0] * N + ends[:, 1], return_index=True, return_inverse=True, return_counts=True
+    )
+    total = np.bincount(which, weight, len(code)).astype(np.float64)
+    repeated = int((rows - 1).sum())
+    value: NDArray[np.float64] | None = total
+    if repeated and not use.directed and not use.two_kinds and _stands_twice(listed, name):
+        loops = code // N == code % N
+        # sums and means of two equal numbers
+        value = total if form in (BINARY, REAL) else np.where(loops, total, total / 2)
+        counts["twice"] += repeated
+        repeated = 0
+    counts["repeated"] += repeated
+    if form == REAL:
+        assert value is not None
+        value = value / rows
+    elif form == LEVELS:
+        assert weight is not None
+        value = weight[first]
+        counts["differ"] += len(np.unique(which[weight != value[which]]))
+    if form in (BINARY, COUNT):
+        assert value is not None
+        is_edge = value > (threshold if form == BINARY else 0)
+        counts["no_edge"] += int((~is_edge).sum())
+        code, value = code[is_edge], None if form == BINARY else value[is_edge]
+    # a pair of which another row has a value is known; one that the user lists is not
+    if len(unsure_code) or len(without):
+        unsure_code = np.union1d(unsure_code, np.setdiff1d(without[:, 0] * N + without[:, 1], code))
+        hidden = np.isin(code, unsure_code)
+        counts["hidden"] += int(hidden.sum())
+        code, value = code[~hidden], None if value is None else value[~hidden]
+    return Relation(
+        name,
+        np.stack(np.divmod(code, N), axis=1).astype(np.int32),
+        form,
+        value,
+        listed.levels if form == LEVELS else (),
+        use.directed,
+        use.loops,
+        np.stack(np.divmod(unsure_code, N), axis=1).astype(np.int32),
+    )
+
+
+def _stands_twice(listed: Listed, name: str) -> bool:
+    """Whether every edge of a layer is written in both directions."""
+    if listed.layer is None:
+        return both_ways(listed.ends, listed.weight, listed.N)
+    rows = listed.layer == listed.layers.index(name)
+    return both_ways(listed.ends[rows], None if listed.weight is None else listed.weight[rows], listed.N)
+
+
+def _describe(relations: Relations, use: Use) -> str:
+    """Describe what is read, in one line."""
+    layers, N = relations.layers, relations.N
+    nodes = f"{N} nodes"
+    if relations.sides is not None:
+        of_second = int(relations.sides.sum())
+        (one, other), n = relations.side_names, N - of_second
+        nodes = f"{N} nodes, {n} of kind '{one}' and {of_second} of kind '{other}',"
+    edges = sum(len(layer.ends) for layer in layers)
+    parts = [
+        f"{AS_NETWORK}{nodes} and {edges} edges",
+        "between the kinds" if use.two_kinds else "directed" if use.directed else "undirected",
+    ]
+    of_all = [layer.value for layer in layers if layer.value is not None and len(layer.value)]
+    if use.form == LEVELS:
+        kept = [levels for layer in layers for levels in layer.levels]
+        parts.append(f"levels {', '.join(dict.fromkeys(kept))}")
+    elif of_all:
+        low, high = min(value.min() for value in of_all), max(value.max() for value in of_all)
+        parts.append(f"{'counts' if use.form == COUNT else 'numbers'} {low:g} to {high:g}")
+    if use.loops:
+        loops = sum(int((layer.ends[:, 0] == layer.ends[:, 1]).sum()) for layer in layers)
+        parts.append(f"edges of a node to itself: {loops}")
+    if len(layers) > 1 or layers[0].name:
+        parts.append(f"layers: {', '.join(f'{layer.name} ({len(layer.ends)})' for layer in layers)}")
+    if unknown := sum(len(layer.unknown) for layer in layers):
+        parts.append(f"unknown pairs: {unknown}")
+    if relations.columns is not None:
+        columns = zip(relations.columns.column_names, relations.columns.types or (), strict=True)
+        parts.append(f"columns of nodes: {', '.join(f'{name} ({type.type})' for name, type in columns)}")
+    return ", ".join(parts)
+
+
+def _count_reversed(listed: Listed) -> int:
+    """Number of edges whose pair is an edge in the other direction, too."""
+    i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
+    forth, back = distinct(i * listed.N + j), distinct(j * listed.N + i)
+    places = np.minimum(np.searchsorted(forth, back), len(forth) - 1)
+    return int((forth[places] == back).sum()) // 2 if len(forth) else 0
+
+
+def _merging(listed: Listed, counts: "Counter[str]", use: Use) -> Iterator[str]:
+    """Yield notes on rows that are merged or left out."""
+    place = listed.place
+    if (twice := counts["twice"]) and not listed.is_matrix:
+        yield f"{place}: {twice} edges are written in both directions with the same value: each is one edge"
+    if repeated := counts["repeated"]:
+        how = {
+            BINARY: "a pair is one edge",
+            COUNT: "counts of a pair add up",
+            REAL: "a pair has the mean of its numbers",
+            LEVELS: "a pair has its first level",
+        }[use.form]
+        differ = f"; the levels of {counts['differ']} pairs differ" if counts["differ"] else ""
+        yield f"{place}: further rows of a pair: {repeated}; {how}{differ}"
+    if hidden := counts["hidden"]:
+        yield f"{place}: edges that data.unknown lists: {hidden}; their pairs are unknown"
+    if no_edge := counts["no_edge"]:
+        what = "count 0" if use.form == COUNT else "a weight not above data.threshold"
+        yield f"{place}: pairs of {what}: {no_edge}; they are no edges"

@@ -26,8 +26,7 @@ from splitmerge_cli.kinds.networks.readers import edge_rows
 from splitmerge_cli.kinds.networks.readers.attributed import sides_of_ends
 from splitmerge_cli.kinds.networks.readers.edge_rows import ENDS, WHOLE, Columns, Rows, are_whole
 from splitmerge_cli.kinds.networks.readers.graph_files import FOREIGN, GRAPHS, MATRICES
-from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
-from splitmerge_cli.kinds.networks.readers.relational import UnknownPairs
+from splitmerge_cli.kinds.networks.readers.listed import Listed, UnknownPairs, Use
 from splitmerge_cli.received import DataError
 
 NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names", "label", "vertex", "vertices"}

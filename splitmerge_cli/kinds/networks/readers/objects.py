@@ -18,9 +18,8 @@ from splitmerge_cli.data.values import place_of, require
 from splitmerge_cli.kinds.networks.readers.attributed import Attributed, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows, names_ends
 from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
-from splitmerge_cli.kinds.networks.readers.listed import Listed, Use, simple
+from splitmerge_cli.kinds.networks.readers.listed import Listed, UnknownPairs, Use, relational, simple
 from splitmerge_cli.kinds.networks.readers.nodes import chosen_nodes, listed_rows, unknown_pairs
-from splitmerge_cli.kinds.networks.readers.relational import UnknownPairs, relational
 from splitmerge_cli.kinds.networks.readers.tie_matrices import listed_matrix, read_entries
 from splitmerge_cli.received import DataError
 

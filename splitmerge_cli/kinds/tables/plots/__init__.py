@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
 from splitmerge_cli.analysis.plots.runs import Picture
-from splitmerge_cli.kinds.tables.plots import cluster_means as means
 from splitmerge_cli.kinds.tables.plots import columns, points
 
 PICTURES = {
@@ -20,7 +19,7 @@ PICTURES = {
         "What is each cluster like?",
         "heat map of columns by cluster; the colour of a mean or share is its distance from all items",
         columns.can_draw,
-        means.cluster_means,
+        columns.cluster_means,
     ),
     "pairs": Picture(
         "In which columns do the clusters differ most?",

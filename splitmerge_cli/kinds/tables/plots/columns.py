@@ -1,4 +1,5 @@
-"""Tables of many columns and the clusters found in them: pairs of the columns that differ most, projections."""
+"""Tables of many columns and the clusters found in them: pairs of the columns that differ most, projections, a map of
+columns by cluster: means and shares, coloured by their distance from all items."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,19 +7,29 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.labels import shorten_names
-from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, scatter, style_of, write_numbers
+from splitmerge_cli.analysis.plots.marks import (
+    ALONE,
+    by_size,
+    numbers_by_size,
+    scatter,
+    shorten_names,
+    style_of,
+    write_numbers,
+)
 from splitmerge_cli.analysis.plots.runs import state_of, subject
-from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
-from splitmerge_cli.kinds.tables.column_statistics import BY_LEVEL, Statistics, statistics
+from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, entry, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters, plural_of
+from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE
-from splitmerge_cli.kinds.tables.summary import named_columns
+from splitmerge_cli.runs.grouping import has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -41,7 +52,22 @@ SHORT = 17
 SHRINKAGE = 0.05
 """Share of the identity in the covariance within clusters."""
 
-Points = NDArray[np.float64]
+MOST_CLUSTERS = 40
+"""Clusters that are drawn: the largest."""
+MOST_FEATURES = 56
+"""Features that are drawn."""
+MOST_NUMBERS = 11
+"""Clusters up to which the means are written into the map."""
+NAME_BESIDE = 38
+"""Most letters of a column's name beside the map."""
+LIMIT = 2.0
+"""Standard deviations at the ends of the colours."""
+BELOW = -0.5
+"""Standard deviations below which a cell is hatched: both ends of the colours are alike in grey."""
+HATCH: dict[str, Any] = {"facecolor": "none", "edgecolor": "#FFFFFF90", "hatch": "//////", "linewidth": 0.0}
+LUMINANCE = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the lightness of a colour."""
+_SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBBDD", "#FFFFFF", "#F3B48A", "#C4511A"])
 
 
 @dataclass(frozen=True)
@@ -98,7 +124,7 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 
 def can_draw(run: Run) -> bool:
     """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone."""
-    if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
+    if not run.is_done or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
     # two columns of points have a picture of their own
@@ -124,7 +150,7 @@ def choose_columns(drawn: Found) -> list[int]:
     return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]
 
 
-def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
+def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Numbers:
     """Cells of one column, float64 ``[n]``."""
     if issparse(dataset.values):
         return np.asarray(dataset.values[rows][:, [j]].toarray()[:, 0], dtype=np.float64)
@@ -177,12 +203,12 @@ def pairs(run: Run) -> Figure:
     return figure
 
 
-def _plain(*cells: Points) -> bool:
+def _plain(*cells: Numbers) -> bool:
     """Whether the numbers of an axis are short without powers of ten."""
     return all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in cells)
 
 
-def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
+def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
     present = ~np.isnan(x)
     edges = np.histogram_bin_edges(x[present], bins=24)
     below = np.zeros(len(edges) - 1)
@@ -224,12 +250,12 @@ class Directions:
     """Two directions in the space of standardised columns: items along them, ``[n, 2]``; the share of the variance (of
     the means of the clusters) that lies along each; and correlations of the columns with the places, ``[2, F]``."""
 
-    places: Points
-    shares: Points
-    loadings: Points
+    places: Numbers
+    shares: Numbers
+    loadings: Numbers
 
 
-def standardise(drawn: Found) -> tuple[Points, list[str]]:
+def standardise(drawn: Found) -> tuple[Numbers, list[str]]:
     """Return the features of a table with mean 0 and variance 1, 0 where a cell is missing, ``[rows, F]``; and names.
 
     Levels of a categorical column have a total variance of their number less 1, as in an analysis of mixed data.
@@ -255,7 +281,7 @@ def standardise(drawn: Found) -> tuple[Points, list[str]]:
     return np.column_stack(parts), shorten_names(names, SHORT)
 
 
-def principal(x: Points) -> Directions:
+def principal(x: Numbers) -> Directions:
     """Directions of largest variance."""
     x = x - x.mean(axis=0)
     variances, vectors = np.linalg.eigh(x.T @ x / len(x))
@@ -263,7 +289,7 @@ def principal(x: Points) -> Directions:
     return _project(x, vectors[:, order], variances[order] / max(variances.sum(), 1e-300))
 
 
-def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
+def discriminating(x: Numbers, labels: NDArray[np.int64]) -> Directions:
     """Directions in which the means of clusters differ most, in units of the spread within (Fisher's).
 
     Two clusters have one direction; the second is the direction of largest variance within them.
@@ -290,7 +316,7 @@ def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
     return _project(x, whiten @ np.concatenate([first, second]).T, np.array([1.0, 0.0]))
 
 
-def _project(x: Points, vectors: Points, shares: Points) -> Directions:
+def _project(x: Numbers, vectors: Numbers, shares: Numbers) -> Directions:
     # the sign of a direction is free: the largest entry is positive
     largest = np.argmax(np.abs(vectors), axis=0)
     vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
@@ -335,8 +361,124 @@ def projection(run: Run) -> Figure:
     return figure
 
 
-def _top_loadings(loadings: Points, names: list[str]) -> str:
+def _top_loadings(loadings: Numbers, names: list[str]) -> str:
     """The columns of largest correlation with a direction, with their signs."""
     order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
     terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
     return plain_text("  ".join(terms))
+
+
+def rows_of(known: Statistics, clusters: NDArray[np.int64], most_rows: int = MOST_FEATURES) -> NDArray[np.int64]:
+    """Features to draw, int64 ``[rows]``, `most_rows` at most, ordered by the one of the `clusters` in which they are
+    highest: features of the columns that the summary names, then of the columns of largest mean divergence.
+    Levels of one column stand together, in their order."""
+    groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
+    chosen: list[int] = []
+    room = most_rows
+    for j in dict.fromkeys([*named_columns(known, clusters), *np.argsort(-known.telling, kind="stable").tolist()]):
+        # of a column of many levels the commonest
+        levels = groups[j][np.argsort(-known.overall[groups[j]], kind="stable")][: max(2, most_rows // 4)]
+        if len(levels) > room or np.isnan(known.overall[levels]).any():
+            continue
+        groups[j] = np.sort(levels)
+        chosen.append(j)
+        room -= len(levels)
+    far = np.nan_to_num(known.standardised_means[clusters])
+
+    def key(j: int) -> tuple[int, float]:
+        place = np.unravel_index(far[:, groups[j]].argmax(), (len(clusters), len(groups[j])))
+        return int(place[0]), -float(far[:, groups[j]].max())
+
+    return np.concatenate([groups[j] for j in sorted(chosen, key=key)]) if chosen else np.empty(0, np.int64)
+
+
+def cluster_means(run: Run) -> Figure:
+    """Draw means of columns and shares of levels by cluster."""
+    dataset = dataset_of(run).original
+    labels = np.array(run.summary["point_estimate"]["labels"])
+    known = statistics(dataset, labels)
+    ordered = [int(labels[items[0]]) for items in by_size(labels)]
+    clusters = np.array(ordered[:MOST_CLUSTERS])
+    rows = rows_of(known, clusters)
+    K, R = len(clusters), len(rows)
+    written = K <= MOST_NUMBERS
+    names = [_name(known, f) for f in rows]
+    across = min(FULL, 3.8 + 0.45 * K) if written else FULL
+    size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
+    figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
+    means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
+    image = ax.imshow(
+        np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
+    )
+    ax.set_facecolor("#E4E4E4")
+    ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME_BESIDE)], fontsize=6.5)
+    turned = 0 if K <= 25 else 90
+    ax.set_xticks(
+        range(K),
+        [str(k) for k in number_clusters(clusters, run.first_cluster)],
+        fontsize=6.5 if K <= 30 else SMALLEST,
+        rotation=turned,
+    )
+    ax.set_xlabel("cluster")
+    ax.grid(False)
+    ax.tick_params(length=0)
+    ax.hlines(np.arange(R + 1) - 0.5, -0.5, K - 0.5, color="white", linewidth=0.6)
+    ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
+    ax.spines[:].set_visible(False)
+    _write(ax, known, rows, means, far, written)
+    sizes = np.bincount(labels, row_sizes(run.summary))[clusters].round().astype(np.int64)
+    of_rows = total_size(run.summary) == run.summary["N"]
+    _sizes(top, sizes, plural_of(nouns(run.summary)[0]) if of_rows or has_units(run.summary) else "size")
+    top.set_xlim(ax.get_xlim())
+    bar = figure.colorbar(image, cax=below, orientation="horizontal", extend="both", ticks=[-2, -1, 0, 1, 2])
+    bar.set_label("standard deviations from the mean of all rows", fontsize=6.5)
+    bar.ax.tick_params(labelsize=6.5)
+    bar.ax.add_patch(Rectangle((-LIMIT, 0), LIMIT + BELOW, 1, **HATCH))
+    figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
+    notes = ["Numbers: means, or shares of levels."] if written else []
+    notes.append(f"Hatched: below −{-BELOW:g} standard deviations.")
+    if (hidden := len(known.column) - R) > 0:
+        notes.append(f"{hidden:,} rows in which the clusters differ less are left out.")
+    if (hidden := len(ordered) - K) > 0:
+        notes.append(f"{hidden:,} smaller clusters are left out.")
+    if np.isnan(far).any():
+        notes.append("Grey: all cells are missing.")
+    footnote(figure, " ".join(notes) + state_of(run), round(LINE * across / FULL))
+    return figure
+
+
+def _name(known: Statistics, f: int) -> str:
+    level, j = known.level[f], known.column[f]
+    alone = level is None or (known.types[j] == "binary" and level == "1")
+    return known.titles[j] if alone else f"{known.columns[j]}={level}"
+
+
+def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers, far: Numbers, written: bool) -> None:
+    """Write the means, and hatch the cells far below the mean of all."""
+    for r, k in np.ndindex(*means.shape):
+        if np.isnan(means[r, k]):
+            continue
+        if hatched := far[r, k] < BELOW:
+            ax.add_patch(Rectangle((k - 0.5, r - 0.5), 1, 1, **HATCH))
+        if written:
+            share = known.level[rows[r]] is not None
+            text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
+            cell = _SCALE((far[r, k] / LIMIT + 1) / 2)
+            colour = "white" if np.dot(cell[:3], LUMINANCE) < 0.48 else "#222222"
+            # lines of a hatch would cross the letters
+            look: dict[str, Any] = {"path_effects": [withStroke(linewidth=3.4, foreground=cell)]} if hatched else {}
+            ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour, **look)
+
+
+def _sizes(ax: Axes, sizes: NDArray[np.int64], counted: str) -> None:
+    """Sizes of the clusters, by what is counted, above the map, in the colours of the other pictures."""
+    turned = len(sizes) > 14 and int(sizes.max()) > 99
+    look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALLEST, "rotation": 90 if turned else 0}
+    for rank, size in enumerate(sizes):
+        ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
+        ax.annotate(f"{size:,}", (rank, size), (0, 1.5), textcoords="offset points", **look)
+    ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
+    ax.set_ylabel(counted, fontsize=6.5, rotation=0, ha="right", va="center")
+    ax.grid(False)
+    ax.set_xticks([])
+    ax.spines["left"].set_visible(False)

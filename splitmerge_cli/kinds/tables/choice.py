@@ -1,0 +1,279 @@
+"""Choices of a table's model by how well its rows are predicted: scales of columns, tails of clusters, a power.
+
+``data.scale=auto``: the power that fits one normal distribution best is wrong where a column has several clusters: it
+bends their places rather than their shapes. So each column whose marginal is clearly skewed is described by small
+mixtures of normal distributions, as it is, on a log scale if all its values are positive, and on scales of Yeo and
+Johnson: powers of a grid, and the one of largest likelihood for one distribution. It gets the scale whose best mixture
+has the least BIC, in the units of the data. This proposes scales, no more: whether they predict rows better than the
+columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
+
+``model.tails=auto``: whether clusters have normal tails or heavier ones, by the leave-one-out density of rows.
+
+``model.power=auto``, by a calibration curve, fit against number of clusters (Miller and Dunson 2019): of at most
+`MOST_CURVE_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives others, held out, a mean
+log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the rows. Where
+the model is right both level off together; where clusters are not of the model's shape the number of clusters goes on
+to rise while the fit hardly does. The chosen power is at the point where fit less a price per cluster is largest, at
+`PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that of the highest
+power; 1 where that saves no cluster. The power chosen on some rows holds for all rows. The prior of the partition,
+which has no power, and the powered likelihood both grow in proportion to the rows, so that the power alone sets their
+balance: with alpha / (alpha + N) in its place the prior would leave one cluster of enough rows.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale
+from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
+from splitmerge_cli.data.tables.scaled import fit_power, has_digits
+from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.diagnostics.cluster_table import count_of
+from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, rank
+from splitmerge_cli.kinds.tables.models.real_columns import SAME, find_resolution, resolutions_of, settle_resolution
+from splitmerge_cli.runs.draws import FIRST_STATES
+
+SKEWED = 4.0
+"""Standard errors of the skewness, under a normal distribution, beyond which a column is clearly skewed."""
+LEAST_SKEWNESS = 0.5
+MOST_COLUMNS = 200
+"""Most real columns whose scales are tried. Each takes about 0.01 seconds."""
+FEWEST = 20
+"""Fewest cells of a column."""
+GRID = (-1.0, -0.5, 0.0, 0.5, 1.5, 2.0)
+COMPONENTS = 3
+"""Most components of a mixture."""
+STEPS = 40
+"""Steps of the EM algorithm."""
+SMALLEST = 1e-3
+"""Variance added to each component, as a share of the column's variance, so that ties are no peaks."""
+TAILS = ("normal", "t")
+"""The simpler first."""
+FINE = 0.05
+"""Steps of a column, as a share of its standard deviation, up to which its density needs none: in a cluster a fifth as
+wide as the column the mean log density over a step is at most 0.003 nats from that at its middle."""
+POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
+MOST_CURVE_ROWS = 1_000
+SHARE = 0.02
+"""Clusters with a smaller share of the rows are not counted: the prior makes them under any power."""
+PRICE = 0.25
+NEAR = 0.25
+LEAST_SAVED = 0.5
+"""Clusters, on average, that a power below 1 must save."""
+
+Sample = Callable[[Mapping[str, Any]], Callable[[Dataset], Any]]
+
+
+def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
+    """Scales for the real columns of a table in the units of the data that are clearly skewed, as ``data.scale`` takes
+    them; empty if none has a better one than its own, and for more than `MOST_COLUMNS`."""
+    kind, x = dataset.kind, dataset.values
+    if not kind.has_columns or is_sparse(x) or dataset.scales is not None or dataset.reduction is not None:
+        return {}
+    types = kind.types_of(dataset)
+    if sum(column.type == "real" for column in types) > MOST_COLUMNS:
+        return {}
+    rows = np.sort(np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS])
+    positions = dataset.positions or range(x.shape[1])
+    scale_by_column: dict[str | int, str | float] = {}
+    for j, column in enumerate(types):
+        if column.type != "real":
+            continue
+        cells = x[rows, j].astype(np.float64)
+        # rows that are not among these are read on the scale, too
+        ends = np.array([np.nanmin(x[:, j]), np.nanmax(x[:, j])], dtype=np.float64)
+        scale = _find_scale(cells[~np.isnan(cells)], ends)
+        if scale is not None:
+            scale_by_column[dataset.columns[j] if dataset.columns else positions[j] + 1] = scale.option
+    return scale_by_column
+
+
+def format_scales(scales: Mapping[str | int, str | float]) -> str:
+    """Scales as text: ``x1 log, x2 yeo-johnson(-0.3)``.
+
+    Examples
+    --------
+    >>> format_scales({"x1": "log", "x2": -0.3})
+    'x1 log, x2 yeo-johnson(-0.3)'
+    """
+    named = (f"{column} {Scale(YEO_JOHNSON, s) if isinstance(s, float) else s}" for column, s in scales.items())
+    return ", ".join(named)
+
+
+def _find_scale(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Scale | None:
+    if len(cells) < FEWEST or np.ptp(cells) == 0.0 or not is_skewed(cells):
+        return None
+    scales = list(_candidates(cells, ends))
+    read = [cells, *(scale.read(cells) for scale in scales)]
+    jacobian = [0.0, *(float(scale.log_jacobian(y).sum()) for scale, y in zip(scales, read[1:], strict=True))]
+    # a power is a parameter
+    powers = np.array([0.0, *(scale.name == YEO_JOHNSON for scale in scales)])
+    bic = _least_bic(np.array(read)) - 2.0 * np.array(jacobian) + powers * np.log(len(cells))
+    return (None, *scales)[int(bic.argmin())]
+
+
+def is_skewed(cells: NDArray[np.float64]) -> bool:
+    """Whether the skewness of a column is clearly not 0."""
+    z = (cells - cells.mean()) / cells.std()
+    return abs(float((z**3).mean())) > max(LEAST_SKEWNESS, SKEWED * np.sqrt(6.0 / len(cells)))
+
+
+def _candidates(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Iterator[Scale]:
+    """Scales that can read all cells between `ends`."""
+    if ends[0] > 0.0:
+        yield Scale(LOG)
+    for power in dict.fromkeys((*GRID, fit_power(cells))):
+        scale = Scale(YEO_JOHNSON, power)
+        is_inside = LEAST_POWER + 0.05 < power < MOST_POWER - 0.05  # at the bounds none fits
+        if is_inside and power != 1.0 and has_digits(scale.read(np.append(cells, ends))):
+            yield scale
+
+
+def _least_bic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least BIC of mixtures with up to `COMPONENTS` normal distributions, for each row of values ``[scales, cells]``.
+
+    All rows are fitted at the same time, which takes a twentieth of the time of a fit for each.
+    """
+    spread, n = values.std(axis=1), values.shape[1]
+    z = (values - values.mean(axis=1, keepdims=True)) / spread[:, None]
+    bic = []
+    for K in range(1, COMPONENTS + 1):
+        # [scales, components, cells]
+        mean = np.quantile(z, (np.arange(K) + 0.5) / K, axis=1).T[..., None]
+        variance, weight = np.full_like(mean, 1.0 / K**2), np.full_like(mean, 1.0 / K)
+        for _ in range(STEPS if K > 1 else 2):
+            log_joint = np.log(weight) - 0.5 * (np.log(2.0 * np.pi * variance) + (z[:, None] - mean) ** 2 / variance)
+            log_density = np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
+            share = np.exp(log_joint - log_density)
+            total = share.sum(axis=2, keepdims=True) + 1e-9
+            weight, mean = total / n, (share * z[:, None]).sum(axis=2, keepdims=True) / total
+            variance = (share * (z[:, None] - mean) ** 2).sum(axis=2, keepdims=True) / total + SMALLEST
+        bic.append((3 * K - 1) * np.log(n) - 2.0 * log_density.sum(axis=(1, 2)))
+    return np.asarray(np.min(bic, axis=0) + 2.0 * n * np.log(spread))
+
+
+def compare_tails(
+    model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in `covariances`.
+
+    A row for each, first the one that is taken (`candidates.rank`): tails, log_density, difference, standard_error,
+    clusters, few_draws and seconds as of `covariances`. Where the data allow normal tails alone there are no numbers.
+    Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are too light
+    add clusters.
+    """
+    compared: Candidates = {}
+    by_cell = model.name == MIXED and model.values.get("covariance") == "diag"
+    problem = find_problem(model, dataset, tails="t", **(later or {})) if dataset.N > 1 else "one row"
+    if model.values.get("resolution") == "auto" and not by_cell and not problem and has_steps(dataset):
+        problem = "columns are recorded in coarse steps"
+    if not problem:
+        compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
+    table = rank("tails", *compare("tails", compared, fits, {}, TAILS), TAILS)
+    table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
+    return table
+
+
+def format_tails(table: pd.DataFrame) -> str:
+    """Describe the chosen tails, and how far the others are ahead or behind."""
+    chosen = table["tails"][0]
+    difference, error = (float(table[name][1]) for name in ("difference", "standard_error"))
+    if np.isnan(difference):
+        return f"model.tails=auto: {chosen}, since t is not possible: {table.attrs['problem']}"
+    side = f"{table['tails'][1]} is {abs(difference):.3f} nats a row {'behind' if difference > 0 else 'ahead'}"
+    fewer, more = table["clusters"]
+    why = f", with {count_of(round(fewer), 'cluster')} instead of {more:.0f}" if difference < 0 else ""
+    return f"model.tails=auto: {chosen}{why}; {side} (s.e. {error:.3f})"
+
+
+def has_steps(dataset: Dataset) -> bool:
+    """Whether real columns are recorded in steps that are not `FINE`: tails of Student's t take no step."""
+    resolution = settle_resolution(dataset, {})["resolution"]
+    is_real = slice(None) if dataset.types is None else [column.type == "real" for column in dataset.types]
+    x = np.asarray(dataset.values[:, is_real], dtype=np.float64)
+    if resolution == "auto":
+        # only where values occur twice is there a step to look for
+        tied = np.diff(np.sort(x, axis=0), axis=0) <= SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
+        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x[:, tied.any(axis=0)].T)
+    return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
+
+
+class Calibration(NamedTuple):
+    """A calibration curve and the power chosen on it."""
+
+    table: pd.DataFrame
+    """A row for each power, from 1 down: power, clusters, fit (nats a row), taken."""
+    power: float
+    """That is taken."""
+    rows: int
+    """That were sampled."""
+
+
+def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> Calibration:
+    """Compute the calibration curve of a model, of this name and these options, and choose a power; `sample` makes a
+    `Posterior` of a model, then of a data set; `seed` draws the rows. A ConfigError with fewer than ten of them."""
+    if dataset.N < 10:
+        raise ConfigError(f"model.power=auto: {dataset.N} rows; expected at least ten, or a number in model.power")
+    together = keep_together(dataset, draw_rows(dataset, seed, 2 * MOST_CURVE_ROWS))
+    within = np.cumsum([len(rows) for rows in together]) <= min(dataset.N // 3, MOST_CURVE_ROWS)
+    parts = [[rows for rows, here in zip(together, within, strict=True) if here == held] for held in (True, False)]
+    if not parts[0]:
+        raise ConfigError("model.power=auto: two thirds of the rows repeat one row; expected data.repeated=once")
+    held, rows_used = (np.concatenate(part)[:MOST_CURVE_ROWS] for part in parts)
+    held_rows, clusters, fit = dataset.take(np.sort(held)), [], []
+    for power in POWERS:
+        posterior = sample({**options, "power": power})(dataset.take(np.sort(rows_used)))
+        draws = posterior.partitions.reshape(-1, posterior.partitions.shape[-1])
+        clusters.append(np.mean([(np.bincount(labels) >= SHARE * len(labels)).sum() for labels in draws]))
+        # each row alone: under a power the rows of an item have no joint density
+        density = posterior.log_predictive(replace(held_rows, bundles=None), states=FIRST_STATES)
+        fit.append(float(np.average(density, weights=held_rows.counts)))
+    chosen = take(np.array(clusters), np.array(fit))
+    taken = np.arange(len(POWERS)) == chosen
+    table = pd.DataFrame({"power": POWERS, "clusters": clusters, "fit": fit, "taken": taken})
+    return Calibration(table, POWERS[chosen], len(rows_used))
+
+
+def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
+    """Return the number of the chosen point on a curve whose first point has power 1.
+
+    Examples
+    --------
+    >>> take(np.array([7.4, 5.3, 4.0, 3.2, 1.0]), np.array([-3.58, -3.61, -3.65, -3.68, -4.93]))
+    3
+    >>> take(np.array([3.0, 3.0, 2.0, 1.0]), np.array([-3.5, -3.5, -4.1, -4.9]))
+    0
+    """
+    best, fewest = int(fit.argmax()), int(np.lexsort((-fit, np.round(clusters)))[0])
+    wide = clusters[best] - clusters[fewest]
+    # where hardly any cluster predicts best there is nothing to trade
+    price = PRICE * (fit[best] - fit[fewest]) / wide if wide >= LEAST_SAVED else 0.0
+    value = fit - price * clusters
+    # powers fall along the curve
+    chosen = int((value >= value.max() - NEAR * price).argmax())
+    return chosen if clusters[0] - clusters[chosen] >= LEAST_SAVED else 0
+
+
+def format_calibration(calibration: Calibration) -> str:
+    """Format the curve and the chosen power as text."""
+    text = calibration.table.assign(taken=np.where(calibration.table["taken"], "<", ""))
+    lines = [text.to_string(index=False, float_format=lambda value: f"{value:.3f}")]
+    if calibration.power == 1.0:
+        why = "no lower power saves clusters for so little fit"
+        return "\n".join([*lines, f"model.power=auto: 1 (the likelihood unchanged), because {why}"])
+    chosen, first = calibration.table[calibration.table["taken"]].iloc[0], calibration.table.iloc[0]
+    clusters = [f"{round(row['clusters'], 1):g}" for row in (chosen, first)]
+    why = (
+        f"the calibration curve of {calibration.rows} rows levels off: {clusters[0]} clusters where power "
+        f"1 has {clusters[1]}, held-out density {chosen['fit'] - first['fit']:+.3f} nats a row"
+    )
+    described = f"model.power=auto: {calibration.power:g}, where {why}"
+    return "\n".join(
+        [*lines, described, "model.power=1 keeps the likelihood unchanged; another number sets that power"]
+    )

@@ -1,0 +1,354 @@
+"""Where chains start if nobody names it, as the kind of data asks for (`Start`): in stages, as categories, by search.
+
+**Stages.** A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at
+random is refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows
+that it sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the
+others follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples do.
+
+**Categories.** Chains of a table of many answers in their order cost ten times as much as chains that read them as
+categories, and a chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes
+first.
+
+**Search**, a population of short chains that are crossed. Chains of tables with clusters of unlike shapes end in one of
+many modes, of which all but a few have next to no probability, and stay. A chain that starts so has looked before:
+several short chains run for a round; the better half goes on as it is, and the others start again from what two of the
+better have in common: the meet of their partitions, items together that both have together (the coarsest partition that
+refines the two). Moves then merge what is apart in the meet alone, so a chain has what each of the two had found. After
+`ROUNDS` one of the chains is the start, drawn by their densities, so that chains begin in each of several modes that
+are alike. Each chain has a population of its own, so that R-hat compares chains that began apart. The idea comes from
+genetic algorithms, with a crossover of partitions. It is only an initial state: the chain that follows is what it is
+from any start.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from pkgutil import resolve_name
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.datasets import build_model, load_dataset
+from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.initial import initial_labels, set_labels
+from splitmerge_cli.runs.limits import START_WORK, count_ordinal, count_values, most_iterations
+from splitmerge_cli.runs.schedule import build_starting_chain
+
+STAGES = "stages"
+ROWS = 4_000
+"""Rows of the sample."""
+STAGE_ITERATIONS, FEWEST = 50, 10
+"""Iterations of the chain on the sample, and the fewest of rows that cost much."""
+STAGE_MOVES, FEWEST_MOVES = 500, 20
+"""Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
+move costs as much as its clusters have rows. Fewer of rows that cost much."""
+PER_SCAN = 25
+"""Moves that visit as many values as an iteration with few moves."""
+LARGE = 5_000
+"""Rows from which a table starts in stages, unless the user names an initial state."""
+CATEGORIES = "categories"
+ANSWERS = 5
+"""Ordinal columns from which a table starts as categories, unless the user names an initial state."""
+SCANS = 200
+"""Iterations of the chain of categories."""
+SEARCH = "search"
+SEARCHES = ("sequential", STAGES, CATEGORIES, SEARCH)
+"""Initial states that each chain builds on its own, from the data."""
+ROUNDS = 12
+"""Largest number of rounds. Before each round except the first, the worse half is crossed again."""
+SHARE = 4
+"""The search takes one in so many of the iterations that a chain makes at most if the user names no length."""
+HEAVY = 5.0
+"""Times that rows count on average from which chains start so, unless the user names an initial state."""
+LEAST = 20
+"""Fewest iterations of a round."""
+CLOSE = 5.0
+"""The search ends where the mean log joint densities of all chains in a round are so close: they have found one mode,
+or modes between which the chain that follows has to move."""
+MOVES = 5
+"""Moves of the sampler before each scan."""
+STARTS = ("random", "one_cluster", "sequential")
+"""Where the chains of a population begin, in turn."""
+_NAMED = {"init", "K0", "experiment"}
+"""Keys that name a start."""
+ROW_BYTES = 2
+"""Least bytes that a row takes in a file: a cell and the end of the line."""
+PLAIN = (".csv", ".tsv", ".txt", ".dat")
+"""Suffixes that say a file is not compressed."""
+
+
+class Start:
+    """The initial state of a run on rows, and a base of others (`splitmerge_cli.data.dataset.Kind.start`).
+
+    A large table starts in stages, a smaller one of many answers in their order as categories. Rows that count many
+    times each start by search: a row that is moved takes all that it counts as with it, so chains of other starts stay
+    apart.
+    """
+
+    population = 12, 200
+    """Chains of a population, and the iterations of each in a round, fewer of a table with many cells."""
+
+    def __init__(self, spec: RunSpecification) -> None:
+        self.spec = spec
+
+    def choose(self, say: Callable[[str], None]) -> RunSpecification:
+        """The specification with the initial state that its data ask for, unless the user named one. A run that was
+        finished before, with the one start or the other, is taken as it is.
+
+        `say` receives the line that says what was chosen, and how to choose otherwise. Raises a `ConfigError` or
+        `DataError` if the data cannot be read.
+        """
+        spec = self.spec
+        chosen = self.choose_by_size(say)
+        if chosen is not spec or self.is_named or self.why_no_search or not self.may_search():
+            return chosen
+        if finished_run(spec) is not None or (why := self.why_search(self.load())) is None:
+            return spec
+        say(f"init={SEARCH}, because no initial state is named and {why}")
+        return spec.with_(init=SEARCH)
+
+    def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
+        """As `choose`, without searches."""
+        spec = self.spec
+        if self.is_named:
+            return spec
+        chosen = self.choose_of_many(say)
+        if chosen is not spec or not self._has_answers() or finished_run(spec) is not None:
+            return chosen
+        say(
+            f"init={CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: each "
+            "chain starts from the clusters of a short one that reads them as categories (init=random: as other tables "
+            "do)"
+        )
+        return spec.with_(init=CATEGORIES)
+
+    def choose_of_many(self, say: Callable[[str], None]) -> RunSpecification:
+        """As `choose`, of many items alone."""
+        spec = self.spec
+        if self.why_not_in_stages or not self.may_have(LARGE) or finished_run(spec) is not None:
+            return spec
+        in_stages = spec.with_(init=STAGES)
+        if finished_run(in_stages) is not None:
+            return in_stages
+        N = self.load().N
+        if N < LARGE:
+            return spec
+        say(
+            f"init={STAGES}, because no initial state is named and {N:,} rows are {LARGE:,} or more: each chain starts "
+            f"from {min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one "
+            "(init=random: as smaller tables do)"
+        )
+        return in_stages
+
+    def may_search(self) -> bool:
+        """Whether the data may be such that chains start by search, from the words of the command."""
+        if not self.spec.model.kind.is_table:
+            return False
+        return self.spec.data.name == "given" or self.spec.data.values.get("weights") is not None
+
+    def why_search(self, dataset: Dataset) -> str | None:
+        """Why chains start by search, in words; None if they do not."""
+        if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
+            return None
+        return (
+            f"a row counts {times:,.0f} times on average: chains of such rows stay apart unless each looks for its "
+            "start first (init=random: as tables without weights do)"
+        )
+
+    def keep(self, N: int) -> dict[str, str]:
+        """``init=random`` where N items start so only if that is named; else nothing."""
+        return {}
+
+    def may_go_on_by_search(self, N: int) -> bool:
+        """Whether chains on N items that end in several modes are to start by search: those that started at random, or
+        as categories."""
+        small = self.spec.model.kind.is_table and N < LARGE
+        return self.spec.init in ("random", CATEGORIES) and small and not self.why_no_search
+
+    def begin(self, number: int, model: Model) -> tuple[str, int | None]:
+        """Where chain `number` of a population begins: an initial state, and its number of clusters if it has one."""
+        return STARTS[number % len(STARTS)], None
+
+    def search(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put the model in a state of high density that a population of short chains finds; `rng` is the chain's own.
+
+        Raises a `ConfigError` for a model that cannot start so.
+        """
+        if reason := self.why_no_search:
+            raise ConfigError(f"init={SEARCH}: {reason}")
+        generator, (population, longest) = np.random.Generator(rng.bit_generator), self.population
+        iterations = max(LEAST, min(longest, most_iterations(self.spec, dataset) // (SHARE * population * ROUNDS)))
+        chains = []
+        for number in range(population):
+            own = build_model(self.spec.model, dataset)
+            start, blocks = self.begin(number, own)
+            if start == "sequential":
+                own.start_sequentially(rng)
+            else:
+                set_labels(own, *initial_labels(own, dataset, start, blocks, generator))
+            own.start_parameters(rng)
+            chains.append(build_starting_chain(self.spec, own, rng, MOVES))
+        height = np.zeros(population)
+        for round_ in range(ROUNDS):
+            if interrupts.is_interrupted():
+                raise KeyboardInterrupt
+            if round_:
+                _cross(chains, np.argsort(-height, kind="stable"), generator)
+            for number, chain in enumerate(chains):
+                rows = chain.advance(iterations)
+                height[number] = np.mean(rows["log_joint"][iterations // 2 :])
+            if np.ptp(height) < CLOSE:
+                break
+        weight = np.exp(height - height.max())
+        chosen = chains[int(generator.choice(population, p=weight / weight.sum()))].model
+        model.set_labels(chosen.labels)
+        if chosen.parameters is not None:
+            model.set_parameters(chosen.parameters)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the initial state is named, or is an experiment's."""
+        return self.spec.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
+
+    def load(self) -> Dataset:
+        """Read the data."""
+        self.spec.data.check()
+        with limit_bytes(self.spec.data.max_bytes):
+            return load_dataset(self.spec.data, self.spec.model.kind, of_data(file_digests(self.spec)))
+
+    def may_have(self, least: int) -> bool:
+        """Whether the data may have so many items, by their configuration and the size of their file."""
+        path = self.spec.data.values.get("path")
+        if isinstance(path, str):
+            try:
+                return os.path.getsize(path) >= ROW_BYTES * least or Path(path).suffix.lower() not in PLAIN
+            except OSError:
+                return False
+        return self.spec.values["N"] is None or self.spec.values["N"] >= least
+
+    def _has_answers(self) -> bool:
+        """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
+        spec = self.spec
+        named = spec.data.values.get("types") or {}
+        if sum(one == "ordinal" for one in dict(named).values()) >= ANSWERS:
+            return True
+        return spec.data.name == "given" and count_ordinal(load_dataset(spec.data, spec.model.kind, {})) >= ANSWERS
+
+    @property
+    def why_no_search(self) -> str | None:
+        """Reason why the model allows no start by search; None if it does."""
+        model, name = self.spec.values["model"], self.spec.model.name
+        if why_not := self.spec.model.kind.no_search:
+            return f"model={name} {why_not}"
+        if "kmax" in model:
+            return f"model={name} keeps empty clusters; expected a model without"
+        if model.get("conjugate") is False:
+            return "expected model.conjugate=true: clusters of two chains have no parameters in common"
+        return None
+
+    @property
+    def why_not_in_stages(self) -> str | None:
+        """Reason why the data or the model allow no start in stages; None if they do."""
+        model, kind = self.spec.values["model"], self.spec.model.kind
+        if not kind.is_table:
+            return f"expected a table, which model={self.spec.model.name} does not read"
+        if "kmax" in model:
+            return f"model={self.spec.model.name} keeps empty clusters, so rows do not come one by one"
+        if model.get("conjugate") is False:
+            return "expected model.conjugate=true: rows come one by one where parameters of clusters are integrated out"
+        return None
+
+
+def start_of(spec: RunSpecification) -> Start:
+    """The rules by which a run of this specification starts."""
+    found: Start = resolve_name(spec.model.kind.start)(spec)
+    return found
+
+
+def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put rows of a table into clusters: a random sample by a chain, the others by their weights given those before;
+    `rng` is the chain's own. Raises a `ConfigError` for a model or data that cannot start so.
+    """
+    if reason := start_of(spec).why_not_in_stages:
+        raise ConfigError(f"init={STAGES}: {reason}")
+    generator = np.random.Generator(rng.bit_generator)
+    items = generator.permutation(model.N)
+    item_of_row = dataset.item_of_row
+    whole = np.cumsum(np.bincount(item_of_row)[items]) <= ROWS
+    items = np.sort(items[: max(1, int(whole.sum()))])
+    rows = np.flatnonzero(np.isin(item_of_row, items))
+    options = spec.model.target.with_defaults_of(dataset.with_repeats, **spec.model.options)
+    part, component = dataset.take(rows), replace(spec.model, options=options)
+    sample = build_model(component, part)
+    iterations, moves = limit_stage(count_values(spec, part))
+    chain = build_starting_chain(spec, sample, rng, moves, thin=iterations)
+    sample.start_sequentially(rng)
+    chain.advance(iterations)
+    model.start_from(rng, items, sample.labels)
+
+
+def limit_stage(values: int) -> tuple[int, int]:
+    """Iterations of the chain on a sample of so many values, and moves before each scan, within `START_WORK`.
+
+    Examples
+    --------
+    >>> limit_stage(40_000), limit_stage(1_440_000)
+    ((50, 500), (32, 20))
+    """
+    scans = START_WORK / (values * STAGE_ITERATIONS)
+    moves = int(min(STAGE_MOVES, max(FEWEST_MOVES, PER_SCAN * (scans - 1))))
+    return int(min(STAGE_ITERATIONS, max(FEWEST, scans * STAGE_ITERATIONS / (1 + moves / PER_SCAN)))), moves
+
+
+def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put rows of a table into the clusters of a short chain, from random ones, that reads ordinal columns as
+    categories; `rng` is the chain's own. Raises a `ConfigError` for data without ordinal columns.
+    """
+    if not count_ordinal(dataset):
+        raise ConfigError(f"init={CATEGORIES}: expected a table with ordinal columns (data.types)")
+    types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
+    unordered = spec.model.with_options(cuts=None)
+    short = build_model(unordered, replace(dataset, types=types))
+    generator = np.random.Generator(rng.bit_generator)
+    set_labels(short, *initial_labels(short, dataset, "random", spec.K0, generator))
+    short.start_parameters(rng)
+    build_starting_chain(spec, short, rng, thin=SCANS).advance(SCANS)
+    model.set_labels(short.labels)
+
+
+def _cross(chains: list[Chain], order: NDArray[np.int64], generator: np.random.Generator) -> None:
+    """Start the worse half of chains again, each from the meet of two better ones, drawn at random, or, where the prior
+    rules the meet out, from the first of the two."""
+    better = order[: len(order) // 2]
+    partitions = {int(number): chains[number].model.labels for number in better}
+    for number in order[len(better) :]:
+        first, second = (int(n) for n in generator.permutation(better)[:2])
+        child, parent = chains[number].model, chains[first].model
+        labels = meet(partitions[first], partitions[second])
+        if int(labels.max()) >= child.largest_K:
+            # the meet has more clusters than the prior allows
+            labels = partitions[first]
+            child.set_prior_values(parent.prior_values)
+        child.set_labels(labels)
+        if parent.parameters is not None:
+            child.set_parameters(parent.parameters)
+
+
+def meet(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The coarsest partition that refines two: int32 ``[N]``, numbers from 0 without gaps, as `first` and `second` are.
+
+    Examples
+    --------
+    >>> meet(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).tolist()
+    [0, 1, 2, 2]
+    """
+    pairs = first.astype(np.int64) * (int(second.max()) + 1) + second
+    return np.unique(pairs, return_inverse=True)[1].astype(np.int32)
