@@ -533,6 +533,8 @@ def test_auto_says_what_it_leaves_out() -> None:
         (["512 MB", "1.5 GB", "256 MB"], [512, 1500, 256], "MB"),
         (["300 K", "310 K", "305 K"], [300, 310, 305], "K"),
         (["1 µg", "2 mg", "3 mg"], [0.001, 2, 3], "mg"),
+        (["5'7\"", "5 ft 11 in", "6′0.5″", "5ft2", "6'"], [67, 71, 72.5, 62, 72], "in"),
+        (["170 cm", "5 feet 7 inches", "6’1”", "181 cm", "160 cm"], [170, 170.18, 185.42, 181, 160], "cm"),
         (["586k", "1.5M", "950", "1,200", "2.1m"], [586e3, 1.5e6, 950, 1200, 2.1e6], ""),
         (["$586k", "$1.5M", "$950"], [586e3, 1.5e6, 950], ""),
         (["1,5 Mio. €", "586k €", "3 Mio. €"], [1.5e6, 586e3, 3e6], ""),
@@ -584,7 +586,14 @@ def test_units_in_all_formats(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [["12A", "14B", "3C"], ["10h", "2s", "3d", "4c"], ["9 am", "10 pm", "8 am"], ["1st", "2nd", "3rd"]]
+    "cells",
+    [
+        ["12A", "14B", "3C"],
+        ["10h", "2s", "3d", "4c"],
+        ["9 am", "10 pm", "8 am"],
+        ["3'45\"", "4'05\"", "3'59\""],
+        ["1st", "2nd", "3rd"],
+    ],
 )
 def test_letters_behind_numbers_that_are_no_units(tmp_path: Path, cells: list[str]) -> None:
     assert types_of(column(tmp_path, cells * 4))["c"] == "categorical"

@@ -200,8 +200,7 @@ def has_steps(dataset: Dataset) -> bool:
     if resolution == "auto":
         # only where values occur twice is there a step to look for
         tied = np.diff(np.sort(x, axis=0), axis=0) <= SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
-        x = x[:, tied.any(axis=0)]
-        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x.T)
+        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x[:, tied.any(axis=0)].T)
     return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
 
 
