@@ -13,7 +13,7 @@
    An outcome may be regressed on effects within clusters, by the factor of the joint normal columns
    (splitmerge_cli/kinds/tables/models/regression.pyx).
 
-   Rows may have weights for their real columns: Student's t given these (splitmerge_cli/kinds/tables/models/gaussian_gaps.pyx). */
+   Rows may have weights for their real columns: Student's t given these (splitmerge_cli/kinds/tables/models/gaussian_independent.pyx). */
 #include <stdlib.h>
 #include <string.h>
 #include "full.h"

@@ -46,28 +46,20 @@ class SeveralValues(Unreadable):
 
 @dataclass(frozen=True)
 class Accepts:
-    """Types of the values that a key takes.
-
-    Attributes
-    ----------
-    text, whole, number, flag, null : bool
-        Whether it takes text, a whole number, any number, true and false, null.
-    path : bool
-        Whether its text may name a file: ``~/`` begins in the home of the user.
-    items : Accepts or None
-        Types of the items of a list; None: it takes no list.
-    entries : tuple of Accepts or None
-        Types of the keys and of the values of a mapping; None: it takes none.
-    """
+    """Types of the values that a key takes."""
 
     text: bool = False
     whole: bool = False
     number: bool = False
     flag: bool = False
     null: bool = False
+    """Whether it takes text, a whole number, any number, true and false, null."""
     path: bool = False
+    """Whether its text may name a file: ``~/`` begins in the home of the user."""
     items: "Accepts | None" = None
+    """Types of the items of a list; None: it takes no list."""
     entries: "tuple[Accepts, Accepts] | None" = None
+    """Types of the keys and of the values of a mapping; None: it takes none."""
 
 
 PATH = Accepts(text=True, path=True)

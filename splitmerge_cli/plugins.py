@@ -49,13 +49,8 @@ class ForeignError(Exception):
 
 
 def run_foreign(call: Callable[[], _T]) -> _T:
-    """Call code that is not part of the program, such as the import of a module.
-
-    Raises
-    ------
-    ForeignError
-        Whatever it raised, and where it asked Python to exit. An interruption and a lack of memory are not its fault,
-        and stay what they are.
+    """Call code that is not part of the program, such as the import of a module. A `ForeignError`: whatever it raised,
+    and where it asked Python to exit; an interruption and a lack of memory are not its fault, and stay what they are.
     """
     try:
         return call()
@@ -155,11 +150,8 @@ def configuration(group: str, name: str) -> dict[str, Any]:
     cls = load(group, name)
     options: tuple[Option, ...] = getattr(cls, "OPTIONS", ())
     target = f"{cls.__module__}.{cls.__qualname__}"
-    return {"name": name, "_target_": target} | {option.name: _plain(option.default) for option in options}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    defaults = {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
+    return {"name": name, "_target_": target} | defaults
 
 
 def describe(group: str, name: str, own_names: Container[str] = ()) -> str:

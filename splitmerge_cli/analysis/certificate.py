@@ -129,23 +129,15 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of coupled chains, all with one configuration.
-
-    Attributes
-    ----------
-    path : Path
-        Its folder.
-    config : dict
-        The configuration.
-    schedule : Schedule
-    pairs : list of Pair
-        All that were begun, by their numbers.
-    """
+    """Pairs of coupled chains, all with one configuration."""
 
     path: Path
+    """Its folder."""
     config: dict[str, Any]
+    """The configuration."""
     schedule: Schedule
     pairs: list[Pair]
+    """All that were begun, by their numbers."""
 
     @property
     def met_pairs(self) -> list[Pair]:

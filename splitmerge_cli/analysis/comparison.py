@@ -185,12 +185,9 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
             groups.append([k])
         else:
             home.append(k)
-    sources = [] if len(groups) < 2 else [f"{_numbers(group)}: {items[group[0]].source}" for group in groups]
-    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), sources
-
-
-def _numbers(group: Sequence[int]) -> str:
-    return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
+    numbers = (f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}" for group in groups)
+    sources = [f"{named}: {items[group[0]].source}" for named, group in zip(numbers, groups, strict=True)]
+    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), sources if len(groups) > 1 else []
 
 
 def distance_rows(distances: pd.DataFrame, runs: int) -> list[list[str]]:

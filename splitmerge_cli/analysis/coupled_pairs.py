@@ -26,22 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.certificate import (
-    APART,
-    CO_CLUSTERING,
-    LOG_PREDICTIVE,
-    MOST_ITEMS,
-    PAIRS,
-    PARTITION,
-    QUANTITIES,
-    REMEDY,
-    Certificate,
-    Pair,
-    Schedule,
-    digest_of,
-    read_pairs,
-    write_estimates,
-)
+from splitmerge_cli.analysis import certificate
 from splitmerge_cli.analysis.predictive import Following
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
@@ -99,20 +84,8 @@ def check_coupling(spec: RunSpecification) -> Plan:
         couples, reason = sampler.couples()
         if not couples:
             raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
-    if getattr(chain.model, "n_imputed", 0) and "covariance" not in spec.model.options:
-        raise ConfigError(
-            f"model={spec.model.name}: draws of tables of counts cannot be coupled; expected another model"
-        )
-    regression = getattr(chain.model, "regression", None)
-    if regression is not None and regression.is_latent:
-        raise ConfigError(
-            "model.effects: draws of latent outcomes cannot be coupled; expected no effects on a binary model.outcome"
-        )
-    if getattr(chain.model, "n_imputed", 0):
-        raise ConfigError(
-            "model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or "
-            "a table without missing cells"
-        )
+    if reason := chain.model.why_not_coupled:
+        raise ConfigError(reason)
     if spec.model.options.get("tails") == "t":
         raise ConfigError("model.tails=t: draws of row weights cannot be coupled; expected model.tails=normal")
     if spec.budget is not None:
@@ -132,28 +105,16 @@ def certify(
     on_pair: OnPair = lambda n_made, n_pairs: None,
     coupling: str = COUPLING,
     new: Dataset | None = None,
-) -> Certificate:
-    """Make the pairs that are missing.
+) -> certificate.Certificate:
+    """Make the pairs that are missing. The options are as of `splitmerge_cli.certify`: the lag and k are by default the
+    0.95 quantile of the meeting times of `PILOTS` pairs of lag 1, and m is 5 k. Pairs that were begun, by this command
+    or by one that was interrupted, are finished whatever the time, for to leave out the long ones would make the bound
+    too small.
 
-    Parameters
-    ----------
-    plan : Plan
-        From `check_coupling`.
-    pairs, lag, k, m, seconds, coupling
-        As of `splitmerge_cli.certify`: the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS`
-        pairs of lag 1, and m is 5 k. Pairs that were begun, by this command or by one that was interrupted, are
-        finished whatever the time, for to leave out the long ones would make the bound too small.
-    new : Dataset, optional
-        Items whose predictive densities are estimated.
-
-    Raises
-    ------
-    ConfigError
-        Another coupling, a model that does not predict items, or too small a disk.
-    Interrupted, WrittenElsewhere, RunError
-        Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
-    DamagedRun
-        The stored pairs are not what was written.
+    `plan` comes from `check_coupling`; `new`: items whose predictive densities are estimated. A `ConfigError`: another
+    coupling, a model that does not predict items, or too small a disk. `Interrupted`, `WrittenElsewhere` or `RunError`:
+    Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
+    `DamagedRun`: the stored pairs are not what was written.
     """
     spec = plan.spec
     if coupling not in COUPLINGS:
@@ -165,26 +126,26 @@ def certify(
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
     # the defaults are what certificates used before they had these options
     more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [given.digest_of(new)])]
-    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
+    key = json.dumps([FORMAT, plan.id, named, [*certificate.QUANTITIES, certificate.CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
     check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N, plan.iterations)
     with _hold_folder(path, spec.out):
         end = time.monotonic() + seconds
-        stored = path / PAIRS
-        known: dict[int, Pair] = {}
+        stored = path / certificate.PAIRS
+        known: dict[int, certificate.Pair] = {}
         schedule, begun = None, 0
         if spec.resume and stored.is_file():
-            content, schedule, known = read_pairs(stored)
+            content, schedule, known = certificate.read_pairs(stored)
             begun = content["begun"]
             if content["identity"] != identity:
-                raise DamagedRun(stored, REMEDY)
+                raise DamagedRun(stored, certificate.REMEDY)
         if schedule is None:
             schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
         # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
         announced, last = begun, time.monotonic()
 
-        def store(count: int) -> list[Pair]:
+        def store(count: int) -> list[certificate.Pair]:
             nonlocal announced, last
             outcomes = [known[number] for number in sorted(known)]
             versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
@@ -216,7 +177,7 @@ def certify(
                     store(announced)
         finally:
             made_pairs = store(begun)
-        return Certificate(path, dict(spec.values), schedule, made_pairs)
+        return certificate.Certificate(path, dict(spec.values), schedule, made_pairs)
 
 
 @contextmanager
@@ -241,13 +202,13 @@ def _hold_folder(path: Path, out: str) -> Iterator[None]:
 
 def choose_schedule(
     plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
-) -> Schedule:
+) -> certificate.Schedule:
     """Choose the part of the schedule that `named` leaves open by pilot pairs, begun within so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
     longest, powers = plan.iterations, plan.powers
     if lag is None or k is None:
         # pairs that have not met by then count only as that
-        alone = Schedule(1, 0, 0, max(longest // 10, min(longest, 100)), powers)
+        alone = certificate.Schedule(1, 0, 0, max(longest // 10, min(longest, 100)), powers)
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
@@ -258,7 +219,7 @@ def choose_schedule(
         k = lag if k is None else k
     m = min(5 * max(k, lag), longest) if m is None else m
     _check_schedule({"lag": lag, "k": k, "m": m}, longest)
-    return Schedule(lag, k, m, longest, powers)
+    return certificate.Schedule(lag, k, m, longest, powers)
 
 
 def _check_schedule(named: Mapping[str, int | None], longest: int) -> None:
@@ -276,7 +237,7 @@ class Pairs:
     def __init__(
         self,
         plan: Plan,
-        schedule: Schedule,
+        schedule: certificate.Schedule,
         coupling: str = COUPLING,
         new: Dataset | None = None,
         path: Path | None = None,
@@ -291,12 +252,12 @@ class Pairs:
         for chains in list(self._running.values()):
             chains.halt()
 
-    def make(self, numbers: Iterator[int]) -> Iterator[Pair]:
+    def make(self, numbers: Iterator[int]) -> Iterator[certificate.Pair]:
         """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. Raises
         `KeyboardInterrupt` (the program was asked to stop: what was yielded are the pairs that happened to be
         finished).
         """
-        running: set[Future[Pair | None]] = set()
+        running: set[Future[certificate.Pair | None]] = set()
         workers = threads(self.plan.spec)
         with interrupts.AnsweredBy(self.halt), ThreadPoolExecutor(workers) as pool:
             try:
@@ -314,7 +275,7 @@ class Pairs:
                 self.halt()
         raise KeyboardInterrupt
 
-    def make_one(self, number: int) -> Pair | None:
+    def make_one(self, number: int) -> certificate.Pair | None:
         """Make one pair of chains; None if it was halted."""
         began = time.thread_time()
         schedule, path = self.schedule, self.path
@@ -323,9 +284,9 @@ class Pairs:
         self._running[number] = chains
         if self.halted:
             chains.halt()
-        starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
+        starts = certificate.digest_of(chains.x.labels), certificate.digest_of(chains.y.labels)
         start_clusters = chains.x.n_clusters, chains.y.n_clusters
-        gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
+        gathers = path is not None and 2 <= chains.x.N <= certificate.MOST_ITEMS
         if gathers:
             chains.gather(schedule.k, schedule.m)
         densities = None if path is None or self.new is None else _Densities(self.plan, chains, schedule, self.new)
@@ -339,19 +300,24 @@ class Pairs:
                 rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
             x, y = rows[:, 0], rows[schedule.lag :, 1]
             estimate = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
-            estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), estimate.tolist(), strict=True))
+            estimates = dict(zip((*certificate.QUANTITIES, *chains.x.hyperparameters), estimate.tolist(), strict=True))
         del self._running[number]
         if chains.rng.is_halted:
             return None
-        returned = starts == (digest_of(chains.x.labels), digest_of(chains.y.labels)) and chains.x.N > 1
+        returned = (
+            starts == (certificate.digest_of(chains.x.labels), certificate.digest_of(chains.y.labels))
+            and chains.x.N > 1
+        )
         files: dict[str, NDArray[Any]] = {}
         if met:
-            files[APART] = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(np.float32)
+            files[certificate.APART] = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(
+                np.float32
+            )
             if gathers:
-                files[CO_CLUSTERING] = chains.co_clustering.astype(np.float32)
+                files[certificate.CO_CLUSTERING] = chains.co_clustering.astype(np.float32)
             if densities is not None:
-                files[LOG_PREDICTIVE] = np.array([densities.sum.log, densities.sum.value])
-        return Pair(
+                files[certificate.LOG_PREDICTIVE] = np.array([densities.sum.log, densities.sum.value])
+        return certificate.Pair(
             number=number,
             meeting=chains.meeting if met else None,
             iterations=chains.iteration,
@@ -362,7 +328,11 @@ class Pairs:
             start_clusters=start_clusters,
             unchanged=_find_constants(rows, schedule.lag, returned, chains.x.hyperparameters),
             estimates=estimates,
-            **{kind: write_estimates(path, kind, number, values) for kind, values in files.items() if path is not None},
+            **{
+                kind: certificate.write_estimates(path, kind, number, values)
+                for kind, values in files.items()
+                if path is not None
+            },
         )
 
 
@@ -372,15 +342,15 @@ def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperpa
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
     same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
-    named = dict(zip((*QUANTITIES, *hyperparameters), np.logical_and(*same), strict=True))
-    of_partition = returned and all(named[name] for name in QUANTITIES if name != "log_joint")
-    return [PARTITION] * bool(of_partition) + [name for name in hyperparameters if named[name]]
+    named = dict(zip((*certificate.QUANTITIES, *hyperparameters), np.logical_and(*same), strict=True))
+    of_partition = returned and all(named[name] for name in certificate.QUANTITIES if name != "log_joint")
+    return [certificate.PARTITION] * bool(of_partition) + [name for name in hyperparameters if named[name]]
 
 
 class _Densities:
     """The estimates of the predictive densities of new items, of one pair of chains."""
 
-    def __init__(self, plan: Plan, chains: CoupledChains, schedule: Schedule, new: Dataset) -> None:
+    def __init__(self, plan: Plan, chains: CoupledChains, schedule: certificate.Schedule, new: Dataset) -> None:
         self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
         self.x, self.y = (Following(plan.spec.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
 
@@ -421,7 +391,7 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:
     """Raise a `ConfigError` if the certificate of the folder `path`, of N items and `new` ones, would take more than
     a share of the disk's free space, with pairs as long as they may be."""
-    of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
+    of_items = N * (N - 1) // 2 if N <= certificate.MOST_ITEMS else 0
     # what is kept of all pairs is replaced whole, so for a while it is there twice
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
     tables = 48 * of_items + 40 * new

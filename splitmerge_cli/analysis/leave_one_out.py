@@ -27,23 +27,16 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out densities of the items.
-
-    Attributes
-    ----------
-    log_density : numpy.ndarray
-        float64 ``[N]``, or ``[items]`` where items are bundles of rows: log p(x_i | all other items), natural
-        logarithm, in the units of the data.
-    shape : numpy.ndarray
-        float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
-        Above `UNRELIABLE` the density rests on a few draws.
-    n_clusters : float
-        Median over the draws of the number of clusters that are no outliers; NaN where it is not known.
-    """
+    """Leave-one-out densities of the items."""
 
     log_density: NDArray[np.float64]
+    """float64 ``[N]``, or ``[items]`` where items are bundles of rows: log p(x_i | all other items), natural logarithm,
+    in the units of the data."""
     shape: NDArray[np.float64]
+    """float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
+    Above `UNRELIABLE` the density rests on a few draws."""
     n_clusters: float = math.nan
+    """Median over the draws of the number of clusters that are no outliers; NaN where it is not known."""
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:

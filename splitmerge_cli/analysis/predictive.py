@@ -107,24 +107,11 @@ def predict(
     The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
     when the errors of its own items are small.
 
-    Parameters
-    ----------
-    model, dataset
-        Of the run.
-    new : Dataset
-        n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
-    states : sequence of State
-        At least one. `Draws` may end before the last, where the errors are small.
-    labels : numpy.ndarray
-        int32 ``[N]``, the partition whose clusters are predicted, from 0.
-    wanted : {"density", "probability"}, optional
-        What is needed, the other being NaN; by default both.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Clusters that keep parameters or weights, states without the b0 or kappa0 that is resampled; items unlike the
-        data.
+    `new` has n items of the same kind; ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its
+    `values`. `Draws` among the `states`, at least one, may end before the last, where the errors are small. `labels`,
+    int32 ``[N]`` from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by
+    default both. Raises `ConfigError` or `DataError`: clusters that keep parameters or weights, states without the b0
+    or kappa0 that is resampled; items unlike the data.
     """
     check_missing(model, dataset, new)
     draws = Draws.from_states(states)
@@ -190,10 +177,7 @@ def _predict_block(
 
 
 def shares_in(
-    labels: NDArray[np.int32],
-    own_labels: NDArray[np.int32],
-    columns: int,
-    sizes: NDArray[np.float64] | None = None,
+    labels: NDArray[np.int32], own_labels: NDArray[np.int32], columns: int, sizes: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Cross a state's clusters, labels `own_labels`, with the C clusters of a partition: float64 ``[columns, C + 1]``,
     the share of the members of each that are in each; a cluster without members is in the last column. Members count
@@ -250,11 +234,10 @@ def by_state(
 
 def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
     """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
-    effects on an outcome, which have no density."""
-    effects, names = model.as_typed.get("effects") or (), dataset.column_names
-    if dataset.scales is None or not effects:
+    columns that the model takes as given."""
+    given = dataset.kind.given_columns(dataset, model.as_typed)
+    if dataset.scales is None or not given:
         return dataset.log_jacobian
-    given = [names.index(column) if column in names else int(column) - 1 for column in effects]
     scales = tuple(None if j in given else scale for j, scale in enumerate(dataset.scales))
     return replace(dataset, scales=scales).log_jacobian
 

@@ -34,7 +34,7 @@ from splitmerge_cli.kinds.documents import Documents, topic_summary
 from splitmerge_cli.kinds.documents import results as documents
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
-from splitmerge_cli.kinds.tables.outcomes.results import OutcomeAnswers
+from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.clusterings import interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of

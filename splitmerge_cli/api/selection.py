@@ -437,9 +437,8 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         dataset = _read(spec, "gaussian")
     if tell is not None:
         tell(dataset)
-    # an outcome is the mixed model's
-    has_outcome = dataset.kind.any_columns and "model.outcome" in spec.given_keys.keys
-    model = MIXED if has_outcome else model_for(dataset)
+    named_own = any(key in spec.given_keys.keys for key in dataset.kind.own_keys)
+    model = dataset.kind.model if named_own else model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
         columns = _find_columns(spec, model, dataset)
         if columns is None:

@@ -1,7 +1,7 @@
 """``smcmc diagnose`` and ``smcmc summary``: convergence and clusters of runs."""
 
-from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -12,19 +12,28 @@ from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_e
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
-from splitmerge_cli.kinds.networks import links
+from splitmerge_cli.kinds import kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, open_run, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
 from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 _LEARNT = "These chains learn from each other, so their agreement is weaker evidence. Compare runs with other seeds."
 
-KEYS: dict[str, float] = {"clusters": 5, "answers": 5, "core": 0.95, "outcome": 0.2, "links": 20, "held_out": 0.1}
+OF_KINDS = {key: entry for kind in kinds().values() for key, entry in kind.summary_keys.items()}
+"""Keys of ``smcmc summary`` that runs of some kinds have (`splitmerge_cli.data.dataset.Kind.summary_keys`)."""
+KEYS = {"clusters": 5, "answers": 5, "core": 0.95} | {key: example for key, (example, _, _) in OF_KINDS.items()}
 """Keys of ``smcmc summary``, each with an example of its value."""
+HELP = f"""Show the clusters of runs: sizes, certainty, and what each differs most in.
+
+clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
+partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
+once, with that probability. {" ".join(f"{key}={example:g} {text}." for key, (example, text, _) in OF_KINDS.items())}
+
+The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
+"""
 
 
 @app.command()
@@ -71,7 +80,7 @@ def diagnose(
     raise typer.Exit(status)
 
 
-@app.command()
+@app.command(help=HELP)
 @explain_errors
 def summary(
     words: Annotated[
@@ -90,17 +99,7 @@ def summary(
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Show the clusters of runs: sizes, certainty, and what each differs most in.
-
-    clusters=5 merges the clusters of the run, the cheapest pair first, until 5 are left. answers=3 shows three
-    partitions that represent the posterior, with weights. core=0.95 shows the items that are together as listed, all at
-    once, with that probability. outcome=0.2 holds out a fifth of the rows, and compares how well clusters predict
-    model.outcome there if it helps to form them, and if it does not. links=20 lists the pairs of nodes without an edge
-    to which the model gives most probability, and writes them to links.csv. held_out=0.1 removes a tenth of the edges
-    of a network, and shows how well the others predict them.
-
-    The numbers are in cluster_summary.csv and column_summary.csv. A run without these files loads its data again.
-    """
+    """Show the clusters of runs (`HELP`)."""
     width = terminal.width()
     runs, shown = _read_words(words)
     if columns and (levels or shown):
@@ -124,8 +123,8 @@ def summary(
                 answers += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 answers += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 answers += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
-                answers += [links.list_links(one, int(value)) for value in shown.get("links", ())]
-                answers += [_refit(one, key, value) for key in ("outcome", "held_out") for value in shown.get(key, ())]
+                for key, (_, _, lines_of) in OF_KINDS.items():
+                    answers += [resolve_name(lines_of)(one, value) for value in shown.get(key, ())]
                 for lines in answers:
                     for line in lines:
                         print_line(line)
@@ -155,16 +154,3 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
     if not runs:
         raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
     return runs, shown
-
-
-def _refit(run: Run, key: str, share: float) -> Iterator[str]:
-    """Hold out a share of the rows or edges of a run: does the outcome help to form its clusters; how well are edges
-    predicted?"""
-    from splitmerge_cli.api.posterior import Posterior  # takes longer than all else that this command imports
-
-    if key == "outcome":
-        if not 0.0 < share < 1.0:
-            raise ConfigError(f"outcome={share:g}: expected a share of the rows, between 0 and 1")
-        yield str(Posterior(run).outcome_gain(share, seed=run.config["seed"]))
-    else:
-        yield from str(Posterior(run).link_scores(share, seed=run.config["seed"])).splitlines()

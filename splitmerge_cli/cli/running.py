@@ -38,7 +38,7 @@ from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
+    from splitmerge_cli.data.dataset import Dataset, Kind
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
@@ -131,12 +131,14 @@ def run(
 
     def tell(dataset: "Dataset") -> None:
         _tell_columns(printed, dataset, spec.data.values.get("path"))
-        _tell_notes(printed, _without_outcome(dataset.notes, spec), [column.type for column in dataset.types or ()])
+        _tell_notes(
+            printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
+        )
 
     spec, chosen = settle_run(spec, tell)
     # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
-        _tell_notes(printed, _without_outcome(done.summary.get("notes", []), spec))
+        _tell_notes(printed, _without_own(done.summary.get("notes", []), spec, spec.model.kind))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
@@ -180,10 +182,10 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
 
-def _without_outcome(notes: Iterable[str], spec: Any) -> list[str]:
-    """Leave out the note that the outcome of a model may be the true clusters."""
-    outcome = spec.given_keys.values.get("model.outcome")
-    return [line for line in notes if f"data.truth={outcome} " not in line]
+def _without_own(notes: Iterable[str], spec: Any, kind: "Kind") -> list[str]:
+    """Leave out the note that a column that the model has for itself may be the true clusters."""
+    named = [f"data.truth={spec.given_keys.values[key]} " for key in kind.own_keys if key in spec.given_keys.values]
+    return [line for line in notes if not any(one in line for one in named)]
 
 
 def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = ()) -> None:

@@ -43,13 +43,7 @@ class Choice:
 def _table() -> dict[str, Choice]:
     text = (resources.files("splitmerge_cli.config") / FILE).read_text(encoding="utf-8")
     return {
-        row["model"]: Choice(
-            row["model"],
-            row["sampler"],
-            int(row["moves"]),
-            row["single"],
-            int(row["sets"]),
-        )
+        row["model"]: Choice(row["model"], row["sampler"], int(row["moves"]), row["single"], int(row["sets"]))
         for row in csv.DictReader(text.splitlines())
     }
 

@@ -104,27 +104,14 @@ def specify(
 ) -> RunSpecification:
     """Read the configuration of one run, but what only the code of its data set knows (`DataSource.check`).
 
-    This is the edge: values are read as their keys take them, and from here on there is no text. Other runs are made
-    of the specification (`RunSpecification.with_`).
+    This is the edge: values are read as their keys take them, and from here on there is no text. Other runs are made of
+    the specification (`RunSpecification.with_`), which is resolved: no interpolations, defaults of `iterations`, `init`
+    and `warmup` filled in.
 
-    Parameters
-    ----------
-    overrides : sequence of str
-        ``KEY=VALUE`` in Hydra's grammar; ``schedule`` also takes a weighted list.
-    config_dir : str or Path, optional
-        A folder with the user's own groups, searched after the packaged ones.
-    leave_to_data : bool
-        Whether the keys of `LEFT_TO_DATA` may be ``auto``: they are then in `RunSpecification.to_choose`.
-
-    Returns
-    -------
-    RunSpecification
-        Resolved: no interpolations, defaults of `iterations`, `init` and `warmup` filled in.
-
-    Raises
-    ------
-    ConfigError
-        An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
+    `overrides` are ``KEY=VALUE`` in Hydra's grammar; ``schedule`` also takes a weighted list. `config_dir` is a folder
+    with the user's own groups, searched after the packaged ones. If they are to `leave_to_data`, the keys of
+    `LEFT_TO_DATA` may be ``auto``: they are then in `RunSpecification.to_choose`. A `ConfigError`: an unknown key or
+    choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
     left_open = {f"{key}={auto.AUTO}": key for key in LEFT_TO_DATA if leave_to_data}
     to_choose = {left_open[word] for word in overrides if word in left_open}

@@ -14,18 +14,8 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config import hydra_adapter
+from splitmerge_cli.config import groups, hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
-from splitmerge_cli.config.groups import (
-    check_importable,
-    choices,
-    is_choice,
-    main_values,
-    named_targets,
-    plain,
-    plugin_names,
-    unshared_options,
-)
 from splitmerge_cli.config.schema import known_keys
 from splitmerge_cli.received import reject_machine_error
 
@@ -67,9 +57,9 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
     """
     for group, name in named.items():
         if group != "experiment" or name is not None:
-            if not is_choice(group, name, search_path):
-                raise ConfigError(unknown_choice(group, show(name), choices(group, search_path)))
-            check_importable(group, name)
+            if not groups.is_choice(group, name, search_path):
+                raise ConfigError(unknown_choice(group, show(name), groups.choices(group, search_path)))
+            groups.check_importable(group, name)
     try:
         return _lay(dict(named), search_path)
     except _ForHydra:
@@ -79,19 +69,19 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
     """The options of one choice as its file gives them, interpolations unresolved, without those that its group shares
     (`shared_options`); a `ConfigError` of a choice that the group does not have."""
-    return unshared_options(group, _options(group, name, tuple(search_path)))
+    return groups.unshared_options(group, _options(group, name, tuple(search_path)))
 
 
 @cache
 def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     options: dict[str, Any] = compose_choices({group: name}, search_path).values[group]
     if isinstance(target := options.get("_target_"), str):
-        named_targets.add(target)
+        groups.named_targets.add(target)
     return options
 
 
 def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
-    main = main_values()
+    main = groups.main_values()
     defaults = {group: name for entry in main["defaults"] if entry != "_self_" for group, name in entry.items()}
     layers: list[dict[str, Any]] = []
     chosen: dict[str, Any] = {}
@@ -145,7 +135,7 @@ def _expand(
 
 def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
     """Read the file of a choice; the package's own come first, as on Hydra's search path."""
-    if name in plugin_names(group):
+    if name in groups.plugin_names(group):
         return _File(False, [], plugins.configuration(group, name))
     if (packaged := _read_packaged(group, name, search_path)) is not None:
         return packaged
@@ -176,7 +166,7 @@ def _parse(content: bytes) -> _File:
         raise _ForHydra from error
     if not isinstance(node, DictConfig):
         raise _ForHydra
-    values = plain(node, resolve=False)
+    values = groups.plain(node, resolve=False)
     package = _PACKAGE.match(text)
     if package is not None and package[1] != "_global_":
         raise _ForHydra
@@ -189,7 +179,7 @@ def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> L
     words = [f"{group}={'null' if name is None else name}" for group, name in named.items()]
     try:
         raw = hydra_adapter.compose(words, search_path)
-        values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
+        values, chosen = groups.plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         reject_machine_error(error, " ".join(words))
         raise ConfigError(hydra_adapter.explain(error, words)) from error
@@ -210,7 +200,7 @@ def complete(incomplete: str) -> list[str]:
     key, equals, _ = incomplete.partition("=")
     if equals:
         group = key in ORDER
-        offered = [f"{key}={name}" for name in choices(key)] if group else []
+        offered = [f"{key}={name}" for name in groups.choices(key)] if group else []
     else:
         offered = [f"{name}=" for name in known_keys(compose_choices({}).values)]
     return [candidate for candidate in offered if candidate.startswith(incomplete)]

@@ -11,26 +11,12 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import auto
+from splitmerge_cli.config import auto, schema
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import MISSING, choices, plain
 from splitmerge_cli.config.hydra_adapter import protect
 from splitmerge_cli.config.layers import choice, compose_choices, merge
-from splitmerge_cli.config.schema import (
-    CHOOSING,
-    DEFAULT_WARMUP,
-    ENOUGH,
-    GROUPS,
-    LEFT_TO_DATA,
-    LONGER,
-    MIX,
-    NESTED,
-    NOT_TYPED,
-    TAKE_K0,
-    Until,
-    known_keys,
-)
 from splitmerge_cli.core.options import Gamma
 
 
@@ -81,25 +67,27 @@ def name_keys(
     waited = "model" in to_choose
     choices_, values = dict(named.choices), dict(named.values)
     before = compose_choices(choices_, named.search_path).chosen
-    for key in LEFT_TO_DATA:
+    for key in schema.LEFT_TO_DATA:
         if key in changed:
             (to_choose.add if changed[key] == auto.AUTO else to_choose.discard)(key)
     if changed.get("model") == auto.AUTO:
         changed["model"], changes = None, {**changes, "model": None}
-    for group in CHOOSING:
+    for group in schema.CHOOSING:
         if group in changed and (name := changed.pop(group)) is not None:
             choices_[group] = name
         elif group in changes and not isinstance(changes[group], Mapping):
             choices_.pop(group, None)
     # a weighted list stands in place of a sampler
-    if "schedule" in changes and choices_.get("schedule") == MIX:
+    if "schedule" in changes and choices_.get("schedule") == schema.MIX:
         choices_.pop("sampler", None)
-    elif "sampler" in changes and before["schedule"] == MIX:
+    elif "sampler" in changes and before["schedule"] == schema.MIX:
         choices_.pop("schedule", None)
     layers = compose_choices(choices_, named.search_path)
-    gone = [group for group in GROUPS if layers.chosen[group] != before[group] and not (waited and group == "model")]
+    gone = [
+        group for group in schema.GROUPS if layers.chosen[group] != before[group] and not (waited and group == "model")
+    ]
     values = {key: value for key, value in values.items() if key.partition(".")[0] not in gone}
-    if changed.get("init") not in TAKE_K0:
+    if changed.get("init") not in schema.TAKE_K0:
         values.pop("K0", None)
     for key, value in changed.items():
         whole = _whole_key(key, layers.values) if is_short else key
@@ -121,11 +109,11 @@ def by_key(changes: Mapping[str, Any]) -> dict[str, Any]:
     value_by_key: dict[str, Any] = {}
     for key, value in changes.items():
         if key == "schedule" and isinstance(value, list | tuple):
-            value_by_key |= {key: MIX, f"{key}.mix": list(value)}
-        elif isinstance(value, Mapping) and (key in CHOOSING or key in NESTED):
-            if key in CHOOSING and "name" in value:
+            value_by_key |= {key: schema.MIX, f"{key}.mix": list(value)}
+        elif isinstance(value, Mapping) and (key in schema.CHOOSING or key in schema.NESTED):
+            if key in schema.CHOOSING and "name" in value:
                 value_by_key[key] = value["name"]
-            value_by_key |= {f"{key}.{option}": one for option, one in value.items() if option not in NOT_TYPED}
+            value_by_key |= {f"{key}.{option}": one for option, one in value.items() if option not in schema.NOT_TYPED}
         else:
             value_by_key[key] = value
     return value_by_key
@@ -161,7 +149,7 @@ def put_values(below: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
         for name in outer:
             node = node.get(name) if isinstance(node, Mapping) else None
         if not isinstance(node, Mapping) or last not in node:
-            raise ConfigError(unknown_key(key, known_keys(whole), show(value)))
+            raise ConfigError(unknown_key(key, schema.known_keys(whole), show(value)))
         for name in reversed([*outer, last]):
             value = {name: value}
         whole = merge(whole, value)
@@ -225,7 +213,7 @@ def choose_sampler(values: dict[str, Any]) -> str:
 
 def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequence[Component]) -> dict[str, Any]:
     """Fill in defaults that depend on other keys; returns them."""
-    if values["K0"] is not None and values["init"] not in TAKE_K0:
+    if values["K0"] is not None and values["init"] not in schema.TAKE_K0:
         raise ConfigError(
             f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of topics), "
             f"not init={values['init']}"
@@ -234,16 +222,16 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
     if resolved["init"] is None:
         resolved["init"] = model.kind.init
     if resolved["warmup"] is None:
-        resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
+        resolved["warmup"] = schema.DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:
         stops = any(value is not None for value in values["until"].values())
         # R-hat compares chains; the length of an experiment's chains belongs to it
         if not stops and values["chains"] > 1 and not values["experiment"]:
-            resolved["until"] = dict(ENOUGH)
+            resolved["until"] = dict(schema.ENOUGH)
         else:
-            resolved["iterations"] = model.kind.iterations * (LONGER if stops else 1)
+            resolved["iterations"] = model.kind.iterations * (schema.LONGER if stops else 1)
     values |= resolved
-    return resolved | ({"until": Until(**resolved["until"])} if "until" in resolved else {})
+    return resolved | ({"until": schema.Until(**resolved["until"])} if "until" in resolved else {})
 
 
 def read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Component, ...]:
@@ -280,7 +268,7 @@ def check_schedule(schedule: Mapping[str, Any]) -> None:
     names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
     if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
         raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
-    if schedule.get("name") not in names or schedule["name"] == MIX:
+    if schedule.get("name") not in names or schedule["name"] == schema.MIX:
         raise ConfigError(unknown_choice("schedule", show(schedule.get("name")), names))
     moves = schedule.get("moves", 1)
     if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:

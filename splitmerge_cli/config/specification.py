@@ -10,36 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import auto
+from splitmerge_cli.config import auto, resolution, schema
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, types_of_key
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.groups import MISSING, import_beside, places, unshared_options
 from splitmerge_cli.config.hydra_adapter import protect
 from splitmerge_cli.config.layers import choice
-from splitmerge_cli.config.resolution import (
-    Composed,
-    Given,
-    by_key,
-    check_schedule,
-    choose_sampler,
-    name_keys,
-    read_list,
-    resolve_defaults,
-    resolve_interpolations,
-)
-from splitmerge_cli.config.schema import (
-    CHOOSING,
-    ENOUGH,
-    GROUPS,
-    NO_GAP,
-    NOT_TYPED,
-    RUNTIME_KEYS,
-    SHARED,
-    Schema,
-    Until,
-    later_options,
-    read_settings,
-)
 from splitmerge_cli.overrides import Accepts, shell_word, write
 
 _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
@@ -57,43 +33,28 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSpecification(Schema):
-    """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule.
-
-    Attributes
-    ----------
-    data : DataSource
-    model : Component
-    samplers : tuple of Component
-        One, or the samplers of a weighted list.
-    schedule : Schedule
-    values : mapping
-        The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
-    given : Given or None
-        What was named of it; None if nobody knows: `given_keys` finds out.
-    search_path : tuple of str
-        Hydra's additional search path.
-    words : tuple of str
-        The overrides as they were typed.
-    to_choose : frozenset of str
-        Keys of `LEFT_TO_DATA` that are left to the data. Nothing is run before they are chosen.
-    undecided : bool
-        Whether a table of the user's own is to be read and neither its kind nor a model is chosen.
-    automatic : str or None
-        What to say of the sampler where ``sampler=auto`` chose it.
-    """
+class RunSpecification(schema.Schema):
+    """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule."""
 
     data: DataSource
     model: Component
     samplers: tuple[Component, ...]
+    """One, or the samplers of a weighted list."""
     schedule: Schedule
     values: Mapping[str, Any]
-    given: Given | None = field(default=None, compare=False)
+    """The resolved configuration as plain values: of these the identity is made, and ``config.yaml``."""
+    given: resolution.Given | None = field(default=None, compare=False)
+    """What was named of it; None if nobody knows: `given_keys` finds out."""
     search_path: tuple[str, ...] = field(default=(), compare=False)
+    """Hydra's additional search path."""
     words: tuple[str, ...] = field(default=(), compare=False)
+    """The overrides as they were typed."""
     to_choose: frozenset[str] = frozenset()
+    """Keys of `LEFT_TO_DATA` that are left to the data. Nothing is run before they are chosen."""
     undecided: bool = False
+    """Whether a table of the user's own is to be read and neither its kind nor a model is chosen."""
     automatic: str | None = None
+    """What to say of the sampler where ``sampler=auto`` chose it."""
 
     # in `Schema` it is None if nothing is named; here it is resolved
     init: str
@@ -123,25 +84,15 @@ class RunSpecification(Schema):
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "RunSpecification":
         """Return the specification of another run.
 
-        Parameters
-        ----------
-        changes, **more
-            Values by key: ``{"model.covariance": "full", "K0": 3}``, or ``covariance="full", K0=3``: an option of the
-            data set, the model or the sampler may stand without its group. A choice takes a name, or a mapping of its
-            name and options: ``model={"name": "gaussian", "covariance": "full"}``; ``schedule`` also takes a weighted
-            list of samplers. None takes back a choice that was named.
+        `changes` and `more` are values by key: ``{"model.covariance": "full", "K0": 3}``, or ``covariance="full",
+        K0=3``: an option of the data set, the model or the sampler may stand without its group. A choice takes a name,
+        or a mapping of its name and options: ``model={"name": "gaussian", "covariance": "full"}``; ``schedule`` also
+        takes a weighted list of samplers. None takes back a choice that was named.
 
-        Returns
-        -------
-        RunSpecification
-            What was named before stays where it still applies: the options of a choice go with it, a number of
-            clusters with the start that takes one. Whatever was not named is the default of the choices that are made
-            now.
-
-        Raises
-        ------
-        ConfigError
-            An unknown key or choice, a value of the wrong type or out of range, or keys that do not go together.
+        What was named before stays where it still applies: the options of a choice go with it, a number of clusters
+        with the start that takes one. Whatever was not named is the default of the choices that are made now. A
+        `ConfigError`: an unknown key or choice, a value of the wrong type or out of range, or keys that do not go
+        together.
 
         Examples
         --------
@@ -149,17 +100,19 @@ class RunSpecification(Schema):
         >>> spec.with_(sampler="gibbs", scan="site").sampler_name
         'gibbs'
         """
-        return finish(name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self)
+        return finish(
+            resolution.name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self
+        )
 
     @property
-    def given_keys(self) -> Given:
+    def given_keys(self) -> resolution.Given:
         """Choices and values that were given; of a stored run those that differ from the defaults."""
         if self.given is not None:
             return self.given
-        named = by_key(differences(self))
-        choices = {key: value for key, value in named.items() if key in CHOOSING}
-        values = {key: protect(value) for key, value in named.items() if key not in CHOOSING}
-        return Given(choices, values, self.search_path)
+        named = resolution.by_key(differences(self))
+        choices = {key: value for key, value in named.items() if key in schema.CHOOSING}
+        values = {key: protect(value) for key, value in named.items() if key not in schema.CHOOSING}
+        return resolution.Given(choices, values, self.search_path)
 
     def find_changes(self, before: "RunSpecification") -> dict[str, Any]:
         """Return the keys that this run names, and another does not name so, with their values."""
@@ -183,8 +136,10 @@ class RunSpecification(Schema):
 
     def with_open_length(self) -> "RunSpecification":
         """Let R-hat, ESS and Monte Carlo errors end the chains of this run."""
-        values = {**self.values, "iterations": None, "budget": None, "until": dict(ENOUGH)}
-        return replace(self, iterations=None, budget=None, until=Until(**ENOUGH), values=values, given=None)
+        values = {**self.values, "iterations": None, "budget": None, "until": dict(schema.ENOUGH)}
+        return replace(
+            self, iterations=None, budget=None, until=schema.Until(**schema.ENOUGH), values=values, given=None
+        )
 
     @property
     def folder(self) -> Path:
@@ -199,17 +154,17 @@ class RunSpecification(Schema):
         where they are not, nor is an option of the data, the model or a sampler that runs were stored without
         (`later_options`, `Option.later`), at its default, nor `gap` where it joins nothing.
         """
-        left_out = [*RUNTIME_KEYS]
+        left_out = [*schema.RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
-        left_out += ["gap"] * (self.gap == NO_GAP)
+        left_out += ["gap"] * (self.gap == schema.NO_GAP)
         identity_values = {
-            key: unshared_options(key, value) if key in SHARED else value
+            key: unshared_options(key, value) if key in schema.SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
         if self.until.mcse is None:
             identity_values["until"] = {key: value for key, value in identity_values["until"].items() if key != "mcse"}
-        later = later_options(self.data.values)
+        later = schema.later_options(self.data.values)
         identity_values["data"] = {
             key: value for key, value in identity_values["data"].items() if key not in later or value != later[key]
         }
@@ -230,24 +185,24 @@ def _leave_out_later(values: Mapping[str, Any], component: Component) -> dict[st
 
 def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None) -> RunSpecification:
     """Return the specification of a run of which these keys are named, as of `RunSpecification.with_`."""
-    return finish(name_keys(Given(search_path=tuple(places(config_dir))), named))
+    return finish(resolution.name_keys(resolution.Given(search_path=tuple(places(config_dir))), named))
 
 
-def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpecification:
+def finish(composed: resolution.Composed, like: RunSpecification | None = None) -> RunSpecification:
     """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
     `RunSpecification.with_`."""
     chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
     import_beside(search_path)
     # papers bring experiments alone
     own_places = tuple(place for place in search_path if place.startswith("file://"))
-    values = resolve_interpolations(composed.values, chosen.get("experiment"))
-    settings = read_settings(values)
+    values = resolution.resolve_interpolations(composed.values, chosen.get("experiment"))
+    settings = schema.read_settings(values)
     automatic = None
     in_list = values["schedule"].get("mix") is not None
     undecided = chosen["data"] == "csv" and not chosen.get("experiment") and chosen["model"] == "emm"
     if chosen["sampler"] == auto.AUTO:
         automatic = None if in_list else auto.explain(values["model"], values["schedule"])
-        chosen["sampler"] = choose_sampler(values)
+        chosen["sampler"] = resolution.choose_sampler(values)
     data = read_data(chosen["data"], values["data"], own_places)
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
@@ -255,12 +210,12 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
         if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
             raise ConfigError(f"{word}: {auto.IN_LIST}")
-        samplers = read_list(values, own_places)
+        samplers = resolution.read_list(values, own_places)
     else:
         samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
         values["sampler"] = samplers[0].values
-        check_schedule(values["schedule"])
-    settings |= resolve_defaults(values, model, samplers)
+        resolution.check_schedule(values["schedule"])
+    settings |= resolution.resolve_defaults(values, model, samplers)
     decides = keys_named is not None and any(
         key == "data.kind" or key.partition(".")[0] == "model" for key in keys_named.keys
     )
@@ -328,11 +283,12 @@ def differences(
     changed, values = dict(changed or {}), dict(spec.values)
 
     def make(named: Mapping[str, Any]) -> RunSpecification:
-        changed = finish(name_keys(Given(search_path=spec.search_path), named), spec)
+        changed = finish(resolution.name_keys(resolution.Given(search_path=spec.search_path), named), spec)
         return changed if spec.is_open else changed.with_fixed_length()
 
     if spec.is_open and changed.keys() & {"iterations", "budget"}:
-        changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
+        bounds = {name: bound for name, bound in values["until"].items() if bound is not None}
+        changed |= {f"until.{name}": int(x) if x == int(x) else x for name, x in bounds.items()}
     named: dict[str, Any] = {"experiment": spec.experiment} if spec.experiment else {}
     if data is None:
         known = choice("data", spec.data.name, spec.search_path)
@@ -362,24 +318,20 @@ def differences(
         del changes["iterations"]
     if changes:  # what is interpolated follows from these
         base = make(named | changes)
-    for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
+    for key in (*schema.GROUPS, *(key for key in values if key not in schema.GROUPS)):
         if isinstance(values.get(key), Mapping) and key not in left_out:
-            options = {name: value for name, value in values[key].items() if name not in NOT_TYPED}
+            options = {name: value for name, value in values[key].items() if name not in schema.NOT_TYPED}
             changes |= {
                 f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value
             }
     return named | changes | changed
 
 
-def _shorten(number: float) -> float:
-    return int(number) if number == int(number) else number
-
-
 def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
     """Choose sampler and schedule; they are taken out of what is `changed`."""
     mix = values["schedule"].get("mix")
     if mix and not changed.keys() & {"schedule", "sampler"}:
-        return {"schedule": [{one["name"]: {k: one[k] for k in one if k not in NOT_TYPED}} for one in mix]}
+        return {"schedule": [{one["name"]: {k: one[k] for k in one if k not in schema.NOT_TYPED}} for one in mix]}
     schedule = changed.pop("schedule", auto.SCAN if mix or "sampler" in changed else values["schedule"]["name"])
     sampler = changed.pop("sampler", auto.AUTO if mix else values["sampler"]["name"])
     chosen = {"sampler": sampler} if sampler != auto.AUTO else {}
@@ -428,7 +380,7 @@ def words_of(spec: RunSpecification, named: Mapping[str, Any]) -> list[str]:
     """``KEY=VALUE`` of keys of a run, text in quotes only where its key needs them."""
     chosen = {"data": spec.data.name, "model": spec.model.name, "sampler": spec.sampler_name}
     return [
-        override(key, value, None if key in CHOOSING else types_of_key(key, chosen, spec.search_path))
+        override(key, value, None if key in schema.CHOOSING else types_of_key(key, chosen, spec.search_path))
         for key, value in named.items()
     ]
 

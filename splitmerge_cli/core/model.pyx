@@ -132,6 +132,12 @@ cdef class Model(Partition):
         """str: why the statistics of several rows cannot be added to stand for one item; empty if they can."""
         return f"model {type(self).__name__}: what it knows of a cluster is no sum over rows"
 
+    @property
+    def why_not_coupled(self):
+        """str: why two chains cannot draw what the state holds in addition to the partition as one; empty if they
+        can."""
+        return ""
+
     def capability(self, kind):
         """The capability of this kind, an object that holds the model; None if it has none with its options."""
         found = self.find_capability(kind)

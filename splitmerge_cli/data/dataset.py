@@ -102,6 +102,9 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    own_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that name a column for the model of this kind: a table is then read as this kind, and the column is no
+    truth."""
     asked_for: ClassVar[tuple[str, ...]] = ()
     """Keys of data by which a command asks for more than the simplest such data; chains then search for their start."""
     no_search: ClassVar[str] = ""
@@ -133,6 +136,9 @@ class Kind:
     """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
     takes_more_moves: ClassVar[bool] = True
     """Whether more moves before each scan help chains that stay apart."""
+    summary_keys: ClassVar[Mapping[str, tuple[float, str, str]]] = {}
+    """Keys of ``smcmc summary``: an example of the value, what it shows, and the function of a run and a value that
+    gives the lines, as module:name."""
     answers: ClassVar[str] = ""
     """The class that estimates and judges, and writes and describes further tables at the end of a run (a
     `splitmerge_cli.runs.answers.Answers`); empty: clusters are described."""
@@ -319,17 +325,13 @@ class Kind:
         """Rows of ``column_summary.csv``, a data frame; None where clusters have no `statistics`."""
         return None
 
-    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
-        """Effects of an outcome in each cluster of `labels`, over draws: an entry of the summary.
+    def given_columns(self, dataset: Dataset, options: Mapping[str, Any]) -> list[int]:
+        """Numbers of columns that a model with these options takes as given: they have no density."""
+        return []
 
-        Parameters
-        ----------
-        model : Component
-            The model of the run, which has an outcome.
-        states : sequence of State
-            Draws (`splitmerge_cli.runs.draws`).
-        """
-        raise NotImplementedError
+    def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
+        """Whether ``model=auto`` resamples the scales of real columns, with these options: those of dense cells."""
+        return isinstance(dataset.values, np.ndarray)
 
     def conversion(self, dataset: Dataset) -> str:
         """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""

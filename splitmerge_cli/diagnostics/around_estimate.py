@@ -59,18 +59,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics import partition_losses
 from splitmerge_cli.diagnostics.partition_kernels import join_terms
-from splitmerge_cli.diagnostics.partition_losses import (
-    ROUNDING,
-    ExpectedLoss,
-    all_distances,
-    by_appearance,
-    by_size,
-    check_partitions,
-    distances,
-    find_blocks,
-    find_distinct,
-)
 from splitmerge_cli.diagnostics.point_estimate import MAX_CELLS, minimise_expected_loss, thin_partitions
 
 SAME = 1e-10
@@ -122,8 +112,8 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
     """
     if not 0 < level <= 1:
         raise ValueError(f"level={level}: expected above 0, at most 1")
-    rows = check_partitions(partitions)
-    distance = distances(labels, rows, loss)
+    rows = partition_losses.check_partitions(partitions)
+    distance = partition_losses.distances(labels, rows, loss)
     # 0.95 of 20 is 19, whatever the rounding of the product
     reached = max(1, math.ceil(level * len(rows) - 1e-9))
     radius = float(np.sort(distance)[reached - 1])
@@ -133,7 +123,7 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
     def bound(among: NDArray[np.int64]) -> Bound:
         furthest = distance[among].max()
         candidates = among[distance[among] >= furthest - SAME]
-        candidates = candidates[np.sort(find_distinct(rows[candidates])[0])]
+        candidates = candidates[np.sort(partition_losses.find_distinct(rows[candidates])[0])]
         return Bound(rows[candidates], int(candidates[0]), int(K[candidates[0]]), float(furthest))
 
     fewest, largest_K = K[inside].min(), K[inside].max()
@@ -190,8 +180,8 @@ def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
     """
     if not 0 < level <= 1:
         raise ValueError(f"core={level}: expected above 0, at most 1")
-    rows = check_partitions(partitions)
-    blocks, block, size = find_blocks(rows)
+    rows = partition_losses.check_partitions(partitions)
+    blocks, block, size = partition_losses.find_blocks(rows)
     needed = max(1, math.ceil(level * len(rows) - 1e-9))
     rng = np.random.default_rng(0)
     best, largest = (np.full(len(size), -1), 0), (-1, 0)
@@ -204,7 +194,7 @@ def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
     of_items = labels[block]
     inside = of_items >= 0
     out = np.full(len(of_items), -1, dtype=np.int32)
-    out[inside] = by_appearance(of_items[inside])
+    out[inside] = partition_losses.by_appearance(of_items[inside])
     return ItemCore(out, agree / len(rows), level)
 
 
@@ -281,7 +271,7 @@ class Dendrogram:
         node = np.arange(K)
         for t, pair in enumerate(self.merges[: K - clusters]):
             node[np.isin(node, pair)] = K + t
-        return by_size(node[self.labels])
+        return partition_losses.by_size(node[self.labels])
 
 
 def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Dendrogram:
@@ -290,11 +280,11 @@ def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -
 
     Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
-    start, rows = by_size(labels), thin_partitions(partitions)
+    start, rows = partition_losses.by_size(labels), thin_partitions(partitions)
     if start.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {start.shape}")
     # the partition joins the sampled ones, without weight: its clusters separate no block
-    expected = ExpectedLoss(rows, loss, MAX_CELLS)
+    expected = partition_losses.ExpectedLoss(rows, loss, MAX_CELLS)
     table = np.zeros((len(expected.cluster_weight), int(start.max()) + 1), dtype=np.int32)
     np.add.at(table, (expected.cluster[expected.block], start[:, None]), 1)
     sizes, K, f = np.bincount(start), table.shape[1], expected.f
@@ -369,16 +359,16 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
     rows = thin_partitions(partitions)
     least, best = np.inf, (rows[:1], np.zeros((1, len(rows))))
     for medoids in _medoids(
-        all_distances(rows, rows, loss), number, max(2, min(TAKEN, MOST_TAKEN_LABELS // rows.size))
+        partition_losses.all_distances(rows, rows, loss), number, max(2, min(TAKEN, MOST_TAKEN_LABELS // rows.size))
     ):
         particles, value = rows[list(medoids)], np.inf
         for _ in range(ROUNDS):
-            near = all_distances(particles, rows, loss)
+            near = partition_losses.all_distances(particles, rows, loss)
             reached = float(near.min(axis=0).mean())
-            if reached >= value - ROUNDING:
+            if reached >= value - partition_losses.ROUNDING:
                 break
             value = reached
-            if value < least - ROUNDING:
+            if value < least - partition_losses.ROUNDING:
                 least, best = value, (particles, near)
             nearest = near.argmin(axis=0)
             particles = np.stack([_better(rows[nearest == k], particles[k], loss) for k in np.unique(nearest)])
@@ -395,7 +385,10 @@ def _better(rows: NDArray[np.int32], present: NDArray[np.int32], loss: str) -> N
     """The partition of least expected loss of some, or the present one where the search finds none that is better."""
     estimate = minimise_expected_loss(rows, loss)
     return (
-        estimate.labels if estimate.expected_loss < all_distances([present], rows, loss).mean() - ROUNDING else present
+        estimate.labels
+        if estimate.expected_loss
+        < partition_losses.all_distances([present], rows, loss).mean() - partition_losses.ROUNDING
+        else present
     )
 
 
@@ -407,11 +400,11 @@ def _medoids(distance: NDArray[np.float64], number: int, sets: int) -> list[tupl
     for _ in range(DRAWN):
         chosen = [int(rng.integers(len(distance)))]
         near = distance[chosen[0]]
-        while len(chosen) < number and near.max() > ROUNDING:
+        while len(chosen) < number and near.max() > partition_losses.ROUNDING:
             chosen.append(int(rng.choice(len(near), p=near / near.sum())))
             near = np.minimum(near, distance[chosen[-1]])
         value = np.inf
-        while (reached := float(distance[chosen].min(axis=0).mean())) < value - ROUNDING:
+        while (reached := float(distance[chosen].min(axis=0).mean())) < value - partition_losses.ROUNDING:
             value, medoid_set = reached, tuple(sorted(chosen))
             nearest = distance[chosen].argmin(axis=0)
             members = [np.flatnonzero(nearest == k) for k in np.unique(nearest)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 
@@ -19,23 +19,11 @@ def clusters(
 ) -> pd.DataFrame:
     """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
-    Parameters
-    ----------
-    certainty : array_like of float, optional
-        ``[N]``, the probability that each item belongs where it is.
-    first : int
-        Number of the first item, for items without names.
-    known : object, optional
-        `Kind.statistics` of these clusters, if they are at hand.
-    first_cluster : int
-        Number of the cluster with label 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
-        items) and prototype (name or number of the item of highest certainty), where `certainty` is given; and the
-        columns of `Kind.describe_clusters`.
+    Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
+    items) and prototype (name or number of the item of highest certainty), where `certainty` is given, the probability
+    ``[N]`` that each item belongs where it is; and the columns of `Kind.describe_clusters`. Items without names are
+    numbered from `first`, clusters from `first_cluster`; `known`: `Kind.statistics` of these clusters, if they are at
+    hand.
     """
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels, dataset.row_sizes)
@@ -49,7 +37,8 @@ def clusters(
     )
     if certainty is not None:
         sure = np.asarray(certainty, dtype=np.float64)
-        frame["certainty"] = _mean_by_cluster(sure, cluster_labels, dataset.row_sizes)[order]
+        weights = 1.0 if dataset.row_sizes is None else dataset.row_sizes
+        frame["certainty"] = (np.bincount(cluster_labels, weights * sure) / sizes)[order]
         best = [int(np.flatnonzero(cluster_labels == k)[np.argmax(sure[cluster_labels == k])]) for k in order]
         names = dataset.names if dataset.unit_names is None else dataset.unit_names
         frame["prototype"] = [i + first if names is None else names[i] for i in best]
@@ -57,13 +46,6 @@ def clusters(
     if known is None:
         known = kind.statistics(dataset, cluster_labels)
     return frame.assign(**kind.describe_clusters(dataset, cluster_labels, order, known, first, first_cluster))
-
-
-def _mean_by_cluster(
-    values: NDArray[np.float64], labels: NDArray[np.int64], row_sizes: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    weights = np.ones(len(labels)) if row_sizes is None else row_sizes
-    return np.asarray(np.bincount(labels, weights * values) / np.bincount(labels, weights))
 
 
 def columns(dataset: Any, labels: ArrayLike, known: Any = None, first_cluster: int = FIRST) -> pd.DataFrame | None:

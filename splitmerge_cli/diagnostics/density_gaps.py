@@ -67,29 +67,13 @@ class _Normals:
 
 
 def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list[NDArray[np.int32]]:
-    """Join the clusters of draws that have no gap of density between them.
+    """Join the clusters of draws ``[M, N]`` that have no gap of density between them: for each of the `gaps` (nats that
+    a mode rises above the pass to a higher one, at least) the joined partitions int32 ``[M', N]`` of the first M'
+    draws: all of them, unless they have many clusters.
 
-    Parameters
-    ----------
-    x : array_like of float
-        ``[N, D]``. An invertible affine map of the rows changes nothing. Rows with missing cells do not count for the
-        density; they stay with their clusters.
-    draws : array_like of int
-        ``[M, N]``: partitions.
-    gaps : sequence of float
-        Nats that a mode rises above the pass to a higher one, at least.
-
-    Returns
-    -------
-    list of ndarray of int32, ``[M', N]``
-        For each gap the joined partitions of the first M' draws: all of them, unless they have many clusters.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        The covariance within clusters is singular.
-    ValueError
-        Too many clusters or columns (`MOST_WORK`), or no row without a missing cell.
+    An invertible affine map of the rows `x` ``[N, D]`` changes nothing. Rows with missing cells do not count for the
+    density; they stay with their clusters. A LinAlgError: the covariance within clusters is singular. A ValueError: too
+    many clusters or columns (`MOST_WORK`), or no row without a missing cell.
 
     Examples
     --------

@@ -34,18 +34,6 @@ def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:
     return split_units(samples, units)[1]
 
 
-def _keep(x: ArrayLike) -> Any:
-    return x
-
-
-def _log_excess(x: ArrayLike) -> Any:
-    return np.log(np.asarray(x, dtype=float) - 1)
-
-
-def _above_one(y: ArrayLike) -> Any:
-    return 1 + np.exp(y)
-
-
 @dataclass(frozen=True)
 class TInterval:
     """Centre of independent samples and its t interval, on a scale; called with the samples.
@@ -55,8 +43,8 @@ class TInterval:
 
     name: str
     """As tables of units name it."""
-    to_scale: Callable[[ArrayLike], Any] = _keep
-    from_scale: Callable[[ArrayLike], Any] = _keep
+    to_scale: Callable[[ArrayLike], Any] = np.asarray
+    from_scale: Callable[[ArrayLike], Any] = np.asarray
     """The scale on which samples are averaged, and the way back; increasing functions."""
     floor: float = 0.0
     """The part of one sample's variance that the mean keeps however many samples there are."""
@@ -98,7 +86,7 @@ mean_interval = TInterval("mean")
 """Mean and t interval."""
 geometric_interval = TInterval("geometric", np.log, np.exp)
 """Geometric mean of positive samples."""
-excess_interval = TInterval("log(x - 1)", _log_excess, _above_one)
+excess_interval = TInterval("log(x - 1)", lambda x: np.log(np.asarray(x, dtype=float) - 1), lambda y: 1 + np.exp(y))
 """The scale of an R-hat: of what it has above 1."""
 
 

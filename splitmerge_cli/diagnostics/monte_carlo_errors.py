@@ -56,22 +56,14 @@ def quantile_error(draws: NDArray[np.float64], probability: float) -> float:
 
 
 def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[np.int32]]) -> list[Row]:
-    """Rows of a diagnosis with the Monte Carlo standard errors of what a run reports.
+    """Rows of a diagnosis with the Monte Carlo standard errors of what a run reports, by the numbers of clusters in the
+    second half of each chain, `counts` ``[chains, draws]``, and the `partitions` ``[M, N]`` by chain that an estimate
+    averages; none if none are recorded.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray
-        float64 ``[chains, draws]``: the numbers of clusters in the second half of each chain.
-    partitions : mapping of int to numpy.ndarray
-        The partitions ``[M, N]`` that an estimate averages, by chain; none if none are recorded.
-
-    Returns
-    -------
-    list of Row
-        ``mcse/n_clusters``, ``mcse/interval_low`` and ``mcse/interval_high`` as shares of the mean number of clusters,
-        or of `SMALL_K`, whichever is larger. Where partitions are recorded ``mcse/expected_loss``, in nats, and
-        ``mcse/certainty``, the root mean square over `ITEMS` items, evenly spaced: both of one draw from the middle of
-        the draws in place of the estimate, the search for which takes longer.
+    ``mcse/n_clusters``, ``mcse/interval_low`` and ``mcse/interval_high`` are shares of the mean number of clusters, or
+    of `SMALL_K`, whichever is larger. Where partitions are recorded there are ``mcse/expected_loss``, in nats, and
+    ``mcse/certainty``, the root mean square over `ITEMS` items, evenly spaced: both of one draw from the middle of the
+    draws in place of the estimate, the search for which takes longer.
     """
     if counts.shape[1] < mixing.MIN_DRAWS:
         return []

@@ -19,27 +19,12 @@ ctypedef fused count_t:
 
 def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int64_t[::1] widths,
                  const double[::1] weight, const double[::1] f):
-    """Mean over sampled partitions of sum_kl f(n_kl), for each of them.
+    """Mean over sampled partitions of sum_kl f(n_kl), for each of them: float64 ``[M]``, n_kl being the items that
+    cluster k of the one and cluster l of the other share.
 
-    Parameters
-    ----------
-    rows : int32, shape (M, A)
-        Sampled partitions of the blocks, clusters from 0.
-    size : int64, shape (A,)
-        Items of every block.
-    widths : int64, shape (M,)
-        Clusters of every partition.
-    weight : float64, shape (M,)
-        Share of every partition; they sum to 1.
-    f : float64, shape (N + 1,)
-        Cost of a number of items; f(0) = 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[M]``, n_kl being the items that cluster k of the one and cluster l of the other share.
-
-    Source: Wade and Ghahramani 2018, section 2.
+    `rows`: sampled partitions of the blocks ``[M, A]``, clusters from 0; `size`: items of every block ``[A]``;
+    `widths`: clusters of every partition ``[M]``; `weight`: share of every partition ``[M]``, they sum to 1; `f`: cost
+    of a number of items ``[N + 1]``, f(0) = 0. Source: Wade and Ghahramani 2018, section 2.
     """
     cdef Py_ssize_t M = rows.shape[0], A = rows.shape[1], x, m, a, cells, most = 0
     cdef double total
@@ -72,21 +57,8 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
 
 
 def cross_terms(const int32_t[:, ::1] rows, const int32_t[:, ::1] others, const double[::1] f):
-    """sum_kl f(n_kl) of every pair of partitions, one from each of two lists.
-
-    Parameters
-    ----------
-    rows : int32, shape (A, N)
-        Clusters from 0.
-    others : int32, shape (B, N)
-    f : float64, shape (N + 1,)
-        Cost of a number of items; f(0) = 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[A, B]``, n_kl being the items that cluster k of the one and cluster l of the other share.
-    """
+    """sum_kl f(n_kl) of every pair of partitions ``[A, N]`` and ``[B, N]``, clusters from 0: float64 ``[A, B]``, n_kl
+    being the items that cluster k of the one and cluster l of the other share; `f` as of `shared_terms`."""
     cdef Py_ssize_t A = rows.shape[0], B = others.shape[0], N = rows.shape[1], a, b, i, k, t, first
     cdef int32_t most = max(int(np.max(rows)), int(np.max(others))) + 1
     cdef int32_t[::1] begins = np.empty(most + 1, dtype=np.int32)
@@ -175,49 +147,21 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
                  int64_t[::1] changes, double[:, ::1] kept, int64_t[:, ::1] kept_at, Py_ssize_t used,
                  Py_ssize_t fewest, Py_ssize_t most, double least_gain, int64_t allowed, int64_t step):
     """Put blocks order[begin:] in turn where the expected loss is least, until a further column is needed or the work
-    is done.
+    is done. Returns how many blocks of `order` are done, columns in use, cells read, and whether a block moved.
 
-    Parameters
-    ----------
-    order : int64
-        Blocks.
-    labels : int64, shape (A,)
-        Column of every block, INOUT; -1: yet to be placed.
-    sizes : int64, shape (W,)
-        Items in every column, INOUT.
-    table : uint16 or int32, shape (C, W)
-        Items that each of C sampled clusters shares with each column, INOUT.
-    cluster : int32, shape (A, M)
-        Rows of `table` of every block.
-    size : int64, shape (A,)
-        Items of every block.
-    weight : float64, shape (M,)
-        Share of every sampled partition.
-    f, own_f : float64, shape (N + 1,)
-        Of the items that a sampled cluster shares with a column, and of the items of a column.
-    grown : float64, shape (N,)
-        f(n + 1) - f(n).
-    changes : int64, shape (W,)
-        How often every column has changed, INOUT, from 1.
-    kept, kept_at : float64 and int64, shape (A, W)
-        What the clusters of a block gain by it in each column, INOUT, and `changes` when it was found; 0: not yet. Of
-        the column that a block is in, it is what they would gain if it were taken out and put back. Shape (1, W):
-        nothing is kept.
-    used : int
-        Columns in front that hold items or held some.
-    fewest : int
-        Columns that no move leaves fewer of with items.
-    most : int
-        Columns that there may be.
-    least_gain : float
-        What a move has to gain.
-    allowed : int
-        Cells that may be read; a block counts `step` more.
+    `labels`: column of every block ``[A]``, INOUT, -1: yet to be placed; `sizes`: items in every column ``[W]``, INOUT;
+    `table`: items that each of C sampled clusters shares with each column ``[C, W]``, INOUT; `cluster`: rows of `table`
+    of every block ``[A, M]``; `size`: items of every block ``[A]``; `weight`: share of every sampled partition ``[M]``.
 
-    Returns
-    -------
-    tuple of int
-        Blocks of `order` that are done, columns in use, cells read, and whether a block moved.
+    `f`, `own_f`: cost of the items that a sampled cluster shares with a column, and of the items of a column, ``[N +
+    1]``; `grown`: f(n + 1) - f(n) ``[N]``. `changes`: how often every column has changed ``[W]``, INOUT, from 1.
+    `kept`, `kept_at`: what the clusters of a block gain by it in each column ``[A, W]``, INOUT, and `changes` when it
+    was found, 0: not yet. Of the column that a block is in, it is what they would gain if it were taken out and put
+    back. Shape (1, W): nothing is kept.
+
+    `used`: columns in front that hold items or held some; `fewest`: columns that no move leaves fewer of with items;
+    `most`: columns that there may be; `least_gain`: what a move has to gain; `allowed`: cells that may be read, a block
+    counts `step` more.
     """
     cdef Py_ssize_t W = table.shape[1], M = cluster.shape[1], at = begin, i, r, k, width, old, new, stale
     cdef bint keeps = kept.shape[0] > 1 or size.shape[0] == 1, moved = False
@@ -303,23 +247,11 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
 
 
 def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const double[::1] f, Py_ssize_t k):
-    """Weighted mean of sum_c (f(n_ck + n_cl) - f(n_ck) - f(n_cl)) over the sampled clusters c, for every column l.
+    """Weighted mean of sum_c (f(n_ck + n_cl) - f(n_ck) - f(n_cl)) over the sampled clusters c, for every column l:
+    float64 ``[K]``, whose entry k is not used.
 
-    Parameters
-    ----------
-    table : int32, shape (C, K)
-        Items that each of C sampled clusters shares with each column.
-    weight : float64, shape (C,)
-        Share of the sampled partition that each of them is of.
-    f : float64, shape (N + 1,)
-        Cost of a number of items; f(0) = 0.
-    k : int
-        The column that the others are joined with.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K]``; the entry of column k is not used.
+    `table`: items that each of C sampled clusters shares with each column ``[C, K]``; `weight`: share of the sampled
+    partition that each of them is of ``[C]``; `f` as of `shared_terms`.
     """
     cdef Py_ssize_t C = table.shape[0], K = table.shape[1], c, other
     cdef int32_t n
@@ -337,18 +269,8 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
 
 
 def best_match(const double[:, ::1] weights):
-    """Match every row to a column of its own so that the sum of their weights is largest: shortest augmenting paths.
-
-    Parameters
-    ----------
-    weights : float64, shape (n, m)
-        n <= m.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 ``[m]``, the row of each column, -1 of those left over.
-    """
+    """Match every row to a column of its own so that the sum of their weights ``[n, m]``, n <= m, is largest, by
+    shortest augmenting paths: int64 ``[m]``, the row of each column, -1 of those left over."""
     cdef Py_ssize_t n = weights.shape[0], m = weights.shape[1], begun, row, at, nearest, column
     cdef double step, reached
     cdef double[::1] of_row = np.asarray(weights).max(axis=1, initial=0.0)

@@ -189,33 +189,17 @@ class ExpectedLoss:
     intersection is larger than its cluster, and 2 - a, the weight of the clusters, is no larger than 2, the weight of
     the intersections), so that an end, where they are together, is best.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (M, N)
-        Sampled partitions, clusters numbered by first appearance; one that came up twice stands there twice.
-    most_cells : int
-        Cells that a table of intersections may have.
-    a : float
-        Cost of separating what is together, from 0 to 2; joining what is apart costs 2 - a.
-    clusters : tuple of int, optional
-        Fewest and most clusters of the partitions whose loss is asked for; by default any number.
-    times : ndarray of int, optional
-        ``[M]``: how often each partition came up, if the rows are different ones.
-    accepts : callable, optional
-        Whether a partition ``[N]`` may be the estimate; one of the rows must be. By default any may.
+    `rows` ``[M, N]`` are sampled partitions, clusters numbered by first appearance: one that came up twice stands there
+    twice, or they differ and `times` ``[M]`` says how often each came up. `most_cells`: cells that a table of
+    intersections may have; `a`: cost of separating what is together, from 0 to 2, joining what is apart costs 2 - a;
+    `clusters`: fewest and most clusters of the partitions whose loss is asked for, by default any number; `accepts`:
+    whether a partition ``[N]`` may be the estimate, as one of the rows must be.
 
-    Attributes
-    ----------
-    f, own : ndarray of float, shape (N + 1,)
-        See `terms`; (2 - a) f, the term of a cluster of the estimate.
-    block, size : ndarray of int, shape (N,) and (A,)
-        Block of every item, items of every block.
-    cluster : ndarray of int32, shape (A, M)
-        Cluster of every block in every distinct partition, in one numbering for the clusters of all of them.
-    weight, cluster_weight : ndarray of float, shape (M,) and (C,)
-        Share of every distinct partition among the sampled ones, and of that to which each of the C clusters belongs.
-    fewest_clusters, most_clusters : int
-        Clusters that an estimate may have.
+    It has `f` and `own` ``[N + 1]`` (see `terms`; (2 - a) f, the term of a cluster of the estimate); the `block` of
+    every item ``[N]`` and items of every block (`size` ``[A]``); the `cluster` of every block in every distinct
+    partition ``[A, M]``, in one numbering for the clusters of all of them; the `weight` of every distinct partition
+    ``[M]``, its share among the sampled ones, and the `cluster_weight` of that to which each cluster belongs ``[C]``;
+    `fewest_clusters` and `most_clusters`.
     """
 
     def __init__(

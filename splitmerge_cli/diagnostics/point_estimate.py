@@ -338,16 +338,12 @@ def minimise_expected_loss(
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
-        if value < least - ROUNDING and (apart is None or _are_apart(labels[expected.block], apart)):
+        ends = None if apart is None else labels[expected.block][apart]
+        if value < least - ROUNDING and (ends is None or (ends[:, 0] != ends[:, 1]).all()):
             best, least = labels, value
     # a sampled partition is among the candidates
     assert best is not None
     return Estimate(by_appearance(best[expected.block]), loss, least, len(rows))
-
-
-def _are_apart(labels: NDArray[np.int64], pairs: NDArray[np.int32]) -> bool:
-    """Whether no pair is in one cluster."""
-    return bool((labels[pairs[:, 0]] != labels[pairs[:, 1]]).all())
 
 
 def estimate_partition(

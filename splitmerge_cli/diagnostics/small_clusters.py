@@ -28,24 +28,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import (
-    ROUNDING,
-    ExpectedLoss,
-    by_appearance,
-    by_size,
-    check_partitions,
-    find_components,
-    terms,
-)
-from splitmerge_cli.diagnostics.point_estimate import (
-    COST,
-    MAX_CELLS,
-    MAX_WORK,
-    Estimate,
-    TooManyClusters,
-    candidates,
-    first_rows,
-)
+from splitmerge_cli.diagnostics import partition_losses as losses
+from splitmerge_cli.diagnostics import point_estimate
 
 MOST_PAIRS = 20_000_000
 """Pairs of items in the clusters of one partition, and linked pairs, at most."""
@@ -59,24 +43,16 @@ _FEW_ITEMS = 64
 
 @dataclass(frozen=True)
 class LinkedPairs:
-    """Pairs of items that sampled partitions put in one cluster, and how often.
-
-    Attributes
-    ----------
-    N : int
-        Items.
-    ends : numpy.ndarray
-        int64 ``[P, 2]``: the two items, from 0, the smaller first, in ascending order.
-    counts : numpy.ndarray
-        int64 ``[chains, P]``: in how many partitions of each chain the two are together.
-    draws : numpy.ndarray
-        int64 ``[chains]``: partitions of each chain.
-    """
+    """Pairs of items that sampled partitions put in one cluster, and how often."""
 
     N: int
+    """Items."""
     ends: NDArray[np.int64]
+    """int64 ``[P, 2]``: the two items, from 0, the smaller first, in ascending order."""
     counts: NDArray[np.int64]
+    """int64 ``[chains, P]``: in how many partitions of each chain the two are together."""
     draws: NDArray[np.int64]
+    """int64 ``[chains]``: partitions of each chain."""
 
     @cached_property
     def probability(self) -> NDArray[np.float64]:
@@ -105,7 +81,7 @@ class LinkedPairs:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """int32 ``[N]``: each item's component in the graph of linked pairs, numbered by first appearance."""
-        return find_components(self.ends[:, 0], self.ends[:, 1], self.N)
+        return losses.find_components(self.ends[:, 0], self.ends[:, 1], self.N)
 
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
@@ -118,7 +94,7 @@ def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
     >>> pairs.ends.tolist(), pairs.probability.tolist(), pairs.spread.tolist()
     ([[0, 1], [1, 2]], [0.75, 0.25], [0.5, 0.5])
     """
-    by_chain = [check_partitions(rows) for rows in partitions.values()]
+    by_chain = [losses.check_partitions(rows) for rows in partitions.values()]
     N = by_chain[0].shape[1]
     each = [_count_times(rows) for rows in by_chain]
     keys = np.unique(np.concatenate([keys for keys, _ in each]))
@@ -145,7 +121,7 @@ def _count_times(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np
 
 def _check_number(pairs: float) -> None:
     if pairs > MOST_PAIRS:
-        raise TooManyClusters(f"clusters are too large to list their {pairs:,.0f} pairs of items")
+        raise point_estimate.TooManyClusters(f"clusters are too large to list their {pairs:,.0f} pairs of items")
 
 
 def count_pairs(row: NDArray[np.int32]) -> float:
@@ -177,7 +153,7 @@ def pairs_of(row: NDArray[np.int32]) -> NDArray[np.int64]:
 
 def minimise_by_components(
     partitions: ArrayLike, loss: str = "vi", a: float = 1.0, pairs: LinkedPairs | None = None
-) -> Estimate:
+) -> point_estimate.Estimate:
     """The partition of least expected loss, of any number of clusters, component by component (see this module).
 
     Parameters are as of `splitmerge_cli.diagnostics.point_estimate.minimise_expected_loss`, `a` being below 2; `pairs`
@@ -190,9 +166,9 @@ def minimise_by_components(
     """
     if not 0 <= a < 2:
         raise ValueError(f"a={a}: expected from 0 to less than 2")
-    rows = check_partitions(partitions)
+    rows = losses.check_partitions(partitions)
     M, N = rows.shape
-    f, scale = terms(loss, N)
+    f, scale = losses.terms(loss, N)
     pairs = find_linked_pairs({0: rows}) if pairs is None else pairs
     labels = pairs.components.astype(np.int64)
     size = np.bincount(labels)
@@ -205,7 +181,7 @@ def minimise_by_components(
     two = np.flatnonzero((divided & (size == 2))[labels[pairs.ends[:, 0]]])
     p = pairs.counts[:, two].sum(axis=0) / M
     joined, separated = (2 - a) * (1 - p), a * p
-    apart = separated < joined - ROUNDING
+    apart = separated < joined - losses.ROUNDING
     labels[pairs.ends[two[apart], 1]] = number + np.arange(int(apart.sum()))
     number += int(apart.sum())
     total += float(f[2] * np.minimum(joined, separated).sum()) if N > 1 else 0.0
@@ -217,7 +193,7 @@ def minimise_by_components(
         total += least
         labels[members] = np.where(of_members == 0, k, number + of_members - 1)
         number += int(of_members.max())
-    return Estimate(by_appearance(labels), loss, max(0.0, total / scale), M)
+    return point_estimate.Estimate(losses.by_appearance(labels), loss, max(0.0, total / scale), M)
 
 
 def _minimise_all(
@@ -225,7 +201,7 @@ def _minimise_all(
 ) -> tuple[NDArray[np.int64], float]:
     """The best partition of a component, as `_minimise`; where a search of it has more than `MAX_CELLS` cells, of each
     piece that is left without its least probable links."""
-    most = int(np.sqrt(MAX_CELLS / len(rows)))
+    most = int(np.sqrt(point_estimate.MAX_CELLS / len(rows)))
     if len(members) <= most:
         return _minimise(rows[:, members], loss, a)
     place = np.full(pairs.N, -1)
@@ -239,55 +215,52 @@ def _minimise_all(
             break
         # pieces that are small enough keep their links
         kept = (piece[ends[:, 0]] == piece[ends[:, 1]]) & (~large[ends[:, 0]] | (probability > least))
-        piece = find_components(ends[kept, 0], ends[kept, 1], len(members)).astype(np.int64)
+        piece = losses.find_components(ends[kept, 0], ends[kept, 1], len(members)).astype(np.int64)
     labels, number = np.empty(len(members), dtype=np.int64), 0
     order = np.argsort(piece, kind="stable")
     for part in np.split(order, np.flatnonzero(np.diff(piece[order])) + 1):
         labels[part] = number + _minimise(rows[:, members[part]], loss, a)[0]
         number = int(labels[part].max()) + 1
-    expected = ExpectedLoss(rows[:, members], loss, MAX_CELLS, a)
+    expected = losses.ExpectedLoss(rows[:, members], loss, point_estimate.MAX_CELLS, a)
     of_blocks = np.empty(len(expected.size), dtype=np.int64)
     of_blocks[expected.block] = labels
     # items that no partition separates are of one piece, as their link is certain
-    return by_appearance(of_blocks[expected.block]).astype(np.int64), expected(of_blocks) * expected.scale
+    return losses.by_appearance(of_blocks[expected.block]).astype(np.int64), expected(of_blocks) * expected.scale
 
 
 def _minimise(rows: NDArray[np.int32], loss: str, a: float) -> tuple[NDArray[np.int64], float]:
     """The best partition of a component, labels from 0, and its expected loss, not divided by a scale."""
     distinct, times = np.unique(_renumber(rows), axis=0, return_counts=True)
-    expected = ExpectedLoss(distinct, loss, MAX_CELLS, a, times=times)
+    expected = losses.ExpectedLoss(distinct, loss, point_estimate.MAX_CELLS, a, times=times)
     linked = expected.find_linked()
     best, least = None, np.inf
-    for labels in candidates(expected, MAX_WORK):
+    for labels in point_estimate.candidates(expected, point_estimate.MAX_WORK):
         value = expected(labels)
-        if value < least - ROUNDING and _joins_linked(labels, linked):
+        # each two blocks of a cluster are to be linked
+        if value < least - losses.ROUNDING and not ((labels[:, None] == labels) & ~linked).any():
             best, least = labels, value
     # a sampled partition is among the candidates
     assert best is not None
-    return by_appearance(best[expected.block]).astype(np.int64), least * expected.scale
-
-
-def _joins_linked(labels: NDArray[np.int64], linked: NDArray[np.bool_]) -> bool:
-    """Whether each two blocks of a cluster are linked."""
-    together = labels[:, None] == labels
-    return not (together & ~linked).any()
+    return losses.by_appearance(best[expected.block]).astype(np.int64), least * expected.scale
 
 
 def _renumber(rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Number the clusters of partitions ``[M, n]`` by first appearance."""
     if rows.shape[1] > _FEW_ITEMS:
-        return check_partitions(rows)
+        return losses.check_partitions(rows)
     # the first item that is in the cluster of each
     first = np.stack([(rows == rows[:, [j]]).argmax(axis=1) for j in range(rows.shape[1])], axis=1)
     number = np.cumsum(first == np.arange(rows.shape[1]), axis=1) - 1
     return np.take_along_axis(number, first, axis=1).astype(np.int32)
 
 
-def estimate_by_components(partitions: ArrayLike, loss: str = "vi", items: NDArray[np.int32] | None = None) -> Estimate:
+def estimate_by_components(
+    partitions: ArrayLike, loss: str = "vi", items: NDArray[np.int32] | None = None
+) -> point_estimate.Estimate:
     """The estimate of a run whose clusters are small: of least expected loss at `COST`, of any number of clusters, the
     largest first. `items` are as of `splitmerge_cli.diagnostics.point_estimate.estimate_partition`."""
     if items is not None:
-        estimate = estimate_by_components(first_rows(partitions, items), loss)
+        estimate = estimate_by_components(point_estimate.first_rows(partitions, items), loss)
         return replace(estimate, labels=estimate.labels[items])
-    estimate = minimise_by_components(partitions, loss, COST)
-    return replace(estimate, labels=by_size(estimate.labels))
+    estimate = minimise_by_components(partitions, loss, point_estimate.COST)
+    return replace(estimate, labels=losses.by_size(estimate.labels))

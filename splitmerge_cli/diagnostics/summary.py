@@ -149,18 +149,15 @@ def diagnose(
 ) -> list[Row]:
     """Diagnose the chains of a run by their traces (columns as in ``trace.parquet``), the counts of each move at the
     end of each chain (as of ``Sampler.counts`` or ``moves.parquet``, which does not say when a move was last accepted)
-    and their `partitions` (as of `series_of`); `further` rows are added.
+    and their `partitions` (as of `series_of`); `further` rows are added. A note says why a value is NaN, or how it was
+    taken.
 
-    Returns
-    -------
-    list of Row
-        The note says why a value is NaN, or how it was taken. Quantities, of the second half of each chain:
-        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` and ``ess_tail/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
-        draws (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in every
-        column of the trace but `NO_SERIES`, and, without ESS and time, `DISTANCE`. Of the whole chain:
-        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``; and
-        ``accepting/MOVE``, the number of chains that accepted such a move in their second halves, of moves that were
-        proposed at least `TRIED` times.
+    Quantities of the second half of each chain are ``mean/X``, ``rhat/X``, ``rhat_classic/X`` and ``ess_tail/X`` (all
+    chains), ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws
+    from every m-th), for X in every column of the trace but `NO_SERIES`, and, without ESS and time, `DISTANCE`. Of the
+    whole chain there are ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``; and
+    ``accepting/MOVE``, the number of chains that accepted such a move in their second halves, of moves that were
+    proposed at least `TRIED` times.
     """
     chains = list(_rows_by_chain(trace["chain"]))
     rows: list[Row] = []

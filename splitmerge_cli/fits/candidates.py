@@ -9,14 +9,12 @@ does not give these densities, rows of five folds are held out.
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
@@ -282,19 +280,8 @@ def _first_taken(
 
 
 def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
-    """Priors of scales that ``model=auto`` resamples: none of a sparse table, or where an outcome is regressed, which
-    needs numbers, or may be: another reading of its whole numbers is compared."""
-    outcome, names = options.get("outcome"), dataset.column_names
-    j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else None
-    types = dataset.kind.types_of(dataset)
-    is_number = j is not None and 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
-    return {} if issparse(dataset.values) or is_number or options.get("effects") else SCALES
-
-
-def _are_numbers(levels: Iterable[str]) -> bool:
-    with suppress(ValueError):
-        return all(math.isfinite(float(level)) for level in levels)
-    return False
+    """Priors of scales that ``model=auto`` resamples; none where the kind of the data has its reasons."""
+    return SCALES if dataset.kind.resamples_scales(dataset, options) else {}
 
 
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:

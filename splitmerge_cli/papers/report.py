@@ -131,7 +131,9 @@ def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder
     data = base64.b64encode(picture.read_bytes()).decode()
     scale = _scale(frame)
     yield Markup(f'<img src="data:image/png;base64,{data}" alt="{html.text(figure.shows or title)}">')
-    for part in _read_caption(folder, name, figure.caption, where):
+    # the caption of a figure and its notes; of one that was drawn before there were notes, the caption
+    path = _find_drawn(folder, name, caption_of(folder, name).name, where)
+    for part in [figure.caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n"):
         yield paragraph(part, "soft")
     if len(frame):
         yield _table(frame)
@@ -142,12 +144,6 @@ def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder
 def _scale(frame: pd.DataFrame) -> str:
     """The scale at which a figure was judged; empty of one without claims."""
     return str(frame["scale"].iloc[0]) if len(frame) else ""
-
-
-def _read_caption(folder: Path, name: str, caption: str, where: str) -> list[str]:
-    """The caption of a figure and its notes; of one that was drawn before there were notes, the caption."""
-    path = _find_drawn(folder, name, caption_of(folder, name).name, where)
-    return [caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n")
 
 
 def _table(frame: pd.DataFrame) -> Markup:

@@ -21,7 +21,7 @@ from splitmerge_cli.runs import misfit, recorders, starts
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.grouping import choose_gap, count_larger, row_sizes, total_size
+from splitmerge_cli.runs.grouping import choose_gap, count_larger, listed_clusters, row_sizes, total_size
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -68,7 +68,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None and judged.converged:
-        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"])
+        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"]) or _unjoin(run.summary, spec)
     if step is None:
         if judged.converged and _can_be_merged(run.summary, spec):
             yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
@@ -81,6 +81,17 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     yield why
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
+
+
+def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """The step to the components of the model that were joined without being asked to, where there are surely more of
+    these than clusters."""
+    joined = summary.get(schema.JOINED_BY)
+    if not joined or joined["why_not"] is not None or spec.gap is not None:
+        return None
+    if joined["components"][0] <= listed_clusters(summary):
+        return None
+    return "to see the components of the model, which overlap:", {"gap": 0}
 
 
 def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
@@ -124,7 +135,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or choose_gap(run.summary, spec)
+    return _advise_single(run, spec) or choose_gap(run.summary, spec.gap)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

@@ -14,6 +14,7 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders.base import Late
@@ -41,6 +42,8 @@ class Answers:
         """The partition of least expected variation of information, of any number of clusters, from draws of items."""
         return minimise_expected_loss(partitions, apart=apart)
 
+    describes_clusters: ClassVar[bool] = True
+    """Whether a run writes what each cluster differs most in."""
     longer: ClassVar[str] = "longer chains:"
     """Why longer chains are advised where nothing else helps."""
     no_levels: ClassVar[str] = ""
@@ -55,6 +58,14 @@ class Answers:
     def read_otherwise(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """How data that are read with these options may be read for chains that do not converge: why, and the keys;
         None: as they are."""
+        return None
+
+    @staticmethod
+    def another_model(
+        unlike: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], spec: "RunSpecification"
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Reason and keys to change, if another model may describe the quantities that this one does not (`unlike`, the
+        farthest first); `chosen`: how the run chose its model. None: no model is known to."""
         return None
 
     @staticmethod
@@ -112,6 +123,11 @@ class Answers:
         """Lines about a finished run in place of those about its clusters; None: it has those. A `ConfigError` if
         `columns` are asked for and there are none."""
         return None
+
+    @staticmethod
+    def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
+        """Lines behind those about the clusters of a finished run, the first of them with number `first`."""
+        return iter(())
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -18,7 +18,6 @@ from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, 
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     LEVEL,
-    evenly_spaced,
     first_rows,
     interval_of_counts,
     thin_partitions,
@@ -35,7 +34,6 @@ from splitmerge_cli.runs.clusterings import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws, listed_clusters
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
@@ -47,9 +45,6 @@ from splitmerge_cli.runs.store.files import json_text
 from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 from splitmerge_cli.runs.summaries import FAR
-
-MOST_DRAWS = 1_000
-"""Draws over which effects are averaged."""
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
@@ -129,8 +124,6 @@ def assemble(
     if groups is not None:
         summary[schema.GROUPS] = groups
     summary[schema.FIT] = find_misfit(plan, late)
-    if plan.spec.model.as_typed.get("outcome") is not None:
-        summary["outcome"] = _effects(plan, late, summary["point_estimate"]["labels"])
     if plan.spec.model.as_typed.get("select"):
         summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
     if ends is not None:
@@ -197,16 +190,6 @@ def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64]
         return None
     # behind all else that a state holds
     return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
-
-
-def _effects(plan: "Plan", late: Mapping[int, Late], labels: Sequence[int]) -> dict[str, Any]:
-    """Effects of the clusters on the outcome, over late draws of all chains."""
-    states = [
-        State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
-        for rows in late.values()
-        for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
-    ]
-    return plan.dataset.kind.effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)
 
 
 def _diagnosed_trace(path: Path, by_share: bool) -> dict[str, NDArray[Any]]:

@@ -25,7 +25,6 @@ from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
 
 OVERLAPPING = 0.6
@@ -275,8 +274,8 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
     return f"{known} ({number}): {fall} {clusters}, which are parts of one group, or groups that overlap"
 
 
-def choose_gap(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Reason for joining the clusters of a group, and the key that does it."""
-    if spec.gap or describe_groups(summary) is None:
+def choose_gap(summary: Mapping[str, Any], gap: float | None) -> tuple[str, dict[str, Any]] | None:
+    """Reason for joining the clusters of a group, and the key that does it; None where a run has joined some."""
+    if gap or describe_groups(summary) is None:
         return None
     return "join each group into one cluster:", {"gap": summary[schema.GROUPS]["gap"]}

@@ -14,6 +14,7 @@ from splitmerge_cli.data.tables.repeats import ONCE
 from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, nouns, row_sizes
 from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
@@ -192,25 +193,7 @@ def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[
     if _do_degrees_differ(summary, spec):
         why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
         return why, {"model.degrees": AUTO}
-    farthest = next(iter(find_unlike(summary)), {})
-    tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
-    of_model = spec.values["model"]
-    if farthest.get("of_reals") and (outcome := of_model.get("outcome")) in tied:
-        effects = [*(of_model.get("effects") or ()), *(name for name in tied if name != outcome)]
-        why = "an effect on the outcome describes a column that goes with it within clusters:"
-        return why, {"model.effects": effects}
-    # a covariance that was compared was left for a reason
-    was_compared = "model.covariance" in (summary.get("chosen") or {})
-    is_independent = of_model.get("covariance") in ("diag", "iso")
-    if farthest.get("of_reals") and is_independent and not was_compared:
-        return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
-    types = dict(spec.data.values.get("types") or {})
-    if tied and all(types.get(name) == "ordinal" for name in tied):
-        reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
-        scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}
-        why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
-        return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
-    return None
+    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary.get("chosen") or {}, spec)
 
 
 def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:

@@ -60,8 +60,6 @@ WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "
 """Columns that are shown."""
 NAMED = 10
 """Outliers that are named."""
-MOST_TERMS = 3
-"""Effects of a cluster that a line has."""
 FAR = 0.2
 """Rows of a smaller mean weight lie far from the middle of their cluster."""
 CLEAR = 0.6
@@ -83,8 +81,8 @@ def is_described(plan: "Plan") -> bool:
     """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
     experiment."""
     is_users_own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
-    may_be = plan.spec.experiment is None and plan.recorder.describes and not plan.dataset.kind.answers
-    return bool(is_users_own) and may_be
+    may_be = plan.spec.experiment is None and plan.recorder.describes
+    return bool(is_users_own) and may_be and answers_of(plan.dataset.kind).describes_clusters
 
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
@@ -151,7 +149,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from edge_lines(rows[:most_clusters])
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
-    yield from effect_lines(run.summary, run.first_cluster, most_clusters)
+    yield from answers.further_lines(run.summary, run.first_cluster, most_clusters)
     yield from far_lines(run)
     yield from describe_informative(run.summary)
     yield from joined_lines(run.summary)
@@ -190,31 +188,6 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
     )
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
-
-
-def effect_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
-    """Describe the outcome in each cluster of a run, a line for each."""
-    if (found := summary.get("outcome")) is None:
-        return
-    by_cluster: dict[int, list[list[Any]]] = {}
-    for row in found["rows"]:
-        by_cluster.setdefault(row[0], []).append(row)
-    kind = "coefficients of a probit regression, " if found["latent"] else ""
-    scale = f" ({found['scale']})" if found.get("scale") else ""
-    yield f"{found['outcome']}{scale} within clusters ({kind}mean and 95 % interval):"
-    for k in list(by_cluster)[:most_clusters]:
-        rows = by_cluster[k]
-        shown = [
-            f"{term} {_digits(mean)} ({_digits(low)} to {_digits(high)})"
-            for _, term, mean, low, high in rows[: MOST_TERMS + 1]
-        ]
-        more = f"; and {len(rows) - MOST_TERMS - 1} more" if len(rows) > MOST_TERMS + 1 else ""
-        yield f"  {k + first}: {'; '.join(shown)}{more}"
-
-
-def _digits(value: float) -> str:
-    """Three digits of a number, all of those before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def far_lines(run: Run) -> Iterator[str]:

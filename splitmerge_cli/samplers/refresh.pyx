@@ -2,7 +2,7 @@
 
 *parameters*: of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
 step of Neal's algorithm 8; Jain and Neal 2007). In normal mixtures with b0 or kappa0 resampled: of every cluster
-are drawn, then b0 and kappa0 given them, and they are forgotten (``kinds/tables/models/scale_prior.pyx``).
+are drawn, then b0 and kappa0 given them, and they are forgotten (``kinds/tables/models/normal.pyx``).
 *concentration* of the Chinese restaurant process: Escobar and West (1995), section 6:
 
     eta ~ Beta(alpha + 1, N)

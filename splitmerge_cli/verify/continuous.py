@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, multigammaln, ndtr, ndtri, roots_genlaguerre
 
-from splitmerge_cli.kinds.tables.models.row_weights import DEGREES
+from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
 
 

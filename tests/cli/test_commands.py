@@ -3,17 +3,22 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from typer.main import get_group
 
 from cli.calls import read_rejection
-from splitmerge_cli import __version__
+from splitmerge_cli import __version__, runs
 from splitmerge_cli.cli import app, import_all
 from splitmerge_cli.cli.commands import COMMANDS
-from splitmerge_cli.config import complete
+from splitmerge_cli.config import ConfigError, complete, compose
+from splitmerge_cli.papers import experiments, reproduce
 from splitmerge_cli.runs.sweeps import sweep
 
 
@@ -228,3 +233,151 @@ def test_keys_of_hydra_that_choose_a_folder_are_refused_everywhere(smcmc, comman
 def test_a_run_says_what_takes_the_words_of_hydra(smcmc, words: list[str], said: str) -> None:
     result = smcmc("run", "data=emm", *words)
     assert result.exit_code == 2 and " ".join(result.stderr.split()).startswith(said) and not Path("results").exists()
+
+
+# ---- Other settings in place of the chosen ones: where they apply, what is rejected, where the results go.
+
+
+@pytest.mark.slow
+def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> None:
+    jobs = experiments.jobs("sdds-fig3", "quick", tmp_path)[::5]
+    assert any("sampler=rm" in job for job in jobs) and not all("sampler=rm" in job for job in jobs)
+    for override in ("sampler.redistribution=coin", "K0=7", "N=50", "init=singletons"):
+        key = override.partition("=")[0]
+        changed = experiments.override_jobs(jobs, [override])
+        assert len(changed) == len(jobs)
+        for before, after in zip(jobs, changed, strict=True):
+            applies = key != "sampler.redistribution" or "sampler=rm" in before
+            kept = [one for one in before if not one.startswith(f"{key}=")]
+            assert after == ([*kept, override] if applies else before), override
+    assert experiments.override_jobs([], ["K0=7"]) == [] and experiments.override_jobs(jobs, []) == jobs
+
+
+@pytest.mark.slow
+def test_runs_whose_seconds_count_do_so_with_an_override_and_equal_runs_are_one(tmp_path: Path) -> None:
+    for override, number in (("init=random", 180), ("N=50", 3 * 60), ("budget=1", 180)):
+        wanted, timed = reproduce._plan(["sdds-fig6"], "paper", tmp_path, None, 1, [override])
+        assert len(wanted["sdds-fig6"]) == number and timed == set(wanted["sdds-fig6"])
+        assert all(override in job for job in timed)
+    wanted, timed = reproduce._plan(["sdds-fig6"], "paper", tmp_path, None, 1, ["N=50", "budget=1"])
+    assert len(wanted["sdds-fig6"]) == 60 and timed == set(wanted["sdds-fig6"])
+
+
+def test_the_last_of_a_key_counts_and_the_folder_says_them() -> None:
+    chosen = experiments.check_overrides(["b.c=1", "a=2", "b.c=[1,2]"])
+    assert chosen == ["a=2", "b.c=[1,2]"]
+    assert experiments.folder_suffix([]) == "" and experiments.folder_suffix(["a=2"]) == "-with-a=2"
+    named = {experiments.folder_suffix(one) for one in (["b.c=[1,2]"], ["b.c=(1,2)"], ["a=" + "2" * 99])}
+    assert len(named) == 3 and all("/" not in name and len(name) < 100 for name in named)
+    for override in ("a", "a=", "=1", "+a=1", "~a=1", "out=x", "experiment=sdds-fig1"):
+        with pytest.raises(ConfigError, match="--with"):
+            experiments.check_overrides([override])
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "said"),
+    [
+        ("sdds-traces", "data.attribute=6", "data.attribute: no such key. Did you mean data.attributes?"),
+        ("sdds-traces", "data.attributes=no", "data.attributes=no: expected"),
+        ("sdds-traces", "sampler.redistribution=coin", "sampler.redistribution: no such key"),
+        ("sdds-table1", "model.alpa=0.1", "model.alpa: no such key. Did you mean model.alpha?"),
+        ("sdds-table1", "out=x", "--with out=x: out changes no result"),
+    ],
+)
+def test_what_is_wrong_is_one_message_that_names_the_key(
+    smcmc: Callable[..., Any], name: str, override: str, said: str
+) -> None:
+    result = smcmc("reproduce", name, "--with", override)
+    assert result.exit_code == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
+    assert not list(Path().rglob("*.csv")) and result.stdout == ""
+
+
+def test_results_lie_apart_and_do_not_touch_the_others(smcmc: Callable[..., Any]) -> None:
+    """The table of an exact figure, too: it has the name of the figure, not an identity."""
+    assert smcmc("reproduce", "sdds-table1").exit_code == 0
+    ordinary = {path: path.read_bytes() for path in Path("results").rglob("*") if path.is_file()}
+    result = smcmc("reproduce", "sdds-table1", "--with", "model.alpha=0.1")
+    assert result.exit_code == 0, result.output
+    folder = Path("results") / "figures-with-model.alpha=0.1"
+    assert folder.name == experiments.figures_folder(1) + experiments.folder_suffix(["model.alpha=0.1"])
+    assert "With model.alpha=0.1 in place" in (folder / "sdds-table1-caption.txt").read_text()
+    assert all(path.read_bytes() == content for path, content in ordinary.items())
+    new = {path for path in Path("results").rglob("*") if path.is_file()} - set(ordinary)
+    assert new and all(folder in path.parents for path in new)
+    tables = [pd.read_csv(place / "sdds-table1-claims.csv") for place in (folder, Path("results/figures"))]
+    assert list(tables[0]["rule"]) == list(tables[1]["rule"]) and list(tables[0]["ours"]) != list(tables[1]["ours"])
+
+
+# ---- Notes on how a run read its data: a line on stderr, and the same in its files.
+
+RUN = ["sampler=gibbs", "iterations=5", "chains=1", "progress=none"]
+ALONE = "next: smcmc run data="
+NOTE = "t.csv: column 1 ('') has no name and counts the rows from 0: it is left out (data.columns would read it)"
+
+
+def summary_of(stdout: str) -> dict[str, Any]:
+    return dict(json.loads((Path(stdout.strip().splitlines()[-1]) / "summary.json").read_text()))
+
+
+def test_a_run_says_what_is_left_out(smcmc) -> None:
+    Path("t.csv").write_text(",x,y\n0,1.5,2\n1,3.5,4\n")
+    args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", *RUN]
+    result = smcmc(*args)
+    lines = result.stderr.splitlines()
+    assert result.exit_code == 0 and lines[0] == f"smcmc: note: {NOTE}" and lines[-1].startswith(ALONE)
+    assert summary_of(result.stdout)["notes"] == [NOTE]
+    # a run that was finished before prints it too
+    assert smcmc(*args).stderr.splitlines()[0] == f"smcmc: note: {NOTE}"
+    asked = smcmc(*args, "data.drop=1")
+    assert "note:" not in asked.stderr and "notes" not in summary_of(asked.stdout)
+
+
+def test_a_sweep_says_it_once(smcmc) -> None:
+    Path("t.csv").write_text(",x,y\n0,1.5,2\n1,3.5,4\n")
+    result = smcmc("sweep", "--dry-run", "data=csv", "data.path=t.csv", "model=gaussian", *RUN, "seed=1,2")
+    assert result.exit_code == 0 and result.stderr.count(NOTE) == 1 and "2 jobs" in result.stdout
+
+
+def test_full_covariances_of_many_columns_are_said_to_take_long(smcmc) -> None:
+    values = np.random.default_rng(0).normal(size=(70, 30))
+    pd.DataFrame(values).to_csv("t.csv", index=False)
+    args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", "model.covariance=full", *RUN]
+    said = "smcmc: note: full covariances of 30 columns take long; data.reduce=pca is faster"
+    assert said in smcmc(*args).stderr.splitlines()
+    for other in ("data.reduce=pca", "model.covariance=diag"):
+        assert said not in smcmc(*args, other).stderr
+
+
+def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:
+    args = ["run", "data=records", "N=30", "iterations=5", "chains=1", "progress=none"]
+    said = "smcmc: note: with model.prior=crp clusters grow"
+    assert said in smcmc(*args, "model.prior=crp").stderr
+    assert said not in smcmc(*args).stderr
+
+
+def test_networks_and_corpora_say_it_too(smcmc) -> None:
+    Path("e.csv").write_text(",from,to\n0,a,b\n1,b,c\n")
+    result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
+    assert result.exit_code == 0 and "smcmc: note: e.csv: column 1 ('') has no name" in result.stderr
+    summary = summary_of(result.stdout)
+    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 3
+    # a command reads what is left out
+    command = "smcmc run data=edges data.path=e.csv data.directed=true"
+    assert f"e.csv: left out: directions; this uses them: {command}" in summary["notes"]
+    again = smcmc(*command.split()[1:], *RUN)
+    assert "read as a network of 3 nodes and 2 edges, directed" in again.stderr and again.exit_code == 0
+    # a key that networks alone have says what a table is
+    Path("f.csv").write_text("x,y\na,b\nb,c\na,c\n")
+    assert (
+        "f.csv: read as a network (the key data.directed)" in smcmc("run", "f.csv", "data.directed=true", *RUN).stderr
+    )
+    Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
+    result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
+    assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")
+
+
+def test_the_name_of_a_column_that_is_a_number_is_given_in_quotes() -> None:
+    Path("t.csv").write_text("0,1,2\n7.5,.5,1.5\n8.5,2.5,3.5\n")
+    for args, first in ("data.columns=['1']", 0.5), ("data.columns=[-3]", 7.5), ("data.drop='0'", 0.5):
+        plan = runs.prepare(compose(["data=csv", "data.path=t.csv", "model=gaussian", "sampler=gibbs", args]))
+        assert plan.dataset.values[0, 0] == first

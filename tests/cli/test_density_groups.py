@@ -129,8 +129,8 @@ def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
     line = describe_groups(summary)
     assert line.startswith("the rows do not separate into groups (95 %: 1 group): the density falls by less than 71% ")
     spec = type("Spec", (), {"gap": 0.0})
-    assert choose_gap(summary, spec)[1] == {"gap": WIDE_GAP}
-    assert choose_gap(summary, type("Spec", (), {"gap": 0.25})) is None
+    assert choose_gap(summary, spec.gap)[1] == {"gap": WIDE_GAP}
+    assert choose_gap(summary, 0.25) is None
 
 
 def test_groups_are_looked_for_where_the_estimate_is_one_cluster_and_most_draws_have_more(draws) -> None:

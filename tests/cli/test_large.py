@@ -47,8 +47,8 @@ def test_a_large_table_starts_in_stages(smcmc: Any, table: np.ndarray) -> None:
     assert "because no initial state is named" not in named.stderr and named.stdout.strip().splitlines()[-1] == str(
         run.path
     )
-    for word in ("init=random", "K0=3"):
-        assert "init=stages" not in smcmc("run", *OWN, *QUICK, word).stderr
+    for initial in ("init=random", "K0=3"):
+        assert "init=stages" not in smcmc("run", *OWN, *QUICK, initial).stderr
     swept = smcmc("sweep", *OWN, *QUICK, "seed=0,1", "hydra/launcher=basic")
     assert swept.stderr.count("note: init=stages") == 1 and "1 skipped" in swept.stdout + swept.stderr
 

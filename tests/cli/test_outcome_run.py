@@ -9,11 +9,12 @@ import pytest
 import smcmc as sm
 from cli.calls import read_rejection, run_path
 from splitmerge_cli.api.selection import _choose_model
-from splitmerge_cli.cli.running import _without_outcome
+from splitmerge_cli.cli.running import _without_own
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits.candidates import SCALES, scales_for
-from splitmerge_cli.runs import summaries
+from splitmerge_cli.kinds.tables import Mixed
+from splitmerge_cli.kinds.tables.answers import ColumnAnswers
 
 SLOPES = (2.0, -1.0)
 
@@ -78,10 +79,11 @@ def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.Data
     assert _choose_model(reals, None)["model"] == "mixed"
     # an outcome is no label
     (note,) = notes = ["t.csv: column 4 ('sick') has only 2 values. If it is a label, add data.truth=sick (left out"]
-    assert _without_outcome(notes, reals) == [note]
-    assert _without_outcome(notes, specify(["data=csv", "data.path=t.csv", "model=mixed", "model.outcome=sick"])) == []
+    assert _without_own(notes, reals, Mixed()) == [note]
+    of_sick = specify(["data=csv", "data.path=t.csv", "model=mixed", "model.outcome=sick"])
+    assert _without_own(notes, of_sick, of_sick.model.kind) == []
     scaled = {"outcome": {"outcome": "y", "latent": False, "scale": "log", "rows": [[0, "intercept", 1.0, 0.5, 2.0]]}}
-    assert next(summaries.effect_lines(scaled, 1)) == "y (log) within clusters (mean and 95 % interval):"
+    assert next(ColumnAnswers.further_lines(scaled, 1)) == "y (log) within clusters (mean and 95 % interval):"
 
 
 def test_an_outcome_that_separates_clusters_helps(table: pd.DataFrame) -> None:

@@ -14,7 +14,7 @@ from broken_runs import BreakingShards
 from local_shards import LocalShards
 
 from cli.calls import wait_for
-from cli.test_dask import free_port, scheduler
+from cli.test_sweep import free_port, scheduler
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.cluster_table import number_clusters

@@ -8,7 +8,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
-from splitmerge_cli.kinds.tables.models.row_weights cimport RowWeights
+from splitmerge_cli.kinds.tables.models.normal cimport RowWeights
 
 from splitmerge_cli.verify.pieces import scan
 

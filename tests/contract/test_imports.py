@@ -277,3 +277,14 @@ def test_figures_make_runs_by_sweeps_alone() -> None:
         found = {module for module in imports(file) if part_of(module) in ("analysis", "runs")}
         drawn_and_read = ("splitmerge_cli.analysis.plots", "splitmerge_cli.runs.store")
         assert {module for module in found if not module.startswith(drawn_and_read)} <= OF_RUNS, file.name
+
+
+def test_a_file_gives_a_name_once() -> None:
+    """A second constant of one name, where two files became one, would silently take the place of the first."""
+    for file in sorted(ROOT.rglob("*.py")):
+        nodes = [node for node in parse(file).body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        targets = [
+            target for node in nodes for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        ]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        assert len(names) == len(set(names)), (file.name, [name for name in set(names) if names.count(name) > 1])

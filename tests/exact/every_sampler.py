@@ -160,7 +160,7 @@ def is_supported(case_name: str, name: str) -> bool:
     if not has_listed_states(case_name) or not form.sampler.supports(case.model)[0]:
         return False
     if form.sampler.DRAWS_FROM_CONTINUUM:
-        # on a finite base measure it has one: test_subcluster.py, test_partially_collapsed.py
+        # on a finite base measure it has one: test_subcluster.py, test_smag.py
         return False
     if form.options.get("relabel") and case.model.N > 4:
         # the relabellings of five items are too many

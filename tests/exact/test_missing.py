@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy import stats
+from scipy.special import multigammaln
 from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
@@ -20,6 +21,7 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.enumerate import mixture_states
 
 GENERATOR = np.random.default_rng(8)
 LABELS = np.array([0, 1, 2, 0, 1, 0, 3, 2, 1, 0, 3, 3], dtype=np.int32)
@@ -171,3 +173,312 @@ def test_hardly_any_cells_give_a_chain(values):
         out = Chain(model, rng, moves).advance(300)
         for key in ("log_joint", *model.hyperparameters):
             assert np.isfinite(out[key]).all()
+
+
+# ---- Full covariances with missing cells, which are a part of the state: the Gibbs step on them given the partition,
+# and the chain of partition and cells, against the posterior with the cells integrated out by quadrature.
+
+FULL_PRIOR = {"m0": [0.3, -0.2], "kappa0": 0.4, "a0": 2.0, "b0": [0.5, 0.8]}
+FULL_POINTS = np.array([[0.1, 0.4], [0.9, np.nan], [3.0, 2.6], [np.nan, -0.5]])
+WORDS = np.array([0, 0, 1, 1])
+# rows that lack the same column, so that clusters of more than one row lack most of it; a prior narrow enough for the
+# grain to count
+SPARSE = np.array([[0.0, 0.0], [1.0, np.nan], [3.0, np.nan], [4.0, 5.0]])
+NARROW = {"m0": [0.5, 1.0], "kappa0": 0.2, "a0": 1.5, "b0": [0.05, 0.05]}
+STEPS = [2.0, 0.5]
+# x = sinh t, in which the tails of a t distribution end
+T = np.linspace(-6.0, 6.0, 121)
+FULL_GRID = np.sinh(T)
+LOG_STEP = np.log(np.cosh(T) * (T[1] - T[0]))
+
+
+def log_lik(x, resolution=0.0, prior=FULL_PRIOR, grains=None):
+    """Log marginal likelihood of clusters of points, shape (grid..., n, 2), by the formula of Murphy (2007), with the
+    grain of every row, or of another number of rows."""
+    n, D, nu = x.shape[-2], 2, 2 * prior["a0"] + 1
+    psi0 = 2 * np.diag(prior["b0"])
+    y = x - np.array(prior["m0"])
+    mean = y.mean(axis=-2, keepdims=True)
+    kappa0 = prior["kappa0"]
+    grain = np.broadcast_to(np.square(resolution) / 12, 2)
+    psi = psi0 + np.swapaxes(y - mean, -1, -2) @ (y - mean) + (n if grains is None else grains) * np.diag(grain)
+    psi = psi + kappa0 * n / (kappa0 + n) * np.swapaxes(mean, -1, -2) @ mean
+    total = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) - n * D / 2 * np.log(np.pi)
+    total += nu / 2 * np.log(np.linalg.det(psi0)) + D / 2 * np.log(kappa0 / (kappa0 + n))
+    return total - (nu + n) / 2 * np.log(np.linalg.det(psi))
+
+
+def on_grid(points=FULL_POINTS):
+    """The points with every pair of values in their two missing cells: shape (grid, grid, rows, 2)."""
+    x = np.broadcast_to(points, (len(T), len(T), *points.shape)).copy()
+    cells = np.argwhere(np.isnan(points))
+    for (i, d), values in zip(cells, np.meshgrid(FULL_GRID, FULL_GRID, indexing="ij"), strict=True):
+        x[..., i, d] = values
+    return x
+
+
+def log_joint(labels, resolution=0.0, words=False, points=FULL_POINTS, prior=FULL_PRIOR):
+    """On the grid, with the uniform prior of partitions."""
+    x, z = on_grid(points), np.array(labels)
+    total = sum(log_lik(x[..., z == k, :], resolution, prior) for k in range(z.max() + 1))
+    if words:
+        for k in range(z.max() + 1):
+            n = np.bincount(WORDS[z == k], minlength=2)
+            rise = [np.sum(np.log(0.5 + np.arange(m))) for m in n]
+            total = total + sum(rise) - np.sum(np.log(1.0 + np.arange(n.sum())))
+    return total + LOG_STEP[:, None] + LOG_STEP
+
+
+def posterior(points=FULL_POINTS, **options):
+    states = [state[0] for state in mixture_states(len(points))]
+    log_p = np.array([np.logaddexp.reduce(log_joint(labels, points=points, **options), axis=None) for labels in states])
+    return states, np.exp(log_p - np.logaddexp.reduce(log_p))
+
+
+def build_model(words, resolution="none", points=FULL_POINTS, prior=FULL_PRIOR):
+    options = prior | {"covariance": "full", "prior": "uniform", "resolution": resolution}
+    if not words:
+        return Gaussian.from_data(Dataset("made", "points", points.copy()), **options)
+    types = ColumnType("real"), ColumnType("categorical", ("a", "b")), ColumnType("real")
+    table = np.column_stack([points[:, 0], WORDS[: len(points)], points[:, 1]])
+    return Mixed.from_data(Dataset("made", "mixed", table, types=types), **options)
+
+
+def cell_of(model, points=FULL_POINTS):
+    """Present values of the two missing cells."""
+    middle = (np.nanmin(points, axis=0) + np.nanmax(points, axis=0)) / 2
+    return model.parameters[:, 0] + middle[np.nonzero(np.isnan(points))[1]]
+
+
+def cumulative_of(density):
+    """Cumulative distribution function of a cell from its density on the grid."""
+    total = np.cumsum(density) - 0.5 * density
+    return lambda value: np.interp(np.arcsinh(value), T, total / density.sum())
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 0, 0, 0)])
+def test_cells_given_the_partition_have_their_conditional(labels, words):
+    """By Kolmogorov and Smirnov; that of another partition is seen."""
+    model = build_model(words)
+    model.set_labels(np.array(labels))
+    rng = Rng(7)
+    refresh, found = Refresh(model, rng), []
+    for _ in range(2500):
+        for _ in range(6):
+            refresh.step()
+        found.append(cell_of(model))
+    assert model.labels.tolist() == list(labels)
+
+    def cumulative(labels, axis):
+        return cumulative_of(np.exp(log_joint(labels) - log_joint(labels).max()).sum(axis=axis))
+
+    found, other = np.array(found), (0, 1, 1, 1)
+    for cell, axis in enumerate((1, 0)):
+        assert stats.kstest(found[:, cell], cumulative(labels, axis)).pvalue > 1e-3
+        assert stats.kstest(found[:, cell], cumulative(other, axis)).pvalue < 1e-6
+
+
+def test_cells_of_one_row_are_drawn_together():
+    """A row without any cell among rows on a line: its cells have their joint distribution.
+
+    Noise of the other sign has the same distribution, since it is normal.
+    """
+    points = np.array([[0.0, 0.1], [1.0, 1.2], [2.0, 1.9], [3.0, 3.2], [np.nan, np.nan]])
+    model = build_model(False, points=points)
+    model.set_labels(np.zeros(5, dtype=np.int32))
+    refresh, found = Refresh(model, Rng(7)), []
+    for _ in range(1500):
+        for _ in range(3):
+            refresh.step()
+        found.append(cell_of(model, points))
+    log_p = log_lik(on_grid(points)) + LOG_STEP[:, None] + LOG_STEP
+    weight = np.exp(log_p - log_p.max())
+    for values, density in zip(np.transpose(found), (weight.sum(axis=1), weight.sum(axis=0)), strict=True):
+        assert stats.kstest(values, cumulative_of(density)).pvalue > 1e-3
+    assert np.corrcoef(np.transpose(found))[0, 1] > 0.5
+
+
+def test_cells_stay_within_their_reach():
+    """A prior with tails beyond any reach: draws out there are rejected, and the cells stay what they were."""
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [np.nan, np.nan]])
+    model = build_model(False, points=points, prior={"m0": 0.5, "kappa0": 1.0, "a0": 0.2, "b0": 0.5})
+    model.set_labels(np.array([0, 0, 1], dtype=np.int32))
+    refresh, farthest = Refresh(model, Rng(7)), 0.0
+    for _ in range(500):
+        refresh.step()
+        farthest = max(farthest, np.max(np.abs(model.parameters[:, 0]) / model.reaches))
+    assert 0.1 < farthest <= 1.0
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_cells_drawn_at_once_have_the_grain_of_every_row(words):
+    """Cells of which most are missing have their conditional, by Kolmogorov and Smirnov.
+
+    The step without the grain, with that of the row that has the cell, or with that of the rows that lack it, is seen.
+    """
+    points, resolution = SPARSE[:3], [2.0, 2.0]
+    model = build_model(words, resolution, points, NARROW)
+    model.set_labels(np.zeros(3, dtype=np.int32))
+    refresh, found = Refresh(model, Rng(7)), []
+    for _ in range(4000):
+        refresh.step()
+        found.append(cell_of(model, points))
+    x = on_grid(points)
+    pvalues = {}
+    for grains in range(4):
+        log_p = log_lik(x, resolution, NARROW, grains) + LOG_STEP[:, None] + LOG_STEP
+        weight = np.exp(log_p - log_p.max())
+        marginals = zip(np.transpose(found), (weight.sum(axis=1), weight.sum(axis=0)), strict=True)
+        pvalues[grains] = min(stats.kstest(values, cumulative_of(density)).pvalue for values, density in marginals)
+    assert pvalues[3] > 1e-3
+    assert max(pvalues[0], pvalues[1], pvalues[2]) < 1e-6
+
+
+@pytest.mark.parametrize("resolution", [[0.0, 0.0], STEPS])
+def test_cells_of_one_column_are_integrated_in_closed_form(resolution):
+    """As the enumeration of ``smcmc verify`` has them, against quadrature over both; of two columns over one."""
+    for points in (SPARSE, FULL_POINTS):
+        states = [state[0] for state in mixture_states(len(points))]
+        log_p = [np.logaddexp.reduce(log_joint(z, resolution, False, points), axis=None) for z in states]
+        options = (FULL_PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
+        weight = gaussian_log_weight(points, 1.0, "uniform", "full", *options, resolution)
+        np.testing.assert_allclose([weight((z, max(z) + 1)) for z in states], log_p, atol=1e-8)
+
+
+def test_cells_are_looked_for_where_the_prior_puts_them():
+    """Where the prior is wide beside the few cells that a column has, a missing one is not held near them."""
+    wide = NARROW | {"kappa0": 0.02, "b0": [0.3, 4.0]}
+    points = np.array([[0.0, 1.0], [1.0, np.nan], [4.0, np.nan], [5.0, 1.2]])
+    model = build_model(False, STEPS, points, wide)
+    model.set_labels(np.array([0, 1, 2, 0]))
+    refresh, found = Refresh(model, Rng(7)), []
+    for _ in range(4000):
+        refresh.step()
+        found.append(cell_of(model, points)[1])
+    # a t distribution given the other cell of its row; the half range of the column is 0.1
+    assert np.mean(np.abs(np.array(found) - 1.1) > 0.8) > 0.9
+    x = np.broadcast_to(points[2], (len(T), 1, 2)).copy()
+    x[:, 0, 1] = FULL_GRID
+    log_p = log_lik(x, STEPS, wide) + LOG_STEP
+    assert stats.kstest(found, cumulative_of(np.exp(log_p - log_p.max()))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize(("resolution", "least"), [([2.0, 0.0], 5), (STEPS, 3)])
+def test_chain_where_clusters_lack_most_of_a_column(resolution, least, words):
+    """The posterior without the resolution is far."""
+    given = {"points": SPARSE, "prior": NARROW, "words": words}
+    states, expected = posterior(resolution=resolution, **given)
+    model = build_model(words, resolution, SPARSE, NARROW)
+    rng = Rng(3)
+    chain = Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)], partitions=1)
+    distance, noise = distance_of(chain, states, expected)
+    assert distance < 3 * noise
+    _, other = posterior(resolution=0.0, **given)
+    assert 0.5 * np.abs(other - expected).sum() > least * noise
+
+
+def distance_of(chain, states, expected, iterations=80_000):
+    """Total variation between the frequencies of a chain and the posterior, and what is to be expected by chance."""
+    batches = np.zeros((20, len(states)))
+    index = {state: t for t, state in enumerate(states)}
+    for batch in batches:
+        for labels in chain.advance(iterations // 20)["partition_labels"]:
+            batch[index[tuple(labels.tolist())]] += 1
+    frequency = batches / batches.sum(axis=1, keepdims=True)
+    noise = 0.5 * np.sqrt(2 / np.pi) * (frequency.std(axis=0, ddof=1) / np.sqrt(20)).sum()
+    return 0.5 * np.abs(frequency.mean(axis=0) - expected).sum(), noise
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("resolution", [0.0, 1.3])
+@pytest.mark.parametrize("sampler", ["gibbs", "sams"])
+def test_chain_has_the_posterior_of_partitions(sampler, resolution, words):
+    """Cells integrated out; the posterior with the cells held at their means is far."""
+    states, expected = posterior(resolution=resolution, words=words)
+    model = build_model(words, resolution or "none")
+    rng = Rng(3)
+    mover = Gibbs(model, rng) if sampler == "gibbs" else Dyadic(model, rng, allocation="sams")
+    chain = Chain(model, rng, [mover, Refresh(model, rng)], partitions=1)
+    distance, noise = distance_of(chain, states, expected, 60_000)
+    assert distance < 3.5 * noise
+    _, other = posterior(resolution=0.0 if resolution else 1.3, words=words)
+    assert 0.5 * np.abs(other - expected).sum() > 5 * noise
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("resolution", [0.0, STEPS])
+def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(resolution, words):
+    """By quadrature over the missing cell of a new row, given the present values of the others; with a resolution that
+    of the other column alone, whose cells have their grain."""
+    model = build_model(words, resolution or "none")
+    data = Dataset("made", model.kind, *_table(FULL_POINTS, words))
+    new = np.array([[0.6, np.nan], [np.nan, np.nan], [1.0, 0.2]])
+    whole = Dataset("made", model.kind, *_table(np.vstack([FULL_POINTS, new]), words))
+    target = Mixed if words else Gaussian
+    both = target.with_new(data, whole, covariance="full", resolution=resolution or "none", **FULL_PRIOR)
+    both.set_labels(np.array([0, 0, 1, 1, 2, 2, 2]))
+    held = model.parameters
+    held.flags.writeable = False
+    both.set_parameters(held)
+    found, _ = both.log_predictive(4)
+    filled = FULL_POINTS.copy()
+    filled[1, 1], filled[3, 0] = cell_of(model)
+    for k, rows in enumerate(([0, 1], [2, 3], [])):
+        members = filled[rows]
+        before = log_lik(members, resolution) if rows else 0.0
+
+        def density(cells, members=members, before=before):
+            x = np.concatenate([np.broadcast_to(members, (len(cells), *members.shape)), cells[:, None]], axis=1)
+            return log_lik(x, resolution) - before
+
+        if resolution:
+            first = [log_lik_of_column(np.append(members[:, 0], 0.6)), log_lik_of_column(members[:, 0])]
+            alone = first[0] - first[1]
+        else:
+            alone = np.logaddexp.reduce(density(np.column_stack([np.full(len(T), 0.6), FULL_GRID])) + LOG_STEP)
+        expected = [
+            alone,
+            0.0,
+            density(np.array([[1.0, 0.2]]))[0],
+        ]
+        word = np.log([(2 + 0.5) / 3 if k == 0 else 0.5 / 3 if k == 1 else 0.5] * 3) if words else 0.0
+        np.testing.assert_allclose(found[:, k], np.add(expected, word), atol=1e-4)
+
+
+def log_lik_of_column(cells):
+    """Log marginal likelihood of the first column by itself."""
+    if not len(cells):
+        return 0.0
+    options = FULL_PRIOR["m0"][0], FULL_PRIOR["kappa0"], FULL_PRIOR["a0"], FULL_PRIOR["b0"][0], STEPS[0]
+    return gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", *options)(((0,) * len(cells), 1))
+
+
+def _table(points, words):
+    if not words:
+        return (points.copy(),)
+    # a new row has the word a
+    codes = np.append(WORDS, np.zeros(len(points) - 4))
+    return np.column_stack([points[:, 0], codes, points[:, 1]]), None, None, None, _types()
+
+
+def _types():
+    return ColumnType("real"), ColumnType("categorical", ("a", "b")), ColumnType("real")
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_state_goes_on_to_the_bit_full(words):
+    def chain():
+        rng = Rng(6)
+        model = build_model(words, 0.5)
+        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+
+    check_resumption(chain)
+
+
+def test_what_is_no_state_is_rejected():
+    model = build_model(False)
+    for values, message in (([1.0], "expected 2 numbers, got 1"), ([np.nan, 0.0], "out of reach")):
+        with pytest.raises(ValueError, match=message):
+            model.set_parameters(np.array(values))

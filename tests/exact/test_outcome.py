@@ -23,8 +23,7 @@ from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
-from splitmerge_cli.kinds.tables.outcomes.predictions import outcome_densities, predict_outcome
+from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -7,14 +7,25 @@ from typing import Any
 import networkx
 import numpy as np
 import pandas
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
+from small_priors import PACKAGE
 
+import smcmc
+from splitmerge_cli.analysis.leave_one_out import FEWEST, leave_one_out, smooth_tails
 from splitmerge_cli.analysis.predictive import Following, by_state, predict
 from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
+from splitmerge_cli.kinds.tables.simulated import simulate_rates
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
@@ -287,3 +298,268 @@ def test_a_state_of_as_many_entities_as_there_may_be_predicts() -> None:
     state = State(np.array([0, 1, 0, 1], dtype=np.int32), 2, {})
     ((_, _, weight),) = by_state(read(configured), data, data.kind.new_items(data, ["a"]), [state])
     np.testing.assert_allclose(np.exp(weight), [0.5, 0.5, 0.0])
+
+
+# ---- Leave-one-out densities: the harmonic mean of the Gibbs normaliser over the enumerated posterior is the ratio of
+# the evidences with and without the item (docs/derivations.md, "Leave-one-out densities").
+
+OF_ROWS = [name for name in CASES if name != "irm"]
+
+
+def evidence_ratio(options: dict[str, Any], data: Any, i: int) -> float:
+    """log p(x_i | x_-i): both evidences by enumeration, what defaults to the data's scale the same in both."""
+    rest = np.setdiff1d(np.arange(data.N), [i])
+    _, of_all = log_joints(build(options, data, data)[0])
+    _, of_rest = log_joints(build(options, data, data.take(rest))[0])
+    return float(logsumexp(of_all) - logsumexp(of_rest))
+
+
+def harmonic_means(model: Any) -> np.ndarray:
+    """log p(x_i | x_-i) of every item, from every partition by its posterior."""
+    states, joint = log_joints(model)
+    inverse = []
+    for labels in states:
+        model.set_labels(labels)
+        log_density, log_weight = model.left_out_predictive()
+        np.testing.assert_allclose(logsumexp(log_weight, axis=1), 0, atol=1e-12)
+        inverse.append(-logsumexp(log_density + log_weight, axis=1))
+    return -logsumexp(np.stack(inverse) + (joint - logsumexp(joint))[:, None], axis=0)
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_harmonic_mean_is_the_ratio_of_the_evidences(name: str) -> None:
+    options, given, _ = CASES[name]
+    data = from_object(given, component("model", options["name"]).kind.name)
+    found = harmonic_means(build(options, data, data)[0])
+    expected = [evidence_ratio(options, data, i) for i in range(data.N)]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("prior", PACKAGE)
+def test_harmonic_mean_under_every_prior(prior: str) -> None:
+    """A prior of N items need not be that of N - 1: the evidence without x_i is under the prior of all N."""
+    points = np.random.default_rng(4).normal(size=(5, 2)) * 2
+    options = {"prior": prior, "m0": 0.0, "b0": 1.0}
+    model = Gaussian(points, **options)
+    states, joint = log_joints(model)
+    found = harmonic_means(model)
+    for i in range(5):
+        kept = [j for j in range(5) if j != i]
+        rest, without = Gaussian(points[kept], **options), []
+        for labels in states:
+            model.set_labels(labels)
+            rest.set_labels(np.unique(labels[kept], return_inverse=True)[1].astype(np.int32))
+            without.append(model.log_prior_total() + rest.log_lik_total())
+        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(without), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["full", "mixed"])
+def test_missing_cells_of_joint_columns_are_integrated_out(name: str) -> None:
+    """Quadrature over the cell of the item itself; cells of other rows stand at their present values."""
+    points = np.random.default_rng(5).normal(size=(6, 3)) * [1.0, 20.0, 3.0]
+    gaps = [(1, 2), (4, 0), (5, 1)]
+    for cell in gaps:
+        points[cell] = np.nan
+    options = {"covariance": "full", "m0": 0.0, "b0": 1.0, "resolution": "none"}
+    sexes = ["f", "m", "f", None, "m", "m"]
+    labels = np.array([0, 0, 1, 1, 0, 2], dtype=np.int32)
+
+    def left_out(values: np.ndarray) -> Any:
+        if name == "full":
+            model = build({"name": "gaussian"} | options, *[from_object(values, "points")] * 2)[0]
+        else:
+            table = from_object(pd.DataFrame(values, columns=["x", "y", "z"]).assign(sex=sexes), "mixed")
+            model = build({"name": "mixed"} | options, table, table)[0]
+        model.set_labels(labels)
+        log_density, log_weight = model.left_out_predictive()
+        return model, logsumexp(log_density + log_weight, axis=1)
+
+    model, found = left_out(points)
+    # cells are held from the middles of their columns
+    middle = (np.nanmin(points, axis=0) + np.nanmax(points, axis=0)) / 2
+    filled = points.copy()
+    for cell, value in zip(gaps, model.parameters.ravel(), strict=True):
+        filled[cell] = middle[cell[1]] + value
+    complete = np.setdiff1d(np.arange(6), [row for row, _ in gaps])
+    np.testing.assert_allclose(found[complete], left_out(filled)[1][complete], atol=1e-8)
+    for row, column in gaps:
+        # tan spreads equal steps over the whole line
+        angles = (np.arange(100) + 0.5) / 100 * np.pi - np.pi / 2
+        integral = []
+        for angle in angles:
+            varied = filled.copy()
+            varied[row, column] = 10 * np.tan(angle)
+            integral.append(left_out(varied)[1][row] + np.log(10 / np.cos(angle) ** 2 * np.pi / 100))
+        assert found[row] == pytest.approx(logsumexp(integral), abs=1e-3)
+
+
+def test_what_has_no_density_of_single_items_is_refused() -> None:
+    options, given, _ = CASES["irm"]
+    network = from_object(given, "graph")
+    with pytest.raises(ValueError, match="no predictive density"):
+        build(options, network, network)[0].left_out_predictive()
+    with pytest.raises(ValueError, match="power"):
+        Gaussian(np.arange(4.0)[:, None], power=0.5).left_out_predictive()
+
+
+def test_densities_of_draws() -> None:
+    """From exact draws, as many of each partition as its probability says, the mean is the harmonic one."""
+    options, given, _ = CASES["diag"]
+    data = from_object(given, "points")
+    model, configured = build(options, data, data)
+    states, joint = log_joints(model)
+    p = np.exp(joint - logsumexp(joint))
+    drawn = np.random.default_rng(0).choice(len(states), size=4_000, p=p)
+    found = leave_one_out(configured, data, [State(states[s], int(states[s].max()) + 1, {}) for s in drawn])
+    assert np.all(found.shape < 0.7)
+    np.testing.assert_allclose(found.log_density, harmonic_means(model), atol=0.05)
+
+
+def test_tails_are_smoothed() -> None:
+    """Ratios of a Pareto distribution of shape 1/2: the fit finds it, and the mean of the weights is nearer."""
+    generator = np.random.default_rng(1)
+    ratios = np.log(generator.pareto(2.0, size=(2_000, 40)) + 1.0)
+    weights, shape = smooth_tails(ratios)
+    assert abs(shape.mean() - 0.5) < 0.1
+    ordered = np.take_along_axis(weights, np.argsort(ratios, axis=0), axis=0)
+    assert np.all(weights <= 0) and np.all(np.diff(ordered, axis=0) >= 0)
+    np.testing.assert_array_equal(smooth_tails(np.zeros((100, 2)))[1], -np.inf)
+    few = ratios[: 5 * FEWEST - 1, :3]
+    np.testing.assert_array_equal(smooth_tails(few)[0], few - few.max(axis=0))
+
+
+# ---- Rows of counts with exposures: equalities, new rows, rows left out, readers, and bad exposures.
+# Kernels are enumerated with the other cases of ``gamma_poisson``.
+
+X = np.array([[3, 0, 1], [1, 1, 0], [0, 4, 2], [7, 1, 1], [0, 0, 0]], dtype=np.int32)
+E = np.array([1.5, 0.25, 3.0, 2.0, 0.7])
+OPTIONS = {"shape": 1.3, "rate": 0.5}
+
+
+def test_a_mutant_without_exposures_is_told_apart():
+    z = np.array([0, 0, 1, 1, 0], dtype=np.int32)
+    model = GammaPoisson(X, exposure=E, **OPTIONS)
+    model.set_labels(z)
+    assert abs(model.log_lik_total() - GammaPoisson.reference_log_lik(X, z, **OPTIONS)) > 0.1
+
+
+def test_equal_exposures_are_another_rate():
+    """Exposures of c each: the rates' prior in units of c, and unit exposures: no change at all."""
+    z = np.array([0, 1, 1, 0, 2], dtype=np.int32)
+    for c in (1.0, 4.0):
+        exposed, plain = (
+            GammaPoisson(X, exposure=np.full(5, c), shape=1.3, rate=0.5),
+            GammaPoisson(X, shape=1.3, rate=0.5 / c),
+        )
+        exposed.set_labels(z)
+        plain.set_labels(z)
+        assert exposed.log_lik_total() == pytest.approx(plain.log_lik_total(), abs=1e-9)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.4])
+def test_density_of_new_rows(power):
+    """Negative binomial given the sums of the cluster."""
+    data = Dataset("t", "counts", X, exposure=E)
+    new = Dataset("n", "counts", np.array([[2, 0, 5], [0, 1, 0]], dtype=np.int32), exposure=np.array([0.5, 6.0]))
+    model = GammaPoisson.with_new(data, data.kind.stack(data, new), power=power, **OPTIONS)
+    z = np.array([0, 0, 1, 1, 1, 2, 2], dtype=np.int32)
+    model.set_labels(z)
+    found = model.log_predictive(5)[0]
+    for i, e in enumerate(new.exposure):
+        for k in range(3):
+            of = z[:5] == k
+            shape, rate = 1.3 + power * X[of].sum(axis=0), 0.5 + power * E[of].sum()
+            expected = stats.nbinom.logpmf(new.values[i], shape, rate / (rate + e)).sum()
+            assert found[i, k] == pytest.approx(expected, abs=1e-9)
+
+
+def test_left_out_density_is_a_ratio_of_evidences():
+    model = GammaPoisson(X, exposure=E, **OPTIONS)
+    states, joint = log_joints(model)
+    inverse = []
+    for labels in states:
+        model.set_labels(labels)
+        inverse.append(-logsumexp(np.add(*model.left_out_predictive()), axis=1))
+    found = -logsumexp(np.stack(inverse) + (joint - logsumexp(joint))[:, None], axis=0)
+    for i in range(5):
+        rest = np.delete(np.arange(5), i)
+        _, of_rest = log_joints(GammaPoisson(X[rest], exposure=E[rest], **OPTIONS))
+        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(of_rest), abs=1e-9)
+
+
+def test_simulated_rows_have_their_exposures():
+    data = Dataset("t", "counts", np.full((4_000, 2), 3, dtype=np.int32), exposure=np.repeat([1.0, 10.0], 2_000))
+    given = Given(data, np.zeros(4_000, dtype=np.int64), {"shape": 1.0, "rate": 1.0})
+    made = simulate_rates(np.random.default_rng(1), given)
+    ratio = made[2_000:].mean() / made[:2_000].mean()
+    assert ratio == pytest.approx(10.0, rel=0.1)
+    assert made[:2_000].mean() == pytest.approx(24_001 / 22_000 / 2, rel=0.06)
+
+
+FRAME = pd.DataFrame({"a": X[:4, 0], "hours": E[:4], "b": X[:4, 1], "c": X[:4, 2]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
+def test_readers_find_the_column(suffix, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    {".csv": FRAME.to_csv, ".parquet": FRAME.to_parquet, ".xlsx": FRAME.to_excel}[suffix](path, index=False)
+    for exposure in ("hours", 2):
+        found = csv(path, "counts", exposure=exposure)
+        np.testing.assert_array_equal(found.values, X[:4])
+        np.testing.assert_array_equal(found.exposure, E[:4])
+    totals = csv(path, "counts", drop=["hours"], exposure="total")
+    np.testing.assert_array_equal(totals.exposure, X[:4].sum(axis=1))
+
+
+def test_arrays_and_frames_have_exposures(tmp_path):
+    np.save(tmp_path / "t.npy", X[:4])
+    np.testing.assert_array_equal(csv(tmp_path / "t.npy", "counts", exposure="total").exposure, X[:4].sum(axis=1))
+    of_frame, of_array = from_object(FRAME, "counts", exposure="hours"), from_object(X, "counts", exposure=E)
+    np.testing.assert_array_equal(of_frame.exposure, E[:4])
+    np.testing.assert_array_equal(of_frame.values, X[:4])
+    np.testing.assert_array_equal(of_array.exposure, E)
+
+
+BAD = {
+    "0": r"row 3.*'hours'.*0.*expected a positive number \(data.exposure\)",
+    "-2": r"row 3.*'hours'.*-2.*expected a positive number \(data.exposure\)",
+    "": "row 3.*'hours'",
+    "much": "row 3.*'hours'",
+}
+
+
+@pytest.mark.parametrize("cell", BAD)
+def test_bad_exposures_are_named(cell, tmp_path):
+    rows = ["a,hours,b", "3,1.5,0", f"1,{cell},2", "4,2,2"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    with pytest.raises(DataError, match=BAD[cell]):
+        csv(tmp_path / "t.csv", "counts", exposure="hours")
+
+
+def test_other_bad_exposures(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n3,1\n0,0\n2,1\n")
+    for options, message in (
+        ({"exposure": "hours"}, "data.exposure=hours: "),
+        ({"exposure": "total"}, "data.exposure: .*row 2: 0; expected a positive number"),
+        ({"exposure": "b", "columns": ["a", "b"]}, "expected each column once, and data.exposure not at all"),
+        ({"exposure": "b", "repeated": "once"}, "data.repeated"),
+    ):
+        with pytest.raises(DataError, match=message):
+            csv(tmp_path / "t.csv", "counts", **options)
+    with pytest.raises(DataError, match=r"data\.exposure=b.*points have none"):
+        csv(tmp_path / "t.csv", "points", exposure="b")
+    with pytest.raises(DataError, match="3 numbers; expected one for each of 5 rows"):
+        from_object(X, "counts", exposure=E[:3])
+    with pytest.raises(ValueError, match=r"data\.exposure is for model=gamma_poisson"):
+        Multinomial.from_data(from_object(X, "counts", exposure=E))
+
+
+def test_a_run_with_exposures_predicts_new_rows():
+    posterior = smcmc.sample(
+        "gamma_poisson", FRAME, chains=2, iterations=50, seed=1, options={"data.exposure": "hours"}
+    )
+    twice = pd.concat([FRAME, FRAME]).assign(hours=np.repeat([1.0, 30.0], 4))
+    density = posterior.log_predictive(twice)
+    assert len(density) == 8 and not np.allclose(density[:4], density[4:])
+    with pytest.raises(DataError, match="no exposures"):
+        posterior.log_predictive(FRAME.drop(columns="hours"))

@@ -5,14 +5,20 @@ over tables; a move alone, which keeps beta_u, with p(z given beta_u). Every rat
 is proved entry by entry (tests/replay). What a missing term does is seen here.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from compiled import pieces
+from compiled.finite import FiniteTopics
+from scipy.stats import gamma, kstest
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
@@ -20,8 +26,10 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
+from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
 FIXED = {"gamma": 1.6, "alpha0": 0.9}
 UNEVEN = {"gamma": 0.3, "alpha0": 6.0}
@@ -158,3 +166,324 @@ def test_moves_between_more_than_two_topics_are_refused():
     case = small_case(HDP, 4)
     with pytest.raises(ValueError, match="no density of the weights"):
         RM(case.model, Rng(0))
+
+
+# ---- `partially_collapsed` by enumeration on a finite set of distributions over words, by the densities it draws from,
+# and against the posterior of topics; the same bytes for any number of threads.
+
+LIMIT = 30_000_000
+# where documents begin, words, candidates, topics
+FINITE = [
+    ([0, 1], 2, 2, 1),
+    ([0, 2], 2, 2, 2),
+    ([0, 2, 4], 3, 2, 2),
+    ([0, 4], 2, 3, 2),
+    ([0, 1, 1, 4], 3, 2, 3),
+    ([0, 2, 4], 3, 2, 4),
+    ([0, 3, 5], 3, 2, 2),
+    ([0, 3, 5], 2, 2, 3),
+    ([0, 2, 3, 6], 3, 1, 2),
+]
+
+
+def finite(starts: list[int], words: int, candidates: int, topics: int, seed: int = 0):
+    """A corpus, and every state with so many topics of these weights."""
+    N, generator = starts[-1], np.random.default_rng([*starts, words, candidates, seed])
+    model = FiniteTopics(
+        generator.integers(words, size=N),
+        starts,
+        generator.dirichlet(np.ones(words), candidates),
+        generator.dirichlet(np.ones(candidates)),
+        0.8,
+    )
+    weights = [(float(x),) for x in np.log(generator.dirichlet(np.ones(topics + 1))[:topics])]
+    states = [(p, K, kept) for p, K in mixture_states(N) if topics == K for kept in itertools.permutations(weights)]
+    return model, states
+
+
+@pytest.mark.parametrize("case", range(len(FINITE)))
+def test_kernel_on_finite_distributions(case):
+    model, states = finite(*FINITE[case])
+    rng = Rng(0)
+    P = transition_matrix(model, rng, PartiallyCollapsed(model, rng, share=0.0), states, LIMIT)
+    pi = normalise([model.log_posterior(s) for s in states])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-10)
+    assert stationarity_defect(P, pi) < EXACT
+    # topics are opened and closed by the collapsed scan alone; singletons are all founders
+    K = FINITE[case][3]
+    assert (P.diagonal() == 1.0).all() == (K in (1, model.N))
+
+
+def test_another_law_is_found():
+    """The check above sees a weight that is off by a hundredth."""
+    model, states = finite([0, 2, 4], 3, 2, 2)
+    rng = Rng(0)
+    P = transition_matrix(model, rng, PartiallyCollapsed(model, rng, share=0.0), states, LIMIT)
+    off = [(p, K, tuple((x + 0.01 * (k == 0),) for k, (x,) in enumerate(kept))) for p, K, kept in states]
+    assert stationarity_defect(P, normalise([model.log_posterior(s) for s in off])) > 1e-5
+
+
+def test_counts_of_finite_topics_follow():
+    model, states = finite([0, 3, 5], 3, 2, 2)
+    rng, words = Rng(4), model.words
+    sampler = PartiallyCollapsed(model, rng, share=0.0)
+    model.set_labels(np.array([0, 1, 0, 1, 1]))
+    model.set_parameters(np.array(states[0][2]))
+    seen = set()
+    for _ in range(100):
+        sampler.step()
+        z = model.labels
+        counts = [np.bincount(words[z == k], minlength=3).tolist() for k in range(2)]
+        assert model.count_words().tolist() == counts
+        assert model.sizes.tolist() == np.bincount(z).tolist()
+        seen.add(tuple(z))
+    assert len(seen) > 3
+
+
+COMPANY = {
+    "default": lambda model, rng: [PartiallyCollapsed(model, rng)],
+    "smag": lambda model, rng: [PartiallyCollapsed(model, rng, share=0.0), SMAG(model, rng)],
+    "all": lambda model, rng: [PartiallyCollapsed(model, rng, share=1.0)],
+}
+
+
+def collapsed_posterior_distance(params, company, size, iterations, threads=1):
+    """Total variation between a chain's frequencies and the posterior, and what chance would make of it."""
+    case, rng = small_case(HDP, size, 0, params), Rng(0)
+    samplers = [*COMPANY[company](case.model, rng), Refresh(case.model, rng)]
+    samplers[0].threads = threads
+    found, noise = sampled_frequencies(case, samplers, rng, iterations)
+    return total_variation(found, case.pi), noise
+
+
+@pytest.mark.parametrize("company", COMPANY)
+@pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
+def test_posterior(params, company):
+    distance, noise = collapsed_posterior_distance(params, company, 5, 40_000)
+    assert distance < 3 * noise < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
+def test_posterior_of_seven_tokens(params):
+    distance, noise = collapsed_posterior_distance(params, "default", 7, 1_000_000)
+    assert distance < 3 * noise < 0.1
+
+
+def corpus(N: int, V: int, J: int, topics: int, seed: int = 3):
+    """Words of documents that have a few topics each."""
+    generator = np.random.default_rng(seed)
+    starts = np.sort(generator.integers(0, N + 1, J - 1))
+    starts = np.concatenate([[0], starts, [N]])
+    phi = generator.dirichlet(np.full(V, 0.05), topics)
+    words = np.empty(N, dtype=np.int32)
+    for begin, end in itertools.pairwise(starts):
+        z = generator.choice(topics, end - begin, p=generator.dirichlet(np.full(topics, 0.2)))
+        words[begin:end] = [generator.choice(V, p=phi[k]) for k in z]
+    return words, starts
+
+
+@pytest.mark.parametrize("topics", [6, 150])
+def test_threads_change_nothing(topics):
+    words, starts = corpus(30_000, 500, 120, 10)
+    ends = []
+    for threads in (1, 2, 3):
+        model, rng = HDP(words, starts, 500), Rng(3)
+        model.set_labels(np.random.default_rng(0).integers(0, topics, model.N))
+        model.start_parameters(rng)
+        sampler, refresh = PartiallyCollapsed(model, rng), Refresh(model, rng)
+        sampler.threads = threads
+        for _ in range(12):
+            sampler.step()
+            refresh.step()
+            z = model.labels
+            assert (np.bincount(z) == model.sizes).all()
+            table = np.zeros((500, model.n_clusters), dtype=int)
+            np.add.at(table, (words, z), 1)
+            assert (model.word_topics().toarray() == table).all()
+        ends.append((z.tolist(), model.log_joint(), rng.state, sampler.counts()))
+    assert ends[0] == ends[1] == ends[2]
+    before = model.log_joint()
+    weights = model.parameters
+    model.set_labels(z)
+    model.set_parameters(weights)
+    assert model.log_joint() == pytest.approx(before, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("topics", "tries", "alpha0", "few"),
+    [
+        (5, 3000, 2.0, 20),
+        # the weights of topics count for more than the tokens of the first document, which are of some topics alone
+        (5, 2000, 60.0, 3),
+        (70, 800, 2.0, 20),
+        pytest.param(140, 6000, 2.0, 20, marks=pytest.mark.slow),
+    ],
+)
+def test_token_by_definition(topics, tries, alpha0, few):
+    """Topics of one token over many steps from one state, against their expected probabilities over draws of phi.
+
+    Given phi the weights are (alpha0 beta_k + n_jk) phi_kw where the token is the first of its document, so n_jk is
+    that of the state; founders are left out.
+    """
+    generator, V = np.random.default_rng(0), 12
+    words, starts = generator.integers(V, size=3000), np.array([0, few, 21, 700, 3000])
+    labels = generator.integers(topics, size=3000)
+    model = HDP(words, starts, V, gamma=0.7, alpha0=alpha0, eta=0.3)
+    rng = Rng(1)
+    sampler = PartiallyCollapsed(model, rng, share=0.0)
+    model.set_labels(labels)
+    model.start_parameters(rng)
+    held = model.parameters
+    beta = np.exp(held[:topics, 0])
+    tokens = [0, few, 21, 700]
+    counts = np.zeros((len(tokens), topics))
+    for _ in range(tries):
+        model.set_labels(labels)
+        model.set_parameters(held)
+        sampler.step()
+        counts[np.arange(len(tokens)), model.labels[tokens]] += 1
+    n_kw = np.array([np.bincount(words[labels == k], minlength=V) for k in range(topics)])
+    phi = np.array([generator.dirichlet(0.3 + row, tries) for row in n_kw])
+    for row, i in enumerate(tokens):
+        j = np.searchsorted(starts, i, side="right") - 1
+        n_jk = np.bincount(labels[starts[j] : starts[j + 1]], minlength=topics) - (np.arange(topics) == labels[i])
+        w = (alpha0 * beta + n_jk)[:, None] * phi[:, :, words[i]]
+        # a founder stays, and a few topics are denied: with 3,000 tokens once in some 3,000 / topics steps
+        wanted = (w / w.sum(axis=0)).mean(axis=1)
+        error = np.sqrt(2 * wanted * (1 - wanted) / tries) + 1 / tries
+        slack = 3 * topics / 3000
+        assert (np.abs(counts[row] / tries - wanted) < 4.5 * error + slack).all()
+
+
+def test_tokens_of_one_word_choose_by_weight_among_founded_topics():
+    """One token a document, one word: each takes a topic by its weight, among those founded before it. Draws made once
+    more, since its own topic weighed too much or the topic is not founded yet, are independent."""
+    labels, tries = np.array([0, 1, 0, 2]), 20_000
+    model = HDP(np.zeros(4, dtype=int), [0, 1, 2, 3, 4], 1, alpha0=0.9)
+    rng = Rng(2)
+    sampler = PartiallyCollapsed(model, rng, share=0.0)
+    model.set_labels(labels)
+    held = model.parameters
+    held[:4, 0] = np.log([0.3, 0.25, 0.35, 0.1])
+    beta, counts = np.exp(held[:3, 0]), np.zeros((4, 3))
+    for _ in range(tries):
+        model.set_labels(labels)
+        model.set_parameters(held)
+        sampler.step()
+        counts[np.arange(4), model.labels] += 1
+    wanted = np.zeros((4, 3))
+    for r in range(4):
+        founded = []
+        for i in (r, (r + 1) % 4, (r + 2) % 4, (r + 3) % 4):
+            if labels[i] in founded:
+                wanted[i, founded] += beta[founded] / beta[founded].sum() / 4
+            else:
+                wanted[i, labels[i]] += 1 / 4
+                founded.append(labels[i])
+    assert (np.abs(counts / tries - wanted) <= 4.5 * np.sqrt(wanted * (1 - wanted) / tries)).all()
+
+
+def test_what_it_does_not_support():
+    with pytest.raises(ValueError, match="distributions over words"):
+        PartiallyCollapsed(Bernoulli(np.eye(3, dtype=np.uint8)), Rng(0))
+    model = HDP([0, 1, 1], [0, 3], 2)
+    with pytest.raises(ValueError, match="share"):
+        PartiallyCollapsed(model, Rng(0), share=1.5)
+    couples, reason = PartiallyCollapsed(model, Rng(0)).couples()
+    assert not couples and "weights of all topics" in reason
+
+
+def test_tokens_of_the_share_are_counted():
+    """As many tokens as the share says, from a uniform place on, beyond the last the first."""
+    words, starts = corpus(400, 30, 8, 4)
+    model, rng = HDP(words, starts, 30), Rng(2)
+    model.set_labels(np.arange(400) % 7)
+    model.start_parameters(rng)
+    for share, n in ((1.0, 400), (0.1, 40), (0.001, 1), (0.0, 0)):
+        sampler = PartiallyCollapsed(model, rng, share=share)
+        for _ in range(5):
+            sampler.step()
+        assert [row["proposed"] for row in sampler.counts()] == [2000, 5 * n]
+
+
+def test_the_share_goes_on_with_the_first_tokens():
+    """Tokens that are alone join others when they are updated; after all were, from whatever place on, 5 topics of 6
+    are hardly ever left. Were the first ones left out, it would be so once in 6 steps."""
+    model, rng = HDP(np.zeros(6, dtype=int), [0, 6], 1, alpha0=1e-6), Rng(3)
+    sampler, many = PartiallyCollapsed(model, rng, share=1.0), 0
+    for _ in range(600):
+        model.set_labels(np.arange(6))
+        model.start_parameters(rng)
+        sampler.step()
+        many += model.K >= 5
+    assert many < 30
+
+
+@pytest.mark.slow
+def test_geweke():
+    """Geweke (2004): a step of the sampler, new weights, then new words given topics; all have their prior."""
+    generator, starts, V, kept = np.random.default_rng(8), [0, 3, 6], 3, []
+    fixed = {"gamma": 1.2, "alpha0": 0.9, "eta": 0.5}
+    model = HDP(np.zeros(6, dtype=int), starts, V, **fixed)
+    labels, _ = model.prior_labels(generator)
+    wanted = [
+        (K, (s**2).sum(), z[0] == z[1], z[0] == z[5])
+        for z, K in (model.prior_labels(generator) for _ in range(40_000))
+        for s in [np.bincount(z)]
+    ]
+    held = None
+    for step in range(40_000):
+        phi = generator.dirichlet(np.full(V, 0.5), labels.max() + 1)
+        words = np.array([generator.choice(V, p=phi[k]) for k in labels])
+        model, rng = HDP(words, starts, V, **fixed), Rng(step)
+        model.set_labels(labels)
+        if held is None:
+            model.start_parameters(rng)
+        else:
+            model.set_parameters(held)
+        PartiallyCollapsed(model, rng, share=0.2).step()
+        Refresh(model, rng).step()
+        labels, held = model.labels, model.parameters
+        kept.append((model.n_clusters, (model.sizes**2).sum(), labels[0] == labels[1], labels[0] == labels[5]))
+    batches = np.array(kept, dtype=float)[1000:].reshape(100, -1, 4).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
+    prior = np.array(wanted, dtype=float)
+    error = np.hypot(error, prior.std(axis=0) / np.sqrt(len(prior)))
+    assert (np.abs(batches.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
+
+
+def test_the_share_opens_and_closes_topics():
+    """From one topic others are opened, and of many that hold nothing in common most are closed."""
+    words, starts = corpus(3000, 60, 30, 5)
+    ends = []
+    for topics in (1, 60):
+        model, rng = HDP(words, starts, 60, gamma=1.0, alpha0=1.0), Rng(2)
+        model.set_labels(np.arange(3000) % topics)
+        model.start_parameters(rng)
+        chain = [PartiallyCollapsed(model, rng), Refresh(model, rng)]
+        for _ in range(200):
+            for sampler in chain:
+                sampler.step()
+        ends.append(model.n_clusters)
+    assert min(ends) >= 3 and max(ends) <= 15
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.1, 0.7, 1.0, 2.5])
+def test_words_drawn_are_gammas(eta):
+    """Shape eta of topics that do not hold the word, eta + n of those that do."""
+    words = np.repeat([0, 1, 0, 0], [50, 50, 1, 3])
+    model, rng = HDP(words, [0, 104], 3, eta=eta), Rng(5)
+    labels = np.concatenate([np.arange(50) % 20, np.arange(50), [50, 51, 51, 51]])
+    model.set_labels(labels)
+    drawn = np.array([[pieces.draw_word(model, rng, w) for w in range(3)] for _ in range(3000)])
+    for w in range(3):
+        n = np.bincount(labels[words == w], minlength=52)
+        for count in np.unique(n):
+            x = drawn[:, w, n == count].ravel()
+
+            u = gamma(eta + count).cdf(x)
+            assert kstest(u, "uniform").pvalue > 1e-5
+            assert abs(u.mean() - 0.5) < 5 / np.sqrt(12 * len(u))
+            assert abs((u < 0.1).mean() - 0.1) < 5 * np.sqrt(0.09 / len(u))
+            assert abs((u > 0.99).mean() - 0.01) < 5 * np.sqrt(0.0099 / len(u))

@@ -22,7 +22,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.kinds.tables.models.row_weights import DEGREES, RowWeights
+from splitmerge_cli.kinds.tables.models.normal import DEGREES, RowWeights
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

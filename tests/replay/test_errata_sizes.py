@@ -17,7 +17,7 @@ from enumerated_topics import corpus
 from plain import Clusters, Conjugate, swap_delete
 from plain_continuous import Gaussian
 from reference_lshsm import LSHSM, SampledLikelihood, Tables
-from test_reference_smag_biases import FEW, MANY, as_printed, on_nodes, posterior, topics_in
+from test_reference_smag import FEW, MANY, as_printed, on_nodes, posterior, topics_in
 
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, irm_log_weight, state_of
 from splitmerge_cli.verify.transitions import stationary_distribution, total_variation

@@ -1,11 +1,23 @@
 """Configurations that cannot be run: one line that names the key and what was expected."""
 
+import re
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
-from splitmerge_cli.config import ConfigError, compose, locate
+import splitmerge_cli
+from splitmerge_cli.config import ConfigError, compose, locate, specify
+from splitmerge_cli.config.hydra_adapter import check_version
+from splitmerge_cli.config.renamed import former, today
 from splitmerge_cli.config.schema import Until
+from splitmerge_cli.runs.identity import run_id
+from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import RunStore
 
 CSV = ["data=csv", "model=bernoulli"]
 
@@ -84,3 +96,91 @@ def test_iterations_where_none_are_given(overrides, iterations):
     assert found.iterations == iterations
     # a run whose length nobody names ends when its chains are good
     assert found.until == (Until(1.05, 100.0, 0.02) if not overrides else Until(None, None))
+
+
+# ---- Models that had another name: stored runs are recognised, and a message names today's name.
+
+WORDS = ["sampler=sams", "data=counts", "model=multinomial", "N=100", "iterations=5000", "seed=1"]
+
+
+def test_runs_are_identified_as_before() -> None:
+    # of the program that called the model dirichlet_multinomial
+    assert run_id(specify(WORDS)) == "39d366c7f69e"
+
+
+def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
+    spec = specify(WORDS)
+    before = {**spec.values, "model": former(spec.values["model"])}
+    assert before["model"]["name"] == "dirichlet_multinomial"
+    assert before["model"]["_target_"].startswith("splitmerge_cli.models.dirichlet_multinomial.")
+    store = RunStore(tmp_path, {}, "0123", "sams", 1, [])
+    store.write_config(yaml.safe_dump(before))
+    store.write_status("running")
+    assert Run(tmp_path).config["model"] == spec.values["model"]
+
+
+@pytest.mark.parametrize(
+    "words", [["data=emm"], ["data=edges", "data.path=x", "model=irm"], ["data=noparama_twogaussians"]]
+)
+def test_modules_that_moved_are_named_as_before(words: list[str]) -> None:
+    values = specify(["sampler=gibbs", *words]).values
+    for group in ("data", "model"):
+        assert not former(values[group])["_target_"].startswith("splitmerge_cli.kinds.")
+        assert today(former(values[group])) == values[group]
+
+
+def test_a_model_of_the_users_own_keeps_a_former_name() -> None:
+    own = {"name": "dirichlet_multinomial", "_target_": "mine.Shares"}
+    assert today(own) == own
+
+
+def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
+    file = tmp_path / "0123.json"
+    choices.keep(file, {}, {"model": "dirichlet_multinomial", "data.scale": None})
+    recalled = choices.recall(file, lambda line: pytest.fail(line))
+    assert recalled is not None and recalled["changes"] == {"model": "multinomial", "data.scale": None}
+
+
+def test_the_message_about_a_former_name_has_both_models() -> None:
+    with pytest.raises(ConfigError, match=r"^model=dirichlet_multinomial: this model is now model=multinomial .*over"):
+        specify(["model=dirichlet_multinomial", "data=counts"])
+
+
+# ---- Hydra is known in one place, in the versions that it was written for.
+
+ROOT = Path(splitmerge_cli.__file__).parents[1]
+
+
+@pytest.mark.parametrize("version", ["1.3.2", "1.3.8", "1.3.10rc1"])
+def test_supported_versions(version: str) -> None:
+    check_version(version)
+
+
+@pytest.mark.parametrize("version", ["1.4.0.dev1", "1.4.0rc1", "1.2.0", "2.0", "unknown"])
+def test_other_versions_are_rejected(version: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"hydra-core {version}: not supported; expected 1.3")):
+        check_version(version)
+
+
+def test_the_command_line_rejects_them_with_one_line(tmp_path: Path) -> None:
+    code = """
+        import sys
+        import hydra
+        hydra.__version__ = "1.4.0.dev1"
+        from splitmerge_cli.__main__ import main
+        sys.argv = ["smcmc", "run", "N=20"]
+        main()
+        """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("smcmc: hydra-core 1.4.0.dev1: not supported") and ended.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_other_module_imports_it() -> None:
+    named = re.compile(r"^\s*(?:from|import) hydra(?:_plugins)?\b", re.MULTILINE)
+    files = [file for folder in ("splitmerge_cli", "bench", "scripts") for file in (ROOT / folder).rglob("*.py")]
+    found = {file.name for file in files if named.search(file.read_text(encoding="utf-8"))}
+    assert found == {"hydra_adapter.py"}

@@ -1,5 +1,6 @@
 """Mixing diagnostics against their definitions and known processes; scores against hand-worked cases."""
 
+import arviz_stats
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +9,8 @@ from rich.console import Console
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics
 
-from splitmerge_cli.diagnostics import agreement, diagnosis_tables, mixing, summary
+from splitmerge_cli.diagnostics import agreement, diagnosis_tables, mixing, monte_carlo_errors, restarts, summary
+from splitmerge_cli.diagnostics.monte_carlo_errors import FEWEST, mean_error, quantile_error, report_errors
 
 
 def ar1(phi, n, seed, chains=1):
@@ -273,3 +275,252 @@ def test_terminal_table_says_the_note_of_a_subject_once():
     assert text.count("the note of last") == text.count("the note of point") == 1
     # nothing is cut, only folded
     assert "…" not in text
+
+
+# ---- Diagnostics of restarts against their definitions, written out plainly.
+
+
+def series(restarts_: int = 4, S: int = 3, draws: int = 200, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(restarts_, S, draws)).cumsum(axis=2) * 0.1 + rng.normal(size=(restarts_, S, draws))
+
+
+def plain_rhat(chains: np.ndarray) -> float:
+    """sqrt(((n-1)/n W + B/n)/W) in loops."""
+    n = len(chains[0])
+    means = [sum(c) / n for c in chains]
+    overall = sum(means) / len(means)
+    between = n * sum((m - overall) ** 2 for m in means) / (len(means) - 1)
+    within = sum(sum((v - m) ** 2 for v in c) / (n - 1) for c, m in zip(chains, means, strict=True)) / len(chains)
+    return float((((n - 1) / n * within + between / n) / within) ** 0.5)
+
+
+def plain_time(x: np.ndarray) -> float:
+    """1 + 2 sum r, in pairs r(2m) + r(2m+1) while these are positive."""
+    n, d = len(x), np.asarray(x, dtype=float) - np.mean(x)
+    r = [float((d[: n - lag] * d[lag:]).sum() / (d * d).sum()) for lag in range(n)]
+    total = 0.0
+    for m in range(n // 2):
+        pair = r[2 * m] + r[2 * m + 1]
+        if pair <= 0:
+            break
+        total += pair
+    return 2 * total - 1
+
+
+def test_rhat_compares_the_same_chain_of_each_restart() -> None:
+    x = series()
+    x[:, 1] += np.arange(4)[:, None]
+    found = restarts.between_restarts(x)
+    assert found.classic == pytest.approx([plain_rhat(x[:, s]) for s in range(3)], rel=1e-10)
+    assert found.ranked == pytest.approx([mixing.rhat(x[:, s]) for s in range(3)])
+    assert found.mean == pytest.approx(np.mean(found.classic)) and found.spread == pytest.approx(
+        np.std(found.classic, ddof=1)
+    )
+    assert not found.undefined and not found.constant
+
+
+def test_chains_of_one_restart_are_never_pooled() -> None:
+    """Chains of a restart that agree with each other, apart from those of the others, must not look mixed."""
+    x = series()
+    shared = x + 50 * np.arange(4)[:, None, None]
+    assert (restarts.between_restarts(shared).classic > 10).all()
+    # nor does what separates the chains within every restart count
+    apart = x + 50 * np.arange(3)[None, :, None]
+    assert restarts.between_restarts(apart).classic == pytest.approx(restarts.between_restarts(x).classic)
+
+
+def test_constant_series_are_counted_and_named() -> None:
+    x = series()
+    x[:, 0] = 1.0
+    x[:, 2] = np.arange(4)[:, None]
+    x[2, 1] = 5.0
+    found = restarts.between_restarts(x)
+    assert np.isnan(found.classic).tolist() == [True, False, True]
+    assert "same value" in found.undefined[0] and "chains differ" in found.undefined[2] and len(found.undefined) == 2
+    assert found.constant == [(0, 0), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0), (3, 2)]
+    assert found.mean == pytest.approx(plain_rhat(x[:, 1])) and np.isnan(found.spread)
+    nothing = restarts.between_restarts(np.ones((2, 2, 9)))
+    assert np.isnan(nothing.mean) and np.isnan(nothing.spread) and len(nothing.undefined) == 2
+
+
+def test_a_step_in_the_middle_leaves_the_classic_one_defined() -> None:
+    x = np.zeros((2, 1, 40))
+    x[0, 0, 20:] = 1.0
+    found = restarts.between_restarts(x)
+    assert found.classic == pytest.approx([plain_rhat(x[:, 0])]) and np.isnan(found.ranked[0]) and not found.undefined
+
+
+def test_one_restart_has_no_rhat() -> None:
+    found = restarts.between_restarts(series(restarts_=1))
+    assert np.isnan(found.classic).all() and "one chain" in found.undefined[0]
+    with pytest.raises(ValueError, match="expected \\[restarts, S, draws\\]"):
+        restarts.between_restarts(np.zeros((3, 4)))
+
+
+def trace(values: np.ndarray) -> pd.DataFrame:
+    """A trace of log joint densities ``[S, iterations + 1]``."""
+    frames = [
+        pd.DataFrame(
+            {
+                "chain": s,
+                "iteration": np.arange(len(x)),
+                "log_joint": x,
+                "largest": [[v, 0.0, 0.0, 0.0, 0.0] for v in np.abs(x)],
+            }
+        )
+        for s, x in enumerate(values)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_the_second_half_is_taken_and_cut_to_the_shortest() -> None:
+    x = series(draws=101)
+    late = restarts.late([trace(values) for values in x])
+    np.testing.assert_array_equal(late, x[:, :, 51:])
+    late = restarts.late([trace(x[0]), trace(x[1][:, :81])])
+    np.testing.assert_array_equal(late, np.stack([x[0][:, 61:], x[1][:, 41:81]]))
+    with pytest.raises(ValueError, match="chains of the restarts: 3, 2; expected as many in each"):
+        restarts.late([trace(x[0]), trace(x[1][:2])])
+
+
+@pytest.mark.parametrize("draws", [4, 5, 60, 301])
+def test_many_autocorrelation_times_at_once(draws: int) -> None:
+    x = series(draws=draws, seed=1)
+    x[1, 2] = 3.0
+    times = mixing.autocorrelation_times(x)
+    assert times.shape == (4, 3) and np.isnan(times[1, 2]) and np.isnan(times).sum() == 1
+    for k in np.ndindex(4, 3):
+        if k != (1, 2):
+            assert times[k] == pytest.approx(plain_time(x[k]), abs=1e-9)
+            assert times[k] == mixing.autocorrelation_times(x[k])
+    assert np.isnan(mixing.autocorrelation_times(x[..., :3])).all()
+
+
+def test_time_of_the_largest_cluster() -> None:
+    x = series(draws=100)[0]
+    x[1] = 0.25
+    times = restarts.largest_times(trace(x), after=20)
+    assert (times.series, times.undefined) == (3, 1) and np.isnan(times.values[1])
+    expected = [plain_time(np.abs(x[s, 21:])) for s in (0, 2)]
+    assert times.values[[0, 2]] == pytest.approx(expected) and times.mean == pytest.approx(np.mean(expected))
+
+
+def test_time_of_the_indicators_is_the_largest_of_the_defined_ones() -> None:
+    rng = np.random.default_rng(4)
+    labels = rng.integers(2, size=(3, 80, 4)).astype(np.int32)
+    labels[0, :, 1] = labels[0, :, 0]  # together all the time
+    labels[2] = 0  # a chain that never moves
+    rows = [{"chain": c, "iteration": t, "labels": labels[c, t]} for c in range(3) for t in range(80)]
+    pairs = np.array([[0, 1], [0, 2], [1, 3], [2, 3]])
+    times = restarts.indicator_times(pd.DataFrame(rows), pairs, after=9)
+    for c, defined in ((0, pairs[1:]), (1, pairs)):
+        expected = max(plain_time(labels[c, 10:, i] == labels[c, 10:, j]) for i, j in defined)
+        assert times.values[c] == pytest.approx(expected)
+    assert np.isnan(times.values[2]) and (times.series, times.undefined) == (12, 5)
+    assert times.mean == pytest.approx(times.values[:2].mean())
+
+
+def test_planted_pairs() -> None:
+    truth = np.array([7, 7, 7, 7, 2, 2, 2, 9, 9, 9, 9, 9])
+    pairs = restarts.planted_pairs(truth, np.random.default_rng(1))
+    items = np.unique(pairs)
+    assert len(pairs) == len(np.unique(np.sort(pairs, axis=1), axis=0)) == 9 * 8 // 2 and len(items) == 9
+    assert np.unique(truth[items], return_counts=True)[1].tolist() == [3, 3, 3]
+    assert len(restarts.planted_pairs(np.arange(100) % 5, np.random.default_rng(1))) == 105
+    with pytest.raises(ValueError, match="each=4: expected at most 3"):
+        restarts.planted_pairs(truth, np.random.default_rng(1), each=4)
+
+
+def test_standardised_iterations() -> None:
+    rows = [(0, "split", 2.0), (0, "merge", 4.0), (0, "gibbs", 3.0), (1, "split", 1.0), (1, "gibbs", 1.0)]
+    moves = pd.DataFrame(rows, columns=["chain", "move", "seconds"])
+    assert restarts.standardised_iterations(moves, 1000).to_dict() == {0: 3000.0, 1: 2000.0}
+    assert restarts.standardised_iterations(moves, {0: 10, 1: 100}).to_dict() == {0: 30.0, 1: 200.0}
+    assert restarts.standardised_iterations(moves[moves["move"] == "gibbs"], 500).tolist() == [500.0, 500.0]
+    # no sweeps, or no times
+    assert np.isnan(restarts.standardised_iterations(moves[moves["move"] != "gibbs"], 500)).all()
+    assert np.isnan(restarts.standardised_iterations(moves.assign(seconds=0.0), 500)).all()
+
+
+# ---- Monte Carlo errors are what the means of repeated samples differ by.
+
+PARTITIONS = np.array([[0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 2], [0, 0, 1, 1, 1, 1]], dtype=np.int32)
+SHARES = (0.6, 0.3, 0.1)
+"""Posterior probabilities of these partitions."""
+REPEATS = 300
+
+
+def autoregressive(rng: np.random.Generator, chains: int, draws: int, rho: float) -> np.ndarray:
+    x = rng.normal(size=(chains, draws))
+    for t in range(1, draws):
+        x[:, t] = rho * x[:, t - 1] + np.sqrt(1 - rho**2) * x[:, t]
+    return x
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.8])
+def test_means_of_repeated_samples_differ_by_their_error(rho: float) -> None:
+    rng = np.random.default_rng(3)
+    samples = [autoregressive(rng, 4, 400, rho) for _ in range(REPEATS)]
+    spread = np.sqrt(np.mean([x.mean() ** 2 for x in samples]))
+    assert np.sqrt(np.mean([mean_error(x) ** 2 for x in samples])) == pytest.approx(spread, rel=0.12)
+    assert mean_error(samples[0]) == pytest.approx(float(arviz_stats.mcse(samples[0])), rel=0.02)
+
+
+def test_the_error_of_a_quantile_is_that_of_its_probability() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(4, 1000))
+    known = float(arviz_stats.mcse(x, method="quantile", prob=0.025))
+    assert quantile_error(x, 0.025) == pytest.approx(known, rel=0.15)
+    # of whole numbers: either end of the step
+    counts = np.where(rng.random((4, 100)) < 0.025, 2.0, 3.0)
+    assert quantile_error(counts, 0.025) == 0.5
+    assert quantile_error(counts, 0.975) == quantile_error(np.full((4, 100), 3.0), 0.025) == 0.0
+
+
+def test_what_is_reported_differs_by_its_error() -> None:
+    """Independent draws from three partitions have known certainties and a known mean number of clusters."""
+    rng = np.random.default_rng(5)
+    actual, stated = [], []
+    for _ in range(REPEATS):
+        which = rng.choice(3, p=SHARES, size=(4, 60))
+        drawn = PARTITIONS[which]
+        counts = drawn.max(axis=2) + 1.0
+        rows = {name: value for name, _, value, _ in report_errors(counts, dict(enumerate(drawn)))}
+        share = np.bincount(which.ravel(), minlength=3) / which.size - SHARES
+        # certainties of the first partition, the most central: items 2, 3 and 4 join others together; of five clusters
+        # and fewer the error is a share of five
+        together = np.array([[1, 0.5, 0.5], [1, 0.5, 0.5], [1, 0, 0], [1, 1, 1], [1, 1, 1], [1, 1, 0]]) @ share
+        actual.append((np.mean(together**2), (share[2] / 5) ** 2))
+        stated.append((rows["mcse/certainty"] ** 2, rows["mcse/n_clusters"] ** 2))
+    assert np.sqrt(np.mean(stated, axis=0)) == pytest.approx(np.sqrt(np.mean(actual, axis=0)), rel=0.1)
+
+
+def test_chains_in_different_partitions_have_a_large_error() -> None:
+    """A chain that keeps its partition has one draw, not as many as it records."""
+    drawn = dict(enumerate(np.repeat(PARTITIONS[[0, 0, 1, 1], None], 50, axis=1)))
+    rows = dict(row[:1] + row[2:3] for row in report_errors(np.full((4, 50), 3.0), drawn))
+    assert rows["mcse/n_clusters"] == rows["mcse/interval_low"] == 0
+    assert rows["mcse/certainty"] > 0.1 and rows["mcse/expected_loss"] > 0.1
+
+
+def test_too_few_draws_have_no_error() -> None:
+    assert report_errors(np.full((4, 3), 2.0), {}) == []
+    few = dict(enumerate(np.repeat(PARTITIONS[[0, 1], None], FEWEST - 1, axis=1)))
+    rows = dict(row[:1] + row[2:3] for row in report_errors(np.full((2, 50), 3.0), few))
+    assert np.isnan(rows["mcse/certainty"]) and rows["mcse/n_clusters"] == 0
+    assert set(rows) == {
+        f"mcse/{x}" for x in ("n_clusters", "interval_low", "interval_high", "expected_loss", "certainty")
+    }
+    assert len(report_errors(np.full((2, 50), 3.0), {})) == 3
+
+
+def test_of_many_items_errors_are_those_of_more_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where fewer partitions are kept, no longer chain has more of them."""
+    drawn = dict(enumerate(PARTITIONS[np.random.default_rng(6).choice(3, p=SHARES, size=(4, 25))]))
+    whole = report_errors(np.full((4, 25), 3.0), drawn)
+    monkeypatch.setattr(monte_carlo_errors, "most_partitions", lambda N: 25)
+    few = report_errors(np.full((4, 25), 3.0), drawn)
+    assert [row[2] for row in few[-2:]] == pytest.approx([row[2] / 2 for row in whole[-2:]])
+    assert {type(row[2]) for row in (*few, *whole)} == {float}  # NumPy's numbers make bools that no JSON takes
+    assert few[-1][3] == "as for 400 partitions: 100 are kept with so many items" and whole[-1][3] is None

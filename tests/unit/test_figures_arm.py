@@ -467,7 +467,7 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
         figure = network.clusters(run)
     assert "6 nodes, 7 edges" in figure.axes[0].get_title(loc="left")
     assert {t.get_text() for t in figure.axes[1].texts} == set("abcdef")
-    monkeypatch.setattr(network, "MOST_NODES", 3)
+    monkeypatch.setattr(relation_matrix, "MOST_NODES", 3)
     with use_style():
         assert len(network.clusters(run).axes) == 1
 

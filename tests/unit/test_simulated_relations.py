@@ -38,6 +38,16 @@ def draw(
     return [simulate_relations(rng, given).layers[0] for _ in range(draws)]
 
 
+def test_of_a_small_network_every_pair_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edges are drawn cell by cell only of a network of more than `MOST_PAIRS` pairs, not of 60 nodes."""
+    monkeypatch.setattr(simulated_relations._Layer, "_pairs_at", None)
+    ends = np.array([[0, 1], [1, 2]], dtype=np.int32)
+    relations = Relations(60, (Relation("", ends, directed=True),))
+    dataset = Dataset("made", "graph", simple_graph(relations), relations=relations)
+    given = Given(dataset, np.arange(60) // 30, OPTIONS, known=None)
+    assert len(simulate_relations(np.random.default_rng(0), given).layers[0].ends)
+
+
 def sum_by_pair(drawn: list[Relation]) -> tuple[Any, Any]:
     """Share of the draws with an edge, and mean count of each pair."""
     edges, total = np.zeros((6, 6)), np.zeros((6, 6))

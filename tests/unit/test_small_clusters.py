@@ -113,7 +113,7 @@ def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyP
     assert find_linked_pairs({0: rows}).components.max() == 0
     whole = minimise_by_components(rows, loss, 1.1)
     assert whole.labels.tolist() == np.repeat(np.arange(30), 2).tolist()
-    monkeypatch.setattr(small_clusters, "MAX_CELLS", 200 * 6**2)
+    monkeypatch.setattr(small_clusters.point_estimate, "MAX_CELLS", 200 * 6**2)
     pieces: list[int] = []
     minimise = small_clusters._minimise
     monkeypatch.setattr(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.pages import html
@@ -220,7 +220,8 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if not network:  # a narrow screen has no room for it
         cells["share"] = [share_text(float(row["share"])) for row in shown]
     if any(row.get("certainty") for row in shown):
-        cells["certainty"] = [_share(row.get("certainty")) for row in shown]
+        certainties = (row.get("certainty") for row in shown)
+        cells["certainty"] = ["–" if each in (None, "") else f"{float(each):.2f}" for each in certainties]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
         caption = f"Certainty: mean probability that two {items} of the cluster are together. "
     else:
@@ -256,7 +257,11 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
         (each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"])
     )
     for part in parts or ["–"]:
-        row_found = next((each for each in of_cluster if part.startswith(_begin_of(each))), None)
+        # how a description begins that the interval of a column in ``column_summary.csv`` belongs to
+        begins = (
+            f"{each['column']}={each['level']}: " if each["level"] else f"{each['column']} = " for each in of_cluster
+        )
+        row_found = next((each for each, text in zip(of_cluster, begins, strict=True) if part.startswith(text)), None)
         if row_found is None or row_found["low"] in ("", None):
             yield part
             continue
@@ -264,15 +269,6 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
         ends = float(row_found["low"]), float(row_found["high"])
         low, high = (f"{end:.0%}" if row_found["level"] else number(end, ends[1] - ends[0]) for end in ends)
         yield f"{value} [{low} to {high}]" + (f" (others{others}" if others else "")
-
-
-def _begin_of(column: Mapping[str, str]) -> str:
-    """How a description begins that the interval of a column in ``column_summary.csv`` belongs to."""
-    return f"{column['column']}={column['level']}: " if column["level"] else f"{column['column']} = "
-
-
-def _share(value: Any) -> str:
-    return f"{float(value):.2f}" if value not in (None, "") else "–"
 
 
 def _count_certain(run: Run) -> str | None:

@@ -5,19 +5,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from splitmerge_cli.analysis.certificate import DISTANCES, SHARES, Certificate
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.runs import thinned_rows
-from splitmerge_cli.analysis.plots.style import (
-    CHAINS,
-    CYCLE,
-    FULL,
-    REFERENCE,
-    colour_of,
-    footnote,
-    look_of,
-    marks_along,
-    powers,
-    title_of,
-)
 from splitmerge_cli.analysis.race import Race
 
 
@@ -25,7 +14,7 @@ def times(race: Race) -> Figure:
     """Draw the traces of all chains, and how many have reached the target, a column for each start."""
     colours = _colours(race.samplers)
     starts = race.starts
-    figure, axes = plt.subplots(2, len(starts), figsize=(FULL, 4.2), sharex=True, sharey="row", squeeze=False)
+    figure, axes = plt.subplots(2, len(starts), figsize=(style.FULL, 4.2), sharex=True, sharey="row", squeeze=False)
     least = min(float(track.seconds[track.seconds > 0][0]) for track in race.tracks if (track.seconds > 0).any())
     longest = max(track.end for track in race.tracks)
     for (above, below), start in zip(axes.T, starts, strict=True):
@@ -41,7 +30,7 @@ def times(race: Race) -> Figure:
                     linewidth=0.5,
                     alpha=0.6,
                 )
-        above.axhline(race.target.log_joint, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
+        above.axhline(race.target.log_joint, color=style.REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
         for sampler in race.samplers:
             rows = race.chains[(race.chains["sampler"] == sampler) & (race.chains["start"] == start)]
             if len(rows):
@@ -50,11 +39,14 @@ def times(race: Race) -> Figure:
                 x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
                 number = race.samplers.index(sampler)
                 # in grey, too, the lines of samplers differ
-                look = look_of(sampler) | {"color": colours[sampler], "linestyle": CHAINS[number % len(CHAINS)]}
-                place = marks_along(y, number, len(race.samplers))
-                below.step(x, y, where="post", label=title_of(sampler), **look, **place)
+                look = style.look_of(sampler) | {
+                    "color": colours[sampler],
+                    "linestyle": style.CHAINS[number % len(style.CHAINS)],
+                }
+                place = style.marks_along(y, number, len(race.samplers))
+                below.step(x, y, where="post", label=style.title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
-        powers(below.xaxis)
+        style.powers(below.xaxis)
     low = np.quantile(np.concatenate([t.log_joint[t.late] for t in race.tracks]), 0.02)
     high = max(float(t.log_joint.max()) for t in race.tracks)
     room = high - min(low, race.target.log_joint)
@@ -64,7 +56,7 @@ def times(race: Race) -> Figure:
     axes[0, 0].set_xlim(least, longest)
     handles, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=min(6, len(labels)))
-    footnote(figure, "Dashed: log joint density of the target. Lower values of the log joint are cut off.")
+    style.footnote(figure, "Dashed: log joint density of the target. Lower values of the log joint are cut off.")
     return figure
 
 
@@ -72,7 +64,7 @@ def _colours(samplers: list[str]) -> dict[str, str]:
     """A colour for each, none twice."""
     colour_by_name: dict[str, str] = {}
     for sampler in samplers:
-        free = (colour for colour in (colour_of(sampler), *CYCLE) if colour not in colour_by_name.values())
+        free = (colour for colour in (style.colour_of(sampler), *style.CYCLE) if colour not in colour_by_name.values())
         colour_by_name[sampler] = next(free, "#444444")
     return colour_by_name
 
@@ -84,15 +76,15 @@ LIMIT = (0, (4, 3))
 def meetings(certificate: Certificate) -> Figure:
     """Draw the share of pairs that have met against iterations, and the bounds where there are any."""
     pairs, lag = certificate.pairs, certificate.schedule.lag
-    colour = colour_of(str(certificate.config["sampler"]["name"]))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 2.5), width_ratios=(3, 2))
+    colour = style.colour_of(str(certificate.config["sampler"]["name"]))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(style.FULL, 2.5), width_ratios=(3, 2))
     met = np.sort([pair.meeting - lag for pair in certificate.met_pairs if pair.meeting is not None])
     share = np.arange(1, len(met) + 1) / max(1, len(pairs))
     end = certificate.schedule.iterations - lag if len(met) < len(pairs) else (met[-1] if len(met) else 1)
     right.step(np.r_[0, met, end], np.r_[0, share, share[-1:] if len(share) else 0], where="post", color=colour)
     right.set(ylim=(0, 1.02), xlabel=f"iterations after the lag of {lag}", ylabel="pairs that have met")
     if len(met) < len(pairs):
-        right.axhline(1, color=REFERENCE, linewidth=0.8, linestyle=LIMIT)
+        right.axhline(1, color=style.REFERENCE, linewidth=0.8, linestyle=LIMIT)
     bound = certificate.bound
     if bound is None:
         why = "\n".join(["no bound:", *certificate.lacks])
@@ -104,12 +96,12 @@ def meetings(certificate: Certificate) -> Figure:
         left.plot(bound.t, bound.upper, color=colour, linewidth=0.9, linestyle=LIMIT, label="95 % limits")
         if (other := certificate.wasserstein) is not None:
             lowest = min(lowest, SHARES[-1] / 2)
-            left.plot(other.t, other.estimate, color=REFERENCE, label="Wasserstein")
-            left.plot(other.t, other.upper, color=REFERENCE, linewidth=0.9, linestyle=LIMIT)
+            left.plot(other.t, other.estimate, color=style.REFERENCE, label="Wasserstein")
+            left.plot(other.t, other.upper, color=style.REFERENCE, linewidth=0.9, linestyle=LIMIT)
         left.set(yscale="log", ylim=(lowest, 1.3), xlabel="iterations", ylabel="bound of the distance")
         left.set_yticks(ticks := sorted({1, *DISTANCES, *SHARES}), [f"{d:g}" for d in ticks])
         left.minorticks_off()
         left.legend(loc="upper right")
     of_bound = "" if bound is None else f"Estimated upper bounds, for chains from {certificate.starts_text}. "
-    footnote(figure, f"{of_bound}Modes that no chain visits stay unseen.")
+    style.footnote(figure, f"{of_bound}Modes that no chain visits stay unseen.")
     return figure

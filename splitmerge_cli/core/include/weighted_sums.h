@@ -1,4 +1,4 @@
-/* Sums of rows that have weights (row_weights.pyx). */
+/* Sums of rows that have weights (normal.pyx). */
 #ifndef SMCMC_WEIGHTED_SUMS_H
 #define SMCMC_WEIGHTED_SUMS_H
 #include <math.h>

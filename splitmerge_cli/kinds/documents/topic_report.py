@@ -171,6 +171,7 @@ def _documents_of_topics(run: Run) -> dict[int, list[str]]:
 class TopicAnswers(Answers):
     """The answers of documents, whose clusters are topics."""
 
+    describes_clusters = False
     longer = "topics that all chains have can be used; longer chains may share more:"
     no_levels = "this run has topics of documents; expected clusters of items"
 

@@ -1,4 +1,4 @@
-"""Points along line segments, as van Rossum et al. 2018 have them: published and generated ones.
+"""Points along line segments, as van Rossum et al. 2018 have them: published, generated, or drawn from the model.
 
 Source: van Rossum et al. 2018, section 3, and the authors' 100 published sets (see `splitmerge_cli.data.published.sets`
 for their provenance). The paper: points uniform along a line of length 20, normal noise across it, a Dirichlet process
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from splitmerge_cli.core.simulation import Array, Given, Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.labels import crp, equal_sizes, numbered_labels
 from splitmerge_cli.data.published import sets
@@ -36,34 +37,12 @@ def generate(
     seed: int = 0,
 ) -> Dataset:
     """Noisy points on a few line segments, in random order: kind ``points``, float64 ``[N, 2]``, columns x and y; the
-    truth is the line. ``meta["parameters"]``: float64 ``[lines, 2]``, their intercepts and slopes.
+    truth is the line. ``meta["parameters"]``: float64 ``[lines, 2]``, their intercepts and slopes. Options:
+    ``conf/data/lines.yaml``.
 
     With the defaults the sets look like the published ones (numbers of lines, slopes, distances from the origin, spans,
     extent). Two things differ: the noise is the same for all lines (theirs varies, 5% to 95%: 0.010 to 0.051, median
     0.021), and a line's distance from the origin does not depend on it (theirs is the larger, the noisier the line).
-
-    Parameters
-    ----------
-    N : int
-        Number of points.
-    lines : int or None
-        Number of lines, of equal numbers of points. None: lines and points from a Chinese restaurant process.
-    concentration : float
-        Concentration of that process; not looked at when `lines` is given.
-    length : float
-        Length of the segments, measured along the line.
-    noise : float
-        Standard deviation of the points across their line.
-    outliers : float
-        Share of the points that are on no line but uniform over the smallest square around those that are, its sides
-        parallel to the axes. Each is a true cluster of its own, since no line explains two of them.
-    spread : float
-        Scale of the middles of the segments, bivariate Student t with 3 degrees of freedom; directions are uniform.
-    sigma0 : float or None
-        A number: slope and intercept are both N(0, sigma0^2) as in the paper and the model `lines`, and the middle of a
-        segment is where x = 0; `spread` is then not looked at. Most lines are steep when it is large.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     require_size("N", N)
     require_seed(seed)
@@ -111,28 +90,14 @@ def generate(
 
 
 def lines(dataset: int = 0, N: int | None = None) -> Dataset:
-    """One of the 100 published sets of 200 points on lines; the truth is the line, numbered by first appearance.
-
-    Parameters
-    ----------
-    dataset : int
-        Which one, 0 to 99.
-    N : int, optional
-        Take the first N points; all by default.
-    """
+    """One of the 100 published sets of 200 points on lines; the truth is the line, numbered by first appearance."""
     known = isinstance(dataset, int) and 0 <= dataset < SETS
     require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
     return _published("noparama_lines", ["x", "y", "dataset"], N, {"dataset": dataset})
 
 
 def two_gaussians(N: int | None = None) -> Dataset:
-    """The published set of 100 points from N((0,0), I), then 100 from N((5,5), I); the truth is the distribution.
-
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N points; all by default.
-    """
+    """The published set of 100 points from N((0,0), I), then 100 from N((5,5), I); the truth is the distribution."""
     return _published("noparama_twogaussians", ["x", "y"], N, {})
 
 
@@ -146,3 +111,41 @@ def _published(name: str, columns: list[str], N: int | None, meta: dict[str, Any
     x, truth = table.values[rows, :2], table.truth[rows]
     require(N is None or 1 <= N <= len(x), "N", N, f"a whole number from 1 to {len(x)}, the number of points, or null")
     return Dataset(name, "points", x[:N], numbered_labels(truth[:N]), columns=["x", "y"], meta=meta)
+
+
+def simulate_lines(rng: Rng, given: Given) -> Array:
+    """Points drawn around lines (`splitmerge_cli.core.simulation`) at given places: noise, intercept and slope of each
+    cluster, then y; float64 ``[n, 2]``."""
+    of, K = given.options, given.K
+    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.evidence)].T
+    tau = (of["sigma1"] / of["sigma0"]) ** 2
+    n, mean, square = np.zeros(K), np.zeros((K, 2)), np.zeros(K)
+    R = np.tile(np.sqrt(tau) * np.eye(2), (K, 1, 1))
+    for k, here in enumerate(given.members if len(x) else []):
+        # ridge regression by orthogonal factors of the rows and the prior's
+        rows = np.concatenate([np.column_stack([np.ones(len(here)), x[here]]), np.sqrt(tau) * np.eye(2)])
+        answers = np.append(y[here], np.zeros(2))
+        Q, R[k] = np.linalg.qr(rows)
+        mean[k] = np.linalg.solve(R[k], Q.T @ answers)
+        n[k], square[k] = len(here), ((answers - rows @ mean[k]) ** 2).sum()
+    sigma = np.full(K, of["sigma1"], dtype=np.float64)
+    if of["noise"] == "nig":
+        # inverse gamma of shape a0, mean sigma1^2
+        b = of["sigma1"] ** 2 * (of["a0"] - 1.0) + 0.5 * square
+        sigma = np.sqrt(b / rng.gamma(of["a0"] + 0.5 * n, 1.0, K))
+    if of["candidates"] is not None:
+        theta = _choose_lines(rng, given, np.array(of["candidates"], dtype=np.float64), sigma)
+    else:
+        off = np.linalg.solve(R / np.sqrt(tau), rng.normal(size=(K, 2))[:, :, None])[:, :, 0]
+        theta = mean + off * of["sigma0"] * (sigma / of["sigma1"])[:, None]
+    z, places = given.z, np.asarray(given.data.values)[:, 0]
+    places = places if given.rows is None else places[given.rows]
+    return np.column_stack([places, theta[z, 0] + theta[z, 1] * places + sigma[z] * rng.normal(size=len(z))])
+
+
+def _choose_lines(rng: Rng, given: Given, lines: Array, sigma: Array) -> Array:
+    """One of some lines for each cluster, by their likelihoods, ``[K, 2]``."""
+    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.evidence)].T
+    squares = given.sums((y[:, None] - lines[:, 0] - lines[:, 1] * x[:, None]) ** 2)
+    scores = -0.5 * squares / sigma[:, None] ** 2 + rng.gumbel(size=squares.shape)
+    return np.asarray(lines[scores.argmax(axis=1)])

@@ -1,7 +1,7 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,19 @@ class Graph(Kind):
     no_new_rows = "a node has no row of its own"
     object_options = (*OF_NETWORKS, "columns", "types")
     asked_for = KEYS
+    summary_keys: ClassVar = {
+        "links": (
+            20,
+            "lists the pairs of nodes without an edge to which the model gives most probability, and writes them to "
+            "links.csv",
+            "splitmerge_cli.kinds.networks.links:list_links",
+        ),
+        "held_out": (
+            0.1,
+            "removes a tenth of the edges of a network, and shows how well the others predict them",
+            "splitmerge_cli.kinds.networks.links:score_lines",
+        ),
+    }
     start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")

@@ -27,74 +27,51 @@ FORMS = (BINARY, COUNT, REAL, LEVELS)
 each edge, such as a sign or a rank."""
 
 
-def _no_pairs() -> NDArray[np.int32]:
-    return np.zeros((0, 2), dtype=np.int32)
-
-
 @dataclass(frozen=True)
 class BlockTable:
     """Sums over the pairs of nodes between blocks; each array ``[K, K]``, rows: blocks of sources.
 
     Undirected relations have symmetric arrays, where a pair within a block counts once. Between two kinds of nodes rows
     are the nodes of the first kind in a block, columns the nodes of the second kind.
-
-    Attributes
-    ----------
-    edges, pairs : numpy.ndarray
-        Edges, and pairs of which it is known whether they are edges.
-    total : numpy.ndarray
-        Edges, each as often as it counts.
-    sources, targets : numpy.ndarray
-        float64 ``[N]``: edges that leave a node and that reach it, each as often as it counts;
-        undirected: both are the degree.
-    rows, columns : numpy.ndarray
-        float64 ``[K]``: nodes of a block that may be a source, and that may be a target.
     """
 
     edges: NDArray[np.float64]
     pairs: NDArray[np.float64]
+    """Edges, and pairs of which it is known whether they are edges."""
     total: NDArray[np.float64]
+    """Edges, each as often as it counts."""
     sources: NDArray[np.float64]
     targets: NDArray[np.float64]
+    """float64 ``[N]``: edges that leave a node and that reach it, each as often as it counts; undirected: both are the
+    degree."""
     rows: NDArray[np.float64]
     columns: NDArray[np.float64]
+    """float64 ``[K]``: nodes of a block that may be a source, and that may be a target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
     """One relation between nodes: its edges, and the value of each. Raises `DataError` (edges or values that are not as
-    described).
-
-    Attributes
-    ----------
-    name : str
-        Name of the layer; empty if it is the only one.
-    ends : numpy.ndarray
-        int32 ``[edges, 2]``: source and target of every edge, each pair once. Undirected: the smaller number first;
-        between two kinds of nodes: the node of the first kind first.
-    form : str
-        One of `FORMS`.
-    value : numpy.ndarray or None
-        float64 ``[edges]``: positive whole numbers (``count``), finite numbers (``real``), or codes of ``levels``;
-        None: ``binary``.
-    levels : tuple of str
-        ``levels``: what the codes stand for.
-    directed : bool
-        Whether an edge has a direction.
-    loops : bool
-        Whether a node may have an edge to itself; else such pairs are no data.
-    unknown : numpy.ndarray
-        int32 ``[pairs, 2]``: pairs of which it is not known whether they are edges, ordered as `ends`; no edges.
-    """
+    described)."""
 
     name: str
+    """Name of the layer; empty if it is the only one."""
     ends: NDArray[np.int32]
+    """int32 ``[edges, 2]``: source and target of every edge, each pair once. Undirected: the smaller number first;
+    between two kinds of nodes: the node of the first kind first."""
     form: str = BINARY
+    """One of `FORMS`."""
     value: NDArray[np.float64] | None = None
+    """float64 ``[edges]``: positive whole numbers (``count``), finite numbers (``real``), or codes of ``levels``; None:
+    ``binary``."""
     levels: tuple[str, ...] = ()
+    """``levels``: what the codes stand for."""
     directed: bool = False
+    """Whether an edge has a direction."""
     loops: bool = False
-    unknown: NDArray[np.int32] = field(default_factory=_no_pairs)
+    """Whether a node may have an edge to itself; else such pairs are no data."""
+    unknown: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    """int32 ``[pairs, 2]``: pairs of which it is not known whether they are edges, ordered as `ends`; no edges."""
 
     def __post_init__(self) -> None:
         called = f"relation {self.name}" if self.name else "the relation"
@@ -182,31 +159,21 @@ class Relation:
 @dataclass(frozen=True, eq=False)
 class Relations:
     """All relations of some nodes. Raises `DataError` (no layer; nodes that do not exist; an edge that joins nodes of
-    one kind, where there are two; a table of other nodes).
-
-    Attributes
-    ----------
-    N : int
-        Number of nodes.
-    layers : tuple of Relation
-        One or more.
-    sides : numpy.ndarray or None
-        int8 ``[N]``, 0 and 1: which of two kinds each node is. Edges go from a node of kind 0 to one of kind 1 and have
-        no direction; nodes of different kinds share no cluster. None: one kind.
-    side_names : tuple of str
-        Names of the two kinds.
-    columns : Dataset or None
-        Kind ``mixed``: a row of a table for each node.
-    is_simple : bool
-        Whether this is the one relation of a simple undirected network.
-    """
+    one kind, where there are two; a table of other nodes)."""
 
     N: int
+    """Number of nodes."""
     layers: tuple[Relation, ...]
+    """One or more."""
     sides: NDArray[np.int8] | None = None
+    """int8 ``[N]``, 0 and 1: which of two kinds each node is. Edges go from a node of kind 0 to one of kind 1 and have
+    no direction; nodes of different kinds share no cluster. None: one kind."""
     side_names: tuple[str, str] = ("row", "column")
+    """Names of the two kinds."""
     columns: Any = None
+    """Kind ``mixed``: a row of a table for each node."""
     is_simple: bool = False
+    """Whether this is the one relation of a simple undirected network."""
 
     def __post_init__(self) -> None:
         if not self.layers:

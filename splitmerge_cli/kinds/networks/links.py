@@ -266,6 +266,11 @@ class LinkAnswers(StoredDraws):
         return fit_links(options, self.dataset, held, sample_by(None, seed))[0]
 
 
+def score_lines(run: Run, share: float) -> Iterator[str]:
+    """Lines on how well a share of the edges of a run is predicted by the others."""
+    yield from str(LinkAnswers(run).link_scores(share, seed=run.config["seed"])).splitlines()
+
+
 def hold_out_links(dataset: Dataset, share: float, seed: int, part: int = 0) -> HeldOut:
     """Remove some edges from a network; a `ConfigError` if no edge is removed, or none is left."""
     if not 0.0 < share < 1.0:

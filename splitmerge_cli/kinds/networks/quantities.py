@@ -11,17 +11,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
-from splitmerge_cli.runs.quantities import (
-    CLOSED,
-    DISPERSION,
-    KURTOSIS,
-    RECIPROCITY,
-    SKEWNESS,
-    SPREAD,
-    Found,
-    Labels,
-    Quantities,
-)
+from splitmerge_cli.runs import quantities
 
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
@@ -29,7 +19,7 @@ MOST_COUNTED = 20_000_000
 """Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
 
 
-class Network(Quantities):
+class Network(quantities.Quantities):
     """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
@@ -67,7 +57,7 @@ class Network(Quantities):
         is_drawn = isinstance(replication, Relations) and self.relations is None
         return simple_graph(replication) if is_drawn else replication
 
-    def measure(self, x: Any, labels: Labels) -> Found:
+    def measure(self, x: Any, labels: quantities.Labels) -> quantities.Found:
         """Ties, degrees and triangles; of relations also values."""
         if isinstance(x, Relations):
             return measure_relations(x, labels, self.has_lonely)
@@ -76,18 +66,18 @@ class Network(Quantities):
         within = degree - (np.bincount(labels, degree) / size)[labels]
         found = {
             ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
+            ("degrees", quantities.SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
-            ("ties", CLOSED): _transitivity(x),
+            ("ties", quantities.CLOSED): _transitivity(x),
         }
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
 
-def measure_relations(relations: Relations, labels: Labels, lonely: bool) -> Found:
+def measure_relations(relations: Relations, labels: quantities.Labels, lonely: bool) -> quantities.Found:
     """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
     edge are counted.
     """
-    found: Found = {}
+    found: quantities.Found = {}
     for layer in relations.layers:
         place = f"{layer.name}: " if layer.name else ""
         for subject, quantity, value in _measure(layer, relations.sides, labels):
@@ -97,7 +87,9 @@ def measure_relations(relations: Relations, labels: Labels, lonely: bool) -> Fou
     return found
 
 
-def _measure(layer: Relation, sides: NDArray[np.int8] | None, labels: Labels) -> Iterator[tuple[str, str, float]]:
+def _measure(
+    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+) -> Iterator[tuple[str, str, float]]:
     """Subject, quantity and value."""
     N, (source, target) = len(labels), layer.ends.T
     yield "edges", "number", float(len(source))
@@ -106,14 +98,14 @@ def _measure(layer: Relation, sides: NDArray[np.int8] | None, labels: Labels) ->
     for subject, degree in degrees.items():
         size = np.maximum(np.bincount(labels), 1)
         within = degree - (np.bincount(labels, degree) / size)[labels]
-        yield subject, SPREAD, math.sqrt(float((within**2).mean()))
+        yield subject, quantities.SPREAD, math.sqrt(float((within**2).mean()))
         yield subject, "largest", float(degree.max())
     if layer.directed:
         there = source.astype(np.int64) * N + target
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
-        yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
+        yield "edges", quantities.RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
+        yield "edges", quantities.CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
     yield from _measure_values(layer, sides, labels)
 
 
@@ -131,7 +123,7 @@ def _transitivity(x: Any) -> float:
 
 
 def _measure_values(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Quantities of counts over pairs, and of real values over edges, each against two blocks."""
     if layer.form == COUNT:
@@ -142,7 +134,11 @@ def _measure_values(
             # each two blocks weigh by their pairs: sum of squares about the mean, over the mean
             ratio = (squares - table.total**2 / table.pairs) / (table.total / table.pairs)
         seen = table.total > 0
-        yield "counts", DISPERSION, float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan
+        yield (
+            "counts",
+            quantities.DISPERSION,
+            float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan,
+        )
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
     if layer.form == REAL and layer.value is not None:
         first, second = labels[layer.ends].T
@@ -154,5 +150,5 @@ def _measure_values(
         spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
         residual = off[spread > 0] / spread[spread > 0]
         # a network without edges has these quantities, too
-        yield "values", SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
-        yield "values", KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
+        yield "values", quantities.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
+        yield "values", quantities.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan

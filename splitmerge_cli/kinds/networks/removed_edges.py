@@ -27,42 +27,27 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Scored:
-    """Pairs of one layer whose edges are predicted.
-
-    Attributes
-    ----------
-    pairs : numpy.ndarray
-        int32 ``[n, 2]``: those with a removed edge first.
-    removed : numpy.ndarray
-        float64 ``[n]``: how many edges were removed, of counts how much; 0 of the others.
-    value : numpy.ndarray
-        float64 ``[n]``: value of the removed edge; of counts what was removed; nan of the others.
-    weight : numpy.ndarray
-        float64 ``[n]``: how many pairs of the network each stands for.
-    """
+    """Pairs of one layer whose edges are predicted."""
 
     pairs: Pairs
+    """int32 ``[n, 2]``: those with a removed edge first."""
     removed: Array
+    """float64 ``[n]``: how many edges were removed, of counts how much; 0 of the others."""
     value: Array
+    """float64 ``[n]``: value of the removed edge; of counts what was removed; nan of the others."""
     weight: Array
+    """float64 ``[n]``: how many pairs of the network each stands for."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A network without some of its edges, and the pairs that are scored of each layer.
-
-    Attributes
-    ----------
-    rest : Relations
-        What the model sees.
-    scored : list of Scored
-    kept : float
-        Probability with which an edge, or a unit of a count, was kept.
-    """
+    """A network without some of its edges, and the pairs that are scored of each layer."""
 
     rest: Relations
+    """What the model sees."""
     scored: list[Scored]
     kept: float
+    """Probability with which an edge, or a unit of a count, was kept."""
 
 
 def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
@@ -140,38 +125,26 @@ def _draw_pairs(
 
 @dataclass(frozen=True)
 class LinkScores:
-    """How well a model predicts removed edges.
-
-    Attributes
-    ----------
-    removed : int
-        Pairs with a removed edge.
-    auc : float
-        Probability that a pair with a removed edge has a higher probability than another pair.
-    log_score : float
-        Log probability of what was removed, summed over all pairs of the network, over the number of removed edges:
-        nats an edge.
-    per_pair : float
-        The same sum over the number of pairs.
-    value_density : float
-        Mean log density of the values of removed edges, given where they are; nan of edges without values.
-    reliability : pandas.DataFrame
-        Groups of pairs, the least probable first, each with a tenth of the expected edges: probability (mean), pairs,
-        expected, observed, error (standard deviation of the observed number, if the probabilities are right).
-    contributions : numpy.ndarray
-        float64 ``[n]``: log score of each scored pair, its value included.
-    weight : numpy.ndarray
-        float64 ``[n]``: as `Scored`.
-    """
+    """How well a model predicts removed edges."""
 
     removed: int
+    """Pairs with a removed edge."""
     auc: float
+    """Probability that a pair with a removed edge has a higher probability than another pair."""
     log_score: float
+    """Log probability of what was removed, summed over all pairs of the network, over the number of removed edges: nats
+    an edge."""
     per_pair: float
+    """The same sum over the number of pairs."""
     value_density: float
+    """Mean log density of the values of removed edges, given where they are; nan of edges without values."""
     reliability: pd.DataFrame = field(repr=False)
+    """Groups of pairs, the least probable first, each with a tenth of the expected edges: probability (mean), pairs,
+    expected, observed, error (standard deviation of the observed number, if the probabilities are right)."""
     contributions: Array = field(repr=False)
+    """float64 ``[n]``: log score of each scored pair, its value included."""
     weight: Array = field(repr=False)
+    """float64 ``[n]``: as `Scored`."""
 
     def __str__(self) -> str:
         lines = [

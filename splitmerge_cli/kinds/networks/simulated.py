@@ -286,7 +286,7 @@ class _Layer:
         return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)
 
 
-MOST_PAIRS = 2_000
+MOST_NODES = 2_000
 """Nodes of a network of which every pair is drawn; of a larger one the ties."""
 
 
@@ -302,7 +302,7 @@ def simulate_ties(rng: Rng, given: Given) -> Any:
     pairs[np.diag_indices(given.K)] = size * (size - 1) / 2.0
     p = np.triu(rng.beta(of["beta1"] + ties, of["beta0"] + (pairs - ties)))
     p = np.maximum(p, p.T)
-    if len(z) > MOST_PAIRS:
+    if len(z) > MOST_NODES:
         return _draw_ties(rng, p, z)
     upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
     return sparse(upper + upper.T)

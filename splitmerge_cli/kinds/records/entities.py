@@ -65,7 +65,7 @@ BINS = 10
 class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
-    by_share = False
+    by_share, describes_clusters = False, False
 
     @staticmethod
     def estimate(

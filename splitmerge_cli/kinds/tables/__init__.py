@@ -1,22 +1,15 @@
 """Tables of numbers, counts, 0 and 1, and columns of several types."""
 
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Kind
-from splitmerge_cli.data.values import (
-    FINITE,
-    LARGEST,
-    MAGNITUDE,
-    blocks,
-    check_rows,
-    first_entry,
-    is_csr,
-    is_sparse,
-    place_not_finite,
-)
 from splitmerge_cli.received import DataError
 
 
@@ -24,6 +17,15 @@ class Columns(Kind):
     """A table whose columns describe clusters."""
 
     has_columns = True
+    answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
+    summary_keys: ClassVar = {
+        "outcome": (
+            0.2,
+            "holds out a fifth of the rows, and compares how well clusters predict model.outcome there if it helps to "
+            "form them, and if it does not",
+            "splitmerge_cli.kinds.tables.outcomes:gain_lines",
+        )
+    }
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
     drawings = "splitmerge_cli.kinds.tables.plots:PICTURES"
 
@@ -50,11 +52,6 @@ class Columns(Kind):
         pairs = describe_pairs(dataset, labels, known)
         return {"telling": ["; ".join(describe_telling(known, int(k), pairs.get(int(k)))) for k in order]}
 
-    def effects(self, model: Any, dataset: Dataset, states: Any, labels: NDArray[Any], seed: int) -> dict[str, Any]:
-        from splitmerge_cli.kinds.tables.outcomes.draws import find_effects
-
-        return find_effects(model, dataset, states, labels, seed)
-
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
         from splitmerge_cli.kinds.tables.columns import columns
 
@@ -80,7 +77,7 @@ class Rows(Columns):
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biuf":
             described = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
             raise DataError(f"{dataset.name}: {described}; expected {self.cells} [N, D], D at least 1")
-        for start, block in blocks(x):
+        for start, block in values.blocks(x):
             good = self.fits(block) | np.isnan(block) if block.dtype.kind == "f" else self.fits(block)
             if not good.all():
                 i, j = (int(index) for index in np.argwhere(~good)[0])
@@ -107,13 +104,13 @@ class Points(Rows):
     name = "points"
     model = "gaussian"
     generator = "splitmerge_cli.kinds.tables.generated:gaussian"
-    expected = FINITE
+    expected = values.FINITE
     column_types = ("real", "count")
     reads_matrices = True
     pictures = (*Rows.pictures, "points")
 
     def fits(self, x: Any) -> Any:
-        return np.abs(x) <= MAGNITUDE
+        return np.abs(x) <= values.MAGNITUDE
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"components": min(5, N)}
@@ -126,7 +123,7 @@ class Points(Rows):
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
-        sparse = is_csr(x)
+        sparse = values.is_csr(x)
         if not sparse and not isinstance(x, np.ndarray):
             raise DataError(f"{name}: {type(x).__name__}; expected an array or a csr_array")
         types: tuple[Any, ...] = (np.float64,) if sparse else (np.float64, np.float32)
@@ -134,14 +131,14 @@ class Points(Rows):
             expected = "a csr_array of float64" if sparse else "float64 or float32"
             raise DataError(f"{name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
         if sparse:
-            check_rows(name, x)
-        if (bad := place_not_finite(x, missing=not sparse)) is not None:
-            raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {FINITE}")
-        if sparse and (zero := first_entry(x, lambda data: data == 0)) is not None:
+            values.check_rows(name, x)
+        if (bad := values.place_not_finite(x, missing=not sparse)) is not None:
+            raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {values.FINITE}")
+        if sparse and (zero := values.first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{name}: {dataset.place(*zero)}: a stored zero; expected none")
 
     def recognises(self, data: Any) -> bool:
-        return is_sparse(data)
+        return values.is_sparse(data)
 
 
 class Binary(Rows):
@@ -172,14 +169,14 @@ class Counts(Rows):
     generator = "splitmerge_cli.kinds.tables.generated:counts"
     dtype = np.int32
     cells = "counts"
-    expected = f"a whole number from 0 to {LARGEST}"
+    expected = f"a whole number from 0 to {values.LARGEST}"
     column_types = ("count",)
     allows_missing = False
     takes_exposure = True
     leaves_out_constants = False
 
     def fits(self, x: Any) -> Any:
-        return (x >= 0) & (x <= LARGEST) & (x == np.floor(x))
+        return (x >= 0) & (x <= values.LARGEST) & (x == np.floor(x))
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"clusters": min(N, 2), "columns": 3, "total": 4.0, "concentration": 2.0}
@@ -207,6 +204,7 @@ class Mixed(Columns):
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
+    own_keys = ("model.outcome",)
 
     def example_options(self, N: int) -> dict[str, Any]:
         return {"components": min(5, N)}
@@ -226,9 +224,9 @@ class Mixed(Columns):
                 raise DataError(f"{name}: a binary column of {len(column.levels)} levels; expected 2")
             cells = x[:, j]
             if column.type == "real":
-                good, expected = np.abs(cells) <= MAGNITUDE, FINITE
+                good, expected = np.abs(cells) <= values.MAGNITUDE, values.FINITE
             else:
-                largest = len(column.levels) - 1 if column.type != "count" else LARGEST
+                largest = len(column.levels) - 1 if column.type != "count" else values.LARGEST
                 good = (cells >= 0) & (cells <= largest) & (cells == np.floor(cells))
                 expected = f"a whole number from 0 to {largest}"
             bad = ~(good | np.isnan(cells))
@@ -243,6 +241,18 @@ class Mixed(Columns):
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()
+
+    def given_columns(self, dataset: Dataset, options: Mapping[str, Any]) -> list[int]:
+        names = dataset.column_names
+        effects = options.get("effects") or ()
+        return [names.index(column) if column in names else int(column) - 1 for column in effects]
+
+    def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
+        # a regressed outcome needs numbers; one of levels may be: another reading of its whole numbers is compared
+        outcome, names, types = options.get("outcome"), dataset.column_names, dataset.types or ()
+        j = names.index(outcome) if outcome in names else outcome - 1 if isinstance(outcome, int) else -1
+        is_number = 0 <= j < len(types) and types[j].type != "binary" and _are_numbers(types[j].levels)
+        return not is_number and not options.get("effects")
 
     def conversion(self, dataset: Dataset) -> str:
         types = {column.type for column in dataset.types or ()}
@@ -261,3 +271,9 @@ class Mixed(Columns):
             for d, (name, column) in enumerate(typed.items())
         }
         return {"columns": list(typed), "drop": None, "truth": None, "types": types}
+
+
+def _are_numbers(levels: Iterable[str]) -> bool:
+    with suppress(ValueError):
+        return all(math.isfinite(float(level)) for level in levels)
+    return False

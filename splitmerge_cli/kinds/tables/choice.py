@@ -161,8 +161,7 @@ def _least_bic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def compare_tails(
     model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in
-    `covariances`.
+    """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in `covariances`.
 
     A row for each, first the one that is taken (`candidates.rank`): tails, log_density, difference, standard_error,
     clusters, few_draws and seconds as of `covariances`. Where the data allow normal tails alone there are no numbers.

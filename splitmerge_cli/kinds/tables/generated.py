@@ -1,4 +1,8 @@
-"""Generated tables: points, 0 and 1, counts and columns of several types, of a few clusters in random order."""
+"""Generated tables: points, 0 and 1, counts and columns of several types, of a few clusters in random order.
+
+Their options are described in ``conf/data``, in a file each. Seeds are of the data, independent of the seed of the
+chains; what is out of range raises a `DataError`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -50,32 +54,6 @@ def gaussian(
     ``meta["deviations"]``: float64 ``[components]``, the standard deviations. Source: Luo & Shrivastava 2018, section
     4.2.1 (S1 to S3: 10 components that differ in mean and variance, D = 25, 100 to 10,000 points); it gives neither the
     distances nor the spreads.
-
-    Parameters
-    ----------
-    N : int
-        Number of points.
-    components : int
-        Number of components; not looked at with ``sizes=crp``.
-    D : int
-        Number of dimensions.
-    separation : float
-        Standard deviation of the means in each dimension, in units of `spread`: means of two components lie about
-        separation sqrt(2 D) spreads apart.
-    spread : float
-        Standard deviation of the points about their mean, in each dimension.
-    spreads : sequence of two floats, optional
-        Range from which the standard deviation of each component is drawn uniformly; by default all have `spread`,
-        which also remains the unit of `separation`.
-    sizes : {"equal", "crp"}
-        ``equal``: N / components points each (the first N mod components one more). ``crp``: components and their
-        sizes from a Chinese restaurant process.
-    concentration : float
-        Concentration of that process.
-    dtype : {"float64", "float32"}
-        Type of the numbers; with float32 they are the same, rounded.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     require_size("N", N)
     require_size("data.D", D, LARGEST // N)
@@ -138,21 +116,6 @@ def jain_neal(N: int, components: int = 5, attributes: int = 15, example: int | 
     differ in the first columns only and are hard to tell apart. Source: Herlau et al., section 3.1 and Table 1
     (Examples 1 to 3); Wang & Russell 2015, section 5.2 (5 components, 15 attributes; the paper refers to Jain & Neal
     for the probabilities).
-
-    Parameters
-    ----------
-    N : int
-        Number of observations.
-    components : int
-        Number of components, equally likely. Five use the published table; any other number draws each probability
-        of each component from {0.05, 0.95}.
-    attributes : int
-        Number of attributes.
-    example : {1, 2, 3} or None
-        The Examples of Herlau et al. 2014: 6, 8 or 10 attributes and five components of exactly N / 5 observations
-        each; `components` and `attributes` are then not looked at.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     require_size("N", N)
     require_seed(seed)
@@ -180,22 +143,6 @@ def counts(
 ) -> Dataset:
     """Multinomial counts of a few clusters, in random order: kind ``counts``, int32 ``[N, columns]``; the truth is the
     cluster.
-
-    Parameters
-    ----------
-    N : int
-        Number of items.
-    clusters : int
-        Number of clusters, of N / clusters items each (the first N mod clusters one more).
-    columns : int
-        Number of columns.
-    total : float
-        Mean of an item's total, which is Poisson distributed; an item without counts gets one.
-    concentration : float
-        Concentration of the Dirichlet distribution from which the shares of a cluster's columns are drawn: the smaller,
-        the farther apart the clusters.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
 
     Examples
     --------
@@ -234,25 +181,6 @@ def mixed(
 
     Kind ``mixed``, float64 ``[N, D]``, NaN where a cell is missing; the truth is the component. Names of columns: the
     type and a number from 1.
-
-    Parameters
-    ----------
-    N : int
-        Number of rows.
-    components : int
-        Number of components, of N / components rows each (the first N mod components one more).
-    binary, categorical, count, real : int
-        Number of columns of each type; in this order, one at least.
-    levels : int
-        Number of levels of a categorical column.
-    separation : float
-        Standard deviation, over the components, of what tells them apart: the mean of a real column, whose cells have
-        standard deviation 1; the logit of a binary one; the unnormalised log probability of each level; four times the
-        log rate of a count column, whose median over the components is 5 (rates are 10^6 at most).
-    missing : float
-        Probability that a cell is missing, independently of the others.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     require_size("N", N)
     require_seed(seed)

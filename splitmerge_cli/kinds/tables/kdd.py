@@ -43,11 +43,6 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     The truth is not known: labels of the 2,000 clusters that Luo & Shrivastava 2018 speak of are not public. A
     `DataError` where the file is absent, not the one that was fetched, or holds something else: another number of rows
     or columns, a ragged row, a cell that is no number of magnitude 1e30 at most.
-
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N rows; all by default.
     """
     values.require(N is None or 1 <= N <= ROWS, "N", N, f"a whole number from 1 to {ROWS}, the number of rows, or null")
     path = sets.locate("kddcup04bio", FILE)
@@ -90,28 +85,6 @@ def kdd_like(
     numbered by first appearance. ``meta["means"]``: float64 ``[K, D]``, ``meta["deviations"]``: float64 ``[K]``, of the
     components that appear; ``meta["column_scales"]``: float64 ``[D]``. A point is column_scales (mean + deviation
     standard normal).
-
-    Parameters
-    ----------
-    N : int
-        Number of points.
-    components : int
-        Number of components of the whole set.
-    D : int
-        Number of columns.
-    separation : float
-        Standard deviation of the means in each dimension, in units of the columns' scales.
-    spreads : sequence of two floats
-        Range from which the standard deviation of each component is drawn uniformly, in the same units.
-    exponent : float
-        The k-th largest component has a share proportional to k^-exponent, and one point at least: with 1 from some
-        17,600 points down to 9, with 0 all have the same size.
-    scales : sequence of two floats
-        Range from which the logarithm of each column's scale is drawn uniformly.
-    dtype : {"float64", "float32"}
-        Type of the numbers; with float32 they are the same, rounded.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     values.require_size("N", N)
     whole = max(N, ROWS)

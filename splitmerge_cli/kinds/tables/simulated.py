@@ -8,9 +8,9 @@ import numpy as np
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
+from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
-from splitmerge_cli.kinds.tables.models.row_weights import DEGREES
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:

@@ -58,25 +58,9 @@ def generate(
     seed: int = 0,
 ) -> Dataset:
     """Mentions of `entities` entities, in random order: kind ``tokens``; the truth is the entity of each mention.
+    Options: ``conf/data/emm.yaml``.
 
     Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = 0.001).
-
-    Parameters
-    ----------
-    N : int
-        Number of mentions.
-    entities : int
-        Number of entities.
-    n_tokens : int
-        Size of the vocabulary.
-    dictionaries : {"distinct", "dirichlet"}
-        ``distinct``: entity e always says token e, and each has N / entities mentions (the first N mod entities one
-        more). ``dirichlet``: each dictionary is a draw from a symmetric Dirichlet, entities are drawn uniformly; with
-        the paper's 0.001 two entities often share a token, so that 10 entities use about 6.5 distinct ones.
-    concentration : float
-        Parameter of that Dirichlet.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
     """
     require_size("N", N)
     require_size("data.entities", entities)

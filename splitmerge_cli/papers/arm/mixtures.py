@@ -99,7 +99,22 @@ def table2(runs: Sequence[Run]) -> Drawing:
         f"that never changes has no time and is left out: {numbers['undefined_trace'].sum():.0f} of the largest block, "
         f"{undefined:.0%} of the indicators."
     )
-    return Drawing(picture_table2(numbers), numbers, _table2_verdicts(numbers, runs, claims), notes)
+    verdicts, note = [], _note(runs)
+    scale = ITERATIONS / runs[0].config["iterations"]
+    for claim in claims:
+        if claim.metric in METRICS:
+            samples = rows_of(numbers, claim.data, claim.sampler)[claim.metric]
+            # iterations in Gibbs sweeps grow with the length of a run
+            factor = scale if claim.metric == "normalised_iterations" else 1.0
+            verdicts.append(by_factor(claim, factor * samples, note=note))
+        elif claim.metric == "rhat_near_1":
+            verdicts.append(_judge_rhats(claim, runs, note))
+        elif claim.metric.startswith("lower_spread"):
+            verdicts.append(_judge_spreads(claim, numbers, note))
+        else:
+            cost = {s: numbers[numbers["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
+            verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
+    return Drawing(picture_table2(numbers), numbers, verdicts, notes)
 
 
 def picture_table2(numbers: pd.DataFrame) -> Figure:
@@ -156,25 +171,6 @@ def _note(runs: Sequence[Run]) -> str:
     if length >= ITERATIONS and sets >= SETS:
         return ""
     return f"; {length:,} of the paper's {ITERATIONS:,} iterations, {sets} of its {SETS} data sets"
-
-
-def _table2_verdicts(numbers: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
-    verdicts, note = [], _note(runs)
-    scale = ITERATIONS / runs[0].config["iterations"]
-    for claim in claims:
-        if claim.metric in METRICS:
-            samples = rows_of(numbers, claim.data, claim.sampler)[claim.metric]
-            # iterations in Gibbs sweeps grow with the length of a run
-            factor = scale if claim.metric == "normalised_iterations" else 1.0
-            verdicts.append(by_factor(claim, factor * samples, note=note))
-        elif claim.metric == "rhat_near_1":
-            verdicts.append(_judge_rhats(claim, runs, note))
-        elif claim.metric.startswith("lower_spread"):
-            verdicts.append(_judge_spreads(claim, numbers, note))
-        else:
-            cost = {s: numbers[numbers["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
-            verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
-    return verdicts
 
 
 def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:

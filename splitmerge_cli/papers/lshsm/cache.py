@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend, powers
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
-from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
+from splitmerge_cli.papers.verdicts import no_run, untestable
 from splitmerge_cli.runs.store.read import Run
 
 LOOKS = {"random": {"color": "#117733", "marker": "o"}, "singletons": {"color": "#E69F00", "marker": "s"}}
@@ -55,7 +55,24 @@ def cache(runs: Sequence[Run]) -> Drawing:
         f"one chain of LSHSM as printed, room for {room:,} pairs. The share depends on the start, the size of the "
         "clusters and the length of the run, none of which the paper gives."
     )
-    return Drawing(picture_cache(table, generated), table, _verdicts(table, claims), notes)
+    # a verdict on each start's share; no run of a stated length can be compared
+    verdicts = []
+    for data, claim in claims.items():
+        here = table[table["data"] == data]
+        if here.empty:
+            verdicts.append(no_run(claim))
+        for (start, size), line in here.groupby(["start", "N"], sort=False):
+            passed = line[line["share"] >= claim.value]
+            when = (
+                f"passes the published share by iteration {passed['iterations'].iloc[0]:,}"
+                if len(passed)
+                else f"is below the published share up to iteration {line['iterations'].iloc[-1]:,}"
+            )
+            words = "from singletons" if start == "singletons" else "from random clusters"
+            reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when} "
+            verdict = untestable(claim, [line["share"].iloc[-1]], reason, words, unit="chains")
+            verdicts.append(replace(verdict, on=f"N = {size:,}"))
+    return Drawing(picture_cache(table, generated), table, verdicts, notes)
 
 
 def picture_cache(numbers: pd.DataFrame, generated: bool = False) -> Figure:
@@ -89,24 +106,3 @@ def picture_cache(numbers: pd.DataFrame, generated: bool = False) -> Figure:
     printed = entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
     legend(figure, [*key, printed])
     return figure
-
-
-def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:
-    """Return a verdict on each start's share; no run of a stated length can be compared."""
-    verdicts = []
-    for data, claim in claims.items():
-        here = table[table["data"] == data]
-        if here.empty:
-            verdicts.append(no_run(claim))
-        for (start, size), line in here.groupby(["start", "N"], sort=False):
-            passed = line[line["share"] >= claim.value]
-            when = (
-                f"passes the published share by iteration {passed['iterations'].iloc[0]:,}"
-                if len(passed)
-                else f"is below the published share up to iteration {line['iterations'].iloc[-1]:,}"
-            )
-            words = "from singletons" if start == "singletons" else "from random clusters"
-            reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when} "
-            verdict = untestable(claim, [line["share"].iloc[-1]], reason, words, unit="chains")
-            verdicts.append(replace(verdict, on=f"N = {size:,}"))
-    return verdicts

@@ -237,7 +237,31 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
-    return Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
+    verdicts = []
+    tolerances = {claim.metric: claim.tolerance for claim in reversed(published_claims("lshsm-fig2"))}
+    for claim in published_claims("lshsm-fig3"):
+        here = [run for run in runs if data_of(run) == claim.data]
+        if not here:
+            verdicts.append(no_run(claim))
+            continue
+        stands = _standing(here, claim.data).partition(" for ")[0]
+        for start, form, reading in _readings(claim, climbs):
+            if claim.metric == "time_to_converge":
+                method = form or claim.sampler
+                times = climbs.hitting_times(claim.data, start, method, "seconds")
+                reached = climbs.reached_text(claim.data, start, method)
+                reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
+                verdict = untestable(claim, times, reason, reading)
+            else:
+                # what stands in is judged as Figure 2 is, though the claim itself has no rule
+                ruled = replace(claim, tolerance=tolerances.get(claim.metric, np.nan))
+                on_stand_in = _verdict(ruled, climbs, start, form, "iteration", reading)
+                reason = (
+                    f"the data cannot be had; on what stands in for them {on_stand_in.verdict}: {on_stand_in.reason}"
+                )
+                verdict = replace(on_stand_in, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
+            verdicts.append(replace(verdict, on=stands))
+    return Drawing(picture_fig3(numbers, standing), numbers, verdicts, notes)
 
 
 def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = None) -> Figure:
@@ -297,31 +321,3 @@ def _describe_data(runs: Sequence[Run]) -> str:
     if any(data_of(run) == "PubMed" for run in runs):
         return text + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
     return text
-
-
-def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
-    verdicts = []
-    tolerances = {claim.metric: claim.tolerance for claim in reversed(published_claims("lshsm-fig2"))}
-    for claim in published_claims("lshsm-fig3"):
-        here = [run for run in runs if data_of(run) == claim.data]
-        if not here:
-            verdicts.append(no_run(claim))
-            continue
-        stands = _standing(here, claim.data).partition(" for ")[0]
-        for start, form, reading in _readings(claim, climbs):
-            if claim.metric == "time_to_converge":
-                method = form or claim.sampler
-                times = climbs.hitting_times(claim.data, start, method, "seconds")
-                reached = climbs.reached_text(claim.data, start, method)
-                reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
-                verdict = untestable(claim, times, reason, reading)
-            else:
-                # what stands in is judged as Figure 2 is, though the claim itself has no rule
-                ruled = replace(claim, tolerance=tolerances.get(claim.metric, np.nan))
-                on_stand_in = _verdict(ruled, climbs, start, form, "iteration", reading)
-                reason = (
-                    f"the data cannot be had; on what stands in for them {on_stand_in.verdict}: {on_stand_in.reason}"
-                )
-                verdict = replace(on_stand_in, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
-            verdicts.append(replace(verdict, on=stands))
-    return verdicts

@@ -71,7 +71,16 @@ def speed(runs: Sequence[Run]) -> Drawing:
         f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
         f"{_plainly(climbs, starts, methods)}"
     )
-    return Drawing(picture_speed(table), table, _verdicts(climbs, starts), notes)
+    claims = {c.metric: c for c in published_claims("lshsm-speed")}
+    verdicts = []
+    for other in ("sdds", "rgsm"):
+        for start in starts:
+            leads = [x for each in _leads(climbs, start, other).values() for x in each]
+            verdicts.append(judge_ratio(claims[f"times_faster_than_{other}"], leads, STARTS[start]))
+    for other in ("sdds", "sams"):
+        for start in starts:
+            verdicts.append(_growth(claims["gain_grows_with_N"], climbs, start, other))
+    return Drawing(picture_speed(table), table, verdicts, notes)
 
 
 def picture_speed(numbers: pd.DataFrame) -> Figure:
@@ -143,19 +152,6 @@ def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> s
                 shares.append(f"{METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
         parts.append(f"{STARTS[start]} before {', '.join(shares)}")
     return f"LSHSM reaches the level first, of the data sets on which either does: {'; '.join(parts)}."
-
-
-def _verdicts(climbs: Climbs, starts: Sequence[str]) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("lshsm-speed")}
-    verdicts = []
-    for other in ("sdds", "rgsm"):
-        for start in starts:
-            leads = [x for each in _leads(climbs, start, other).values() for x in each]
-            verdicts.append(judge_ratio(claims[f"times_faster_than_{other}"], leads, STARTS[start]))
-    for other in ("sdds", "sams"):
-        for start in starts:
-            verdicts.append(_growth(claims["gain_grows_with_N"], climbs, start, other))
-    return verdicts
 
 
 def _growth(claim: Claim, climbs: Climbs, start: str, other: str) -> Verdict:

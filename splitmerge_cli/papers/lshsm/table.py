@@ -109,7 +109,30 @@ def table1(runs: Sequence[Run]) -> Drawing:
         )
     )
     numbers = _long(table)
-    return Drawing(picture_table1(numbers), numbers, _verdicts(table), notes)
+    verdicts: list[Verdict] = []
+    for claim in published_claims("lshsm-table1"):
+        if claim.data in NO_LABELS:
+            verdicts.append(_without_labels(claim, table))
+            continue
+        for (schedule, start), title in SETTINGS.items():
+            for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
+                rows = _rows_of(table, _Row(schedule, start, form), claim.data)
+                reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
+                if claim.metric in METRICS:
+                    verdicts += [by_distance(claim, rows[claim.metric], reading)] if len(rows) else []
+                    continue
+                # the accuracy of one sampler against another's, paired by data set: more, or the same
+                other = claim.metric.rpartition("_")[2]
+                against = _rows_of(table, _Row(schedule, start, other), claim.data)
+                gain = (rows.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
+                if not len(gain):
+                    continue
+                if claim.metric.startswith("above"):
+                    what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
+                    verdicts.append(by_sign(claim, {what: gain}, reading))
+                else:
+                    verdicts.append(by_distance(claim, gain, reading))
+    return Drawing(picture_table1(numbers), numbers, verdicts, notes)
 
 
 def picture_table1(numbers: pd.DataFrame) -> Figure:
@@ -174,33 +197,6 @@ def _long(table: pd.DataFrame) -> pd.DataFrame:
             where = dict(zip(("schedule", "start", "method", "data"), key, strict=True))
             rows.append({**where, "score": metric, "mean": mean, "low": low, "high": high, "chains": len(here)})
     return pd.DataFrame(rows)
-
-
-def _verdicts(table: pd.DataFrame) -> list[Verdict]:
-    verdicts: list[Verdict] = []
-    for claim in published_claims("lshsm-table1"):
-        if claim.data in NO_LABELS:
-            verdicts.append(_without_labels(claim, table))
-            continue
-        for (schedule, start), title in SETTINGS.items():
-            for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-                rows = _rows_of(table, _Row(schedule, start, form), claim.data)
-                reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
-                if claim.metric in METRICS:
-                    verdicts += [by_distance(claim, rows[claim.metric], reading)] if len(rows) else []
-                    continue
-                # the accuracy of one sampler against another's, paired by data set: more, or the same
-                other = claim.metric.rpartition("_")[2]
-                against = _rows_of(table, _Row(schedule, start, other), claim.data)
-                gain = (rows.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
-                if not len(gain):
-                    continue
-                if claim.metric.startswith("above"):
-                    what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
-                    verdicts.append(by_sign(claim, {what: gain}, reading))
-                else:
-                    verdicts.append(by_distance(claim, gain, reading))
-    return verdicts
 
 
 def _without_labels(claim: Any, table: pd.DataFrame) -> Verdict:

@@ -216,12 +216,6 @@ def _note_short(runs: Sequence[Run], N: int) -> str:
     return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
 
 
-def _judge_growth(claim: Claim, ratios: NDArray[np.float64], reading: str, sets: NDArray[np.int64]) -> Verdict:
-    """Judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable."""
-    estimated = estimate(ratios, median_interval, units=sets)
-    return by_edge(claim, estimated, "time at the largest N over that at the smallest", reading)
-
-
 def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
     sizes = values(runs, "N")
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
@@ -236,7 +230,9 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
         for sampler, samples in times.items():
             rows += _rows("ms per iteration", sampler, what, dict(zip(sizes, samples, strict=True)), median_interval)
             if growth := about.get((sampler, "time_growth")):
-                verdicts.append(_judge_growth(growth, samples[-1] / samples[0], what, sets))
+                # judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable
+                estimated = estimate(samples[-1] / samples[0], median_interval, units=sets)
+                verdicts.append(by_edge(growth, estimated, "time at the largest N over that at the smallest", what))
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
                 verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))

@@ -16,7 +16,7 @@ from splitmerge_cli.kinds.documents.topics import counts, document_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K
-from splitmerge_cli.papers.verdicts import Verdict, holds
+from splitmerge_cli.papers.verdicts import holds
 
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
 
@@ -87,21 +87,6 @@ def fig2(table: pd.DataFrame) -> Drawing:
         f"Topic t is uniform on words t to {len(topics)}. Groups of {tokens[0]:,.0f} words (the paper gives no "
         "number), mixtures uniform on the simplex: data=groups4, data.seed=0."
     )
-    return Drawing(figure, table, _verdicts(topics, bags), notes)
-
-
-def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:
-    """A map of shares, rows and columns named, on a square-root scale, because many shares are small."""
-    image = ax.imshow(values, aspect="auto", cmap=MAP, norm=PowerNorm(0.5, 0, 1), interpolation="nearest")
-    ax.set_xticks(range(len(columns)), columns, fontsize=6.5)
-    ax.set_yticks(range(len(rows)), rows, fontsize=6.5)
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[:].set(visible=True, color="#CCCCCC")
-    return image
-
-
-def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
     phi = topics.to_numpy()
     judged = {
         "topics": (len(phi) == TRUE_K, float(len(phi)), f"{len(phi)} topics over {phi.shape[1]} words"),
@@ -117,7 +102,19 @@ def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
         ),
         "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
     }
-    return [
-        holds(claim, judged[claim.metric][1], judged[claim.metric][0], judged[claim.metric][2])
-        for claim in published_claims("smag-fig2")
-    ]
+    verdicts = []
+    for claim in published_claims("smag-fig2"):
+        true, value, reason = judged[claim.metric]
+        verdicts.append(holds(claim, value, true, reason))
+    return Drawing(figure, table, verdicts, notes)
+
+
+def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:
+    """A map of shares, rows and columns named, on a square-root scale, because many shares are small."""
+    image = ax.imshow(values, aspect="auto", cmap=MAP, norm=PowerNorm(0.5, 0, 1), interpolation="nearest")
+    ax.set_xticks(range(len(columns)), columns, fontsize=6.5)
+    ax.set_yticks(range(len(rows)), rows, fontsize=6.5)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[:].set(visible=True, color="#CCCCCC")
+    return image

@@ -83,7 +83,28 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
-    return Drawing(picture_fig3(numbers, titles), numbers, _verdicts(runs, settings), _note(runs))
+    # every claim under every setting, start and form
+    verdicts = []
+    for claim in published_claims("smag-fig3"):
+        for setting in settings:
+            for start in STARTS:
+                if claim.metric in FASTER:
+                    verdicts += _faster(claim, runs, setting, start)
+                    continue
+                for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
+                    if claim.metric == "acceptance_falls" and start != "one_cluster":
+                        continue
+                    verdicts.append(_verdict(claim, runs, setting, start, method))
+    notes = (
+        f"{describe_seeds(runs)}; all methods from the same start and seed. Top row: from one topic, the "
+        "start that counts; split-merge is the exact form with choice by coin. An iteration is a split-merge proposal "
+        "and a full Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits "
+        "and merges of all chains from the first iteration to that one. "
+        "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
+        "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
+        "Gibbs does not."
+    )
+    return Drawing(picture_fig3(numbers, titles), numbers, verdicts, notes)
 
 
 def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None) -> Figure:
@@ -96,14 +117,27 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
         for ax, start in zip(column[1:], STARTS, strict=False):
             reached = panels["chains with ten topics"]
             _draw_reached(ax, reached[reached["start"] == start])
-        _draw_accepted(column[3], panels["accepted so far"])
+        for method, rows in panels["accepted so far"].groupby("method", sort=False):
+            column[3].plot(rows["iteration"], rows["value"], linewidth=1.1, **STYLES[str(method)])
+        _marks(column[3])
         column[0].set_title((titles or {}).get(setting, SETTINGS[setting].capitalize()), fontsize=7)
         column[3].set_xlabel("iteration")
         powers(column[3].xaxis)
     for ax in axes[[0, 3], 0]:
         ax.set_ylim(bottom=0)
-    _labels(axes[:, 0])
-    _legend(figure)
+    first = axes[:, 0]
+    first[0].set_ylabel("topics,\nfrom one topic")
+    for ax, start in zip(first[1:], STARTS.values(), strict=False):
+        ax.set_ylabel(f"chains that had ten,\n{start}")
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    first[3].set_ylabel("accepted so far,\nfrom one topic")
+    first[3].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    lines = [entry(label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
+    others = [
+        entry(label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
+        entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
+    ]
+    legend(figure, [*lines[:3], others[0]], [*lines[3:], others[1]])
     footnote(figure, "Top row: medians over chains, and bands: their ranges; split-merge by coin, and Gibbs alone.")
     return figure
 
@@ -111,15 +145,6 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
 def _title(runs: Sequence[Run], setting: str) -> str:
     run = next(r for r in runs if setting_of(r) == setting)
     return "\n".join([SETTINGS[setting].capitalize(), *describe_setting(run)])
-
-
-def _labels(first: NDArray[np.object_]) -> None:
-    first[0].set_ylabel("topics,\nfrom one topic")
-    for ax, start in zip(first[1:], STARTS.values(), strict=False):
-        ax.set_ylabel(f"chains that had ten,\n{start}")
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    first[3].set_ylabel("accepted so far,\nfrom one topic")
-    first[3].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _marks(ax: Axes) -> None:
@@ -184,33 +209,6 @@ def _share_accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFr
     return _rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains)
 
 
-def _draw_accepted(ax: Axes, numbers: pd.DataFrame) -> None:
-    for method, rows in numbers.groupby("method", sort=False):
-        ax.plot(rows["iteration"], rows["value"], linewidth=1.1, **STYLES[str(method)])
-    _marks(ax)
-
-
-def _legend(figure: Figure) -> None:
-    lines = [entry(label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
-    others = [
-        entry(label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
-        entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
-    ]
-    legend(figure, [*lines[:3], others[0]], [*lines[3:], others[1]])
-
-
-def _note(runs: Sequence[Run]) -> str:
-    return (
-        f"{describe_seeds(runs)}; all methods from the same start and seed. Top row: from one topic, the "
-        "start that counts; split-merge is the exact form with choice by coin. An iteration is a split-merge proposal "
-        "and a full Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits "
-        "and merges of all chains from the first iteration to that one. "
-        "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
-        "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
-        "Gibbs does not."
-    )
-
-
 FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
 """Claims on what has ten topics first, and the method that it is compared with."""
 
@@ -229,22 +227,6 @@ def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list
         rule = f"ten topics sooner ({', '.join(never)} of {len(a)} chains up to iteration {length})"
         words = reading(setting, start, method)
         verdicts.append(by_majority(claim, ratio, a < b, rule, words, units=data_sets(first)))
-    return verdicts
-
-
-def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
-    """Every claim under every setting, start and form."""
-    verdicts = []
-    for claim in published_claims("smag-fig3"):
-        for setting in settings:
-            for start in STARTS:
-                if claim.metric in FASTER:
-                    verdicts += _faster(claim, runs, setting, start)
-                    continue
-                for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
-                    if claim.metric == "acceptance_falls" and start != "one_cluster":
-                        continue
-                    verdicts.append(_verdict(claim, runs, setting, start, method))
     return verdicts
 
 

@@ -109,7 +109,14 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
         f"or more count. {describe_data(runs)}, σ₁ = 1, lines integrated out."
     )
-    return Drawing(picture_fig2(numbers, model), numbers, _fig2_verdicts(examples, runs), notes)
+    claims = {c.metric: c for c in published_claims("triadic-fig2")}
+    verdicts = []
+    for metric, shows, what in [
+        ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
+        ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
+    ]:
+        verdicts.append(_typical(claims[metric], shows, what, name_sets(runs)))
+    return Drawing(picture_fig2(numbers, model), numbers, name_data(runs, verdicts), notes)
 
 
 def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
@@ -169,17 +176,6 @@ def _points(example: _Example) -> pd.DataFrame:
     dataset = dataset_of(example.run)
     frame = pd.DataFrame(dataset.values, columns=["x", "y"])
     return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
-
-
-def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("triadic-fig2")}
-    verdicts = []
-    for metric, shows, what in [
-        ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
-        ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
-    ]:
-        verdicts.append(_typical(claims[metric], shows, what, name_sets(runs)))
-    return name_data(runs, verdicts)
 
 
 def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdict:

@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, name_sets, number_of, select_runs
-from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
+from splitmerge_cli.papers.verdicts import by_majority, by_sign, holds
 from splitmerge_cli.runs.store.read import Run
 
 MOVES = {
@@ -44,7 +44,34 @@ def fig1(runs: Sequence[Run]) -> Drawing:
         f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
     )
     numbers = pd.concat(tables.values(), ignore_index=True)
-    return Drawing(picture_fig1(numbers), numbers, _fig1_verdicts(tables, runs), notes)
+    claims = {c.metric: c for c in published_claims("triadic-fig1")}
+    triadic = tables["triadic"]
+    far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
+    total = int(triadic["proposed"].sum())
+    verdicts = [
+        holds(
+            claims["no_direct_transition_between_1_and_3"],
+            far,
+            far == 0,
+            f"{far} of {total:,} proposals; the sampler has no such move",
+        )
+    ]
+    between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
+    verdicts.append(
+        by_majority(
+            claims["share_of_steps_between_2_and_3"],
+            between,
+            between > 0.1,
+            "more than a tenth of the proposals",
+            unit=name_sets(runs),
+            units=between.index.get_level_values("set").to_numpy(),
+        )
+    )
+    asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
+    difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
+    rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
+    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}, unit=name_sets(runs)))
+    return Drawing(picture_fig1(numbers), numbers, name_data(runs, verdicts), notes)
 
 
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
@@ -100,37 +127,6 @@ def _transition(ax: Axes, start: float, end: float, y: float, share: float, acce
 
 def _percent(share: float) -> str:
     return "–" if not np.isfinite(share) else f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("triadic-fig1")}
-    triadic = tables["triadic"]
-    far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
-    total = int(triadic["proposed"].sum())
-    verdicts = [
-        holds(
-            claims["no_direct_transition_between_1_and_3"],
-            far,
-            far == 0,
-            f"{far} of {total:,} proposals; the sampler has no such move",
-        )
-    ]
-    between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
-    verdicts.append(
-        by_majority(
-            claims["share_of_steps_between_2_and_3"],
-            between,
-            between > 0.1,
-            "more than a tenth of the proposals",
-            unit=name_sets(runs),
-            units=between.index.get_level_values("set").to_numpy(),
-        )
-    )
-    asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
-    difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
-    rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
-    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}, unit=name_sets(runs)))
-    return name_data(runs, verdicts)
 
 
 MOVES_OF_TWO = {"dyadic": ("split", "merge"), "triadic": ("split_2_3", "merge_3_2")}

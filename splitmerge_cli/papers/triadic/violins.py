@@ -21,7 +21,7 @@ from splitmerge_cli.papers.triadic.runs import (
     name_sets,
     select_runs,
 )
-from splitmerge_cli.papers.verdicts import Verdict, by_sign
+from splitmerge_cli.papers.verdicts import by_sign
 from splitmerge_cli.runs.store.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
@@ -34,7 +34,15 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     notes = f"Last states. {describe_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
     columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
     numbers = scores.chains[columns]
-    return Drawing(picture_fig3(numbers), numbers, _fig3_verdicts(scores, runs), notes)
+    claims = {c.metric: c for c in published_claims("triadic-fig3")}
+    verdicts = []
+    for score in METRICS:
+        rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
+        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises, unit=name_sets(runs)))
+    gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
+    more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
+    verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more, unit=name_sets(runs)))
+    return Drawing(picture_fig3(numbers), numbers, name_data(runs, verdicts), notes)
 
 
 def picture_fig3(numbers: pd.DataFrame) -> Figure:
@@ -64,15 +72,3 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
-
-
-def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("triadic-fig3")}
-    verdicts = []
-    for score in METRICS:
-        rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
-        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises, unit=name_sets(runs)))
-    gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
-    more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
-    verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more, unit=name_sets(runs)))
-    return name_data(runs, verdicts)

@@ -21,15 +21,7 @@ from splitmerge_cli.analysis.plots.runs import data_name, option
 from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, entry, footnote, legend, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
-from splitmerge_cli.kinds.networks.plots.relation_matrix import (
-    MOST_NODES,
-    NEGATIVE,
-    POSITIVE,
-    draw_matrix,
-    has_signs,
-    number_blocks,
-    sort_nodes,
-)
+from splitmerge_cli.kinds.networks.plots import relation_matrix
 from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -69,7 +61,7 @@ def _strengths(relation: Relation, labels: NDArray[np.int64], sides: NDArray[np.
             upper = np.triu_indices(len(strength))
             chance = table.total[upper].sum() / table.pairs[upper].sum()
         sign = np.full(strength.shape, np.nan)
-        if has_signs(relation) and relation.value is not None:
+        if relation_matrix.has_signs(relation) and relation.value is not None:
             signs = np.sign(relation.value) if relation.form == REAL else 2.0 * relation.value - 1.0
             both = not relation.directed and sides is None
             sign = relation.sum_blocks(labels, len(strength), relation.ends, signs, both) / table.edges
@@ -115,7 +107,11 @@ def draw_blocks(
     arrows.sort(reverse=True)
     written = np.empty((0, 2))
     for rank, (value, a, b) in enumerate(arrows):
-        colour = INK if not np.isfinite(sign[K[a], K[b]]) else (POSITIVE if sign[K[a], K[b]] > 0 else NEGATIVE)
+        colour = (
+            INK
+            if not np.isfinite(sign[K[a], K[b]])
+            else (relation_matrix.POSITIVE if sign[K[a], K[b]] > 0 else relation_matrix.NEGATIVE)
+        )
         width = max(0.4, WIDEST * scale * value / most)
         spots = _draw_arrow(ax, places, radii, a, b, relation.directed, width, colour)
         if rank < LABELLED:
@@ -209,7 +205,7 @@ def draw_facing(ax: Axes, relations: Relations, layer: int, labels: NDArray[np.i
     degree = table.sources + table.targets
     places = np.zeros((relations.N, 2))
     for kind in (0, 1):
-        blocks = sort_nodes(labels, degree, sides == kind)
+        blocks = relation_matrix.sort_nodes(labels, degree, sides == kind)
         n, gap = len(blocks.order), 0.03 * len(blocks.order)
         shift = np.repeat(np.arange(len(blocks.ends)) * gap, blocks.ends - blocks.starts)
         whole = n + gap * max(len(blocks.ends) - 1, 0)
@@ -275,8 +271,8 @@ def block_graph(run: Run) -> Figure:
     K = len(np.unique(labels))
     title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
     title_panels(axes, title, [layer.name for layer in layers])
-    if any(has_signs(layer) for layer in layers):
-        signs = ((POSITIVE, "mostly positive"), (NEGATIVE, "mostly negative"))
+    if any(relation_matrix.has_signs(layer) for layer in layers):
+        signs = ((relation_matrix.POSITIVE, "mostly positive"), (relation_matrix.NEGATIVE, "mostly negative"))
         legend(figure, [entry(color=colour, linewidth=2, label=label) for colour, label in signs])
     if len(layers) > 1 and dataset.names is not None:
         degree = np.sum([np.bincount(layer.ends.ravel(), minlength=dataset.N) for layer in layers], axis=0)
@@ -383,7 +379,7 @@ def clusters(run: Run) -> Figure:
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     layers = relations.layers[:MOST_LAYERS]
-    one, small = len(layers) == 1, dataset.N <= MOST_NODES
+    one, small = len(layers) == 1, dataset.N <= relation_matrix.MOST_NODES
     across = min(len(layers), 3)
     down = -(-len(layers) // across)
     size, ratios = ((FULL, 3.9), [1, 1.35]) if small else ((FULL, 7.6), [1])
@@ -392,8 +388,8 @@ def clusters(run: Run) -> Figure:
     figure, axes = plt.subplots(down, len(ratios), squeeze=False, figsize=size, width_ratios=ratios)
     numbers, entries = numbers_by_size(run, labels), list[Artist]()
     for n, ax in enumerate(axes.ravel()[: len(layers)]):
-        entries += draw_matrix(ax, relations, n, labels)
-        number_blocks(ax, relations, labels, numbers)
+        entries += relation_matrix.draw_matrix(ax, relations, n, labels)
+        relation_matrix.number_blocks(ax, relations, labels, numbers)
     for ax in axes.ravel()[len(layers) :] if not one else ():
         ax.axis("off")
     places: NDArray[np.float64] | None = None

@@ -35,24 +35,16 @@ _SIGNED = LinearSegmentedColormap.from_list(
 
 @dataclass(frozen=True)
 class Blocks:
-    """Nodes in the order of a matrix's rows, or of its columns, by block.
-
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int64: nodes.
-    ranks : list of int
-        Rank in size of every block, the largest 0.
-    ends : numpy.ndarray
-        int64 ``[blocks]``: where the nodes of a block end.
-    alone : list of bool
-        Whether a block has one node.
-    """
+    """Nodes in the order of a matrix's rows, or of its columns, by block."""
 
     order: NDArray[np.int64]
+    """int64: nodes."""
     ranks: list[int]
+    """Rank in size of every block, the largest 0."""
     ends: NDArray[np.int64]
+    """int64 ``[blocks]``: where the nodes of a block end."""
     alone: list[bool]
+    """Whether a block has one node."""
 
     @property
     def starts(self) -> NDArray[np.int64]:

@@ -18,16 +18,8 @@ from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_nu
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
+from splitmerge_cli.kinds.networks.readers import edge_values
 from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
-from splitmerge_cli.kinds.networks.readers.edge_values import (
-    EXPECTED,
-    LAYER_WORDS,
-    TIME,
-    VALUE_WORDS,
-    are_times,
-    describe_values,
-    read_values,
-)
 from splitmerge_cli.kinds.networks.readers.listed import Use
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
@@ -107,7 +99,7 @@ class Columns:
         elif table.names is None:
             third = 2 in others and len(table.columns[2])
             chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
-            if chosen and not asked and are_times(table.columns[2]):
+            if chosen and not asked and edge_values.are_times(table.columns[2]):
                 chosen = []
                 table.notes.append(f"{table.path}: column 3 holds times: it is not read (data.weights=3 reads it)")
         else:
@@ -123,16 +115,20 @@ class Columns:
 def value_columns(table: Table, others: Sequence[int]) -> list[int]:
     """Columns whose names say that they hold values of edges; else the only further one of numbers, no times."""
     words = {j: name.strip().lower() for j, name in enumerate(table.names or ())}
-    if named := [j for j in others if words.get(j) in VALUE_WORDS]:
+    if named := [j for j in others if words.get(j) in edge_values.VALUE_WORDS]:
         return named
-    left = [j for j in others if j in words and not TIME.search(words[j]) and words[j] not in LAYER_WORDS]
+    left = [
+        j
+        for j in others
+        if j in words and not edge_values.TIME.search(words[j]) and words[j] not in edge_values.LAYER_WORDS
+    ]
     cells = table.columns[left[0]] if len(left) == 1 else []
-    return left if len(cells) and is_numeric(str(cells[0].as_py())) and not are_times(cells) else []
+    return left if len(cells) and is_numeric(str(cells[0].as_py())) and not edge_values.are_times(cells) else []
 
 
 def _layer_columns(table: Table, others: Sequence[int]) -> list[int]:
     """Columns whose names say that they hold layers of edges; else the only further one of few words."""
-    if named := [j for j in others if table.names and table.names[j].strip().lower() in LAYER_WORDS]:
+    if named := [j for j in others if table.names and table.names[j].strip().lower() in edge_values.LAYER_WORDS]:
         return named
     if len(others) != 1 or not table.names or not is_text(table.cells(others[0])):
         return []
@@ -154,41 +150,30 @@ DIRECTED = {
 @dataclass(frozen=True)
 class Rows:
     """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
-    of each row by their position among these (int64 ``[rows, 2]``), and weights.
-
-    Attributes
-    ----------
-    first : numpy.ndarray
-        int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
-    table : tuple or None
-        Table that the rows come from, and the positions of the ends in it.
-    directed : bool or None
-        Whether the file says that edges have a direction; None: it does not say.
-    may_be_directed : bool
-        Whether its columns are named source and target.
-    levels, layer, layers, other_values, other_layers
-        As of `Listed`.
-    kinds : int or None
-        Number of names that are of the first of two kinds; the others are of the second.
-    side_names : tuple of str
-        Names of the two kinds, from the columns.
-    """
+    of each row by their position among these (int64 ``[rows, 2]``), and weights."""
 
     path: Path
     first: NDArray[np.int64]
+    """int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending."""
     names: list[str]
     codes: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     table: tuple[Table, int, int] | None
+    """Table that the rows come from, and the positions of the ends in it."""
     directed: bool | None = None
+    """Whether the file says that edges have a direction; None: it does not say."""
     levels: tuple[str, ...] = ()
     layer: NDArray[np.int64] | None = None
     layers: tuple[str, ...] = ("",)
     other_values: pa.ChunkedArray | None = None
     other_layers: str = ""
+    """As of `Listed`."""
     kinds: int | None = None
+    """Number of names that are of the first of two kinds; the others are of the second."""
     side_names: tuple[str, str] = ENDS
+    """Names of the two kinds, from the columns."""
     may_be_directed: bool = False
+    """Whether its columns are named source and target."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -241,7 +226,7 @@ class Rows:
             value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
         )
         third = 2 if table.names is None and w is None and others[:1] == [2] else None
-        if third is not None and are_times(table.cells(third)):
+        if third is not None and edge_values.are_times(table.cells(third)):
             others, third = others[1:], None
         other = values_left[0] if len(values_left) == 1 else third
         layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
@@ -346,10 +331,10 @@ def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple
     """Column `j` as values of a form, and the levels of these."""
     column = table.cells(j)
     if not (is_text(column) or is_of_numbers(column)):
-        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected {EXPECTED[form]}")
-    numbers, levels, bad = read_values(column, form)
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected {edge_values.EXPECTED[form]}")
+    numbers, levels, bad = edge_values.read_values(column, form)
     if bad is not None:
-        raise table.error(bad, j, f"{EXPECTED[form]} (data.values={form})")
+        raise table.error(bad, j, f"{edge_values.EXPECTED[form]} (data.values={form})")
     return numbers, levels
 
 
@@ -439,7 +424,9 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
         ends = " and ".join(map(table.column, roles.values()))
         _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
         return
-    words = [j for j in columns if is_text(table.cells(j)) and not pc.all(_are_numbers(table, j)).as_py()]
+    number = r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$"
+    texts = [j for j in columns if is_text(table.cells(j))]
+    words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return
     codes = {j: pc.utf8_trim_whitespace(table.cells(j)).combine_chunks().dictionary_encode() for j in words}
@@ -453,7 +440,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     if len(words) == 3:
         roles["layer"] = words[1]
     for k in set(columns) - set(words):
-        described = describe_values(table.cells(k))
+        described = edge_values.describe_values(table.cells(k))
         roles["weights"] = k
         options |= {"values": described[0]} if described else {}
     options["directed" if 2 * len(first & second) >= few else "bipartite"] = True
@@ -472,7 +459,3 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
     table.notes.append(f"{table.path}: {why}, {table.command_or_call(command, call)}")
-
-
-def _are_numbers(table: Table, j: int) -> pa.ChunkedArray:
-    return pc.match_substring_regex(table.cells(j), r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$")

@@ -111,11 +111,8 @@ def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tu
         form = (COUNT if counts else LEVELS if few and distinct[0] < 0 else REAL) if whole else REAL
         return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g})"
     levels = read_values(cells, LEVELS)
-    return None if levels.bad is not None else (LEVELS, f"levels ({_shorten(levels.levels)})")
-
-
-def _shorten(levels: Sequence[str], most: int = 4) -> str:
-    return ", ".join([*levels[:most], *["..."] * (len(levels) > most)])
+    shown = ", ".join([*levels.levels[:4], *["..."] * (len(levels.levels) > 4)])
+    return None if levels.bad is not None else (LEVELS, f"levels ({shown})")
 
 
 def _levels_of_words(text: pa.ChunkedArray) -> EdgeValues:

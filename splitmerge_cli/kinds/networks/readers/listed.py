@@ -69,66 +69,45 @@ class Use:
 
 @dataclass(frozen=True)
 class Listed:
-    """A network as it is written: a row for each edge, which may repeat others.
-
-    Attributes
-    ----------
-    place : str
-        The file, or ``data``.
-    name : str
-        For titles.
-    names : list of str or None
-        Names of the nodes.
-    N : int
-        Number of nodes.
-    ends : numpy.ndarray
-        int64 ``[rows, 2]``: source and target of each row.
-    weight : numpy.ndarray or None
-        float64 ``[rows]``: the value of each row, NaN if it is missing; codes where there are `levels`.
-    layer : numpy.ndarray or None
-        int64 ``[rows]``: position among `layers` of each row.
-    sides : numpy.ndarray or None
-        int8 ``[N]``: which of two kinds each node is.
-    side_names : tuple of str
-        Names of these kinds.
-    directed : bool or None
-        Whether the source says that edges have directions; None: it does not say.
-    may_be_directed : bool
-        Whether it names the ends of an edge source and target.
-    truth, columns
-        As of the `Dataset` and of `Relations`.
-    is_matrix : bool
-        Whether rows are entries of a matrix, in which an edge without a direction stands twice.
-    other_values : sequence or None
-        Values of the rows that are not read: what a column or attribute holds.
-    other_layers : str
-        Name of a column or attribute that holds layers and is not read.
-    node_columns : list of str
-        Names of columns of the nodes that are not read.
-    notes : list of str
-        What is to be said of how the network was read.
-    """
+    """A network as it is written: a row for each edge, which may repeat others."""
 
     place: str
+    """The file, or ``data``."""
     name: str
+    """For titles."""
     names: list[str] | None
+    """Names of the nodes."""
     N: int
+    """Number of nodes."""
     ends: NDArray[np.int64]
+    """int64 ``[rows, 2]``: source and target of each row."""
     weight: NDArray[np.float64] | None = None
+    """float64 ``[rows]``: the value of each row, NaN if it is missing; codes where there are `levels`."""
     levels: tuple[str, ...] = ()
     layer: NDArray[np.int64] | None = None
+    """int64 ``[rows]``: position among `layers` of each row."""
     layers: tuple[str, ...] = ("",)
     sides: NDArray[np.int8] | None = None
+    """int8 ``[N]``: which of two kinds each node is."""
     side_names: tuple[str, str] = ("row", "column")
+    """Names of these kinds."""
     directed: bool | None = None
+    """Whether the source says that edges have directions; None: it does not say."""
     truth: NDArray[np.int32] | None = None
     columns: Dataset | None = None
+    """As of the `Dataset` and of `Relations`."""
     other_values: Any = None
+    """Values of the rows that are not read: what a column or attribute holds."""
     other_layers: str = ""
+    """Name of a column or attribute that holds layers and is not read."""
     node_columns: list[str] = field(default_factory=list)
+    """Names of columns of the nodes that are not read."""
     notes: list[str] = field(default_factory=list)
+    """What is to be said of how the network was read."""
     is_matrix: bool = False
+    """Whether rows are entries of a matrix, in which an edge without a direction stands twice."""
     may_be_directed: bool = False
+    """Whether it names the ends of an edge source and target."""
 
     def title(self, node: int) -> str:
         """A node as messages name it."""

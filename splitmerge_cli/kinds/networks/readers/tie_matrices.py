@@ -134,7 +134,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     ``auto``: a table is a matrix if its first row and its first column hold the same names, or if it has as many rows
     as columns, `SQUARE` at least, of numbers alone.
     """
-    if wanted is False or table.width < 3 or not (wanted is True or _may_be_square(table)):
+    may_be_square = table.rows in (table.width, table.width + 1)
+    if wanted is False or table.width < 3 or not (wanted is True or may_be_square):
         return None
     head = [cell.strip() for cell in table.top[0]]
     first = [str(cell).strip() for cell in table.columns[0].to_pylist()]
@@ -214,10 +215,6 @@ def is_named_matrix(table: Text) -> bool:
             return False
         has_gap |= any(j != number and (cell in UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1))
     return number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
-
-
-def _may_be_square(table: Text) -> bool:
-    return table.rows in (table.width, table.width + 1)
 
 
 def _looks_like_ties(values: NDArray[np.float64]) -> bool:

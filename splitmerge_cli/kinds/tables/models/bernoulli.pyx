@@ -122,11 +122,11 @@ cdef class Bernoulli(Model):
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
     10,000); beyond that it is taken in pieces, with an exponent kept apart. Rows of which cells are missing, NaN, or a
-    power below 1: ``from_data``. Source: Wang & Russell 2015, section 5.2;
-    Herlau et al. 2014, section 3.1.
+    power below 1: ``from_data``. Source: Wang & Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
     """
 
     kind = "binary"
+    why_not_added = ""
     READS_MISSING = True
     CAPABILITIES = (BernoulliParameters, BernoulliShards)
     simulate = staticmethod(simulate_bits)
@@ -193,11 +193,6 @@ cdef class Bernoulli(Model):
         if self.D <= self.piece:
             self._scale_scan_table(by_count, "power", self.power[0])
         self._start()
-
-    @property
-    def why_not_added(self):
-        """str: empty."""
-        return ""
 
     @classmethod
     def from_data(cls, data, **params):

@@ -4,6 +4,11 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from splitmerge_cli.core.model cimport Model
 
 
+cdef extern from "log_rise.h":
+    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
+    double log_rise_far(double a, double x) noexcept nogil
+
+
 cdef class CountVectors(Model):
     cdef readonly Py_ssize_t D
     cdef const int64_t *start           # [N + 1] entries of item i begin here

@@ -8,8 +8,14 @@ from splitmerge_cli.kinds.tables.models.normal cimport Normal
 
 
 cdef extern from "fixed_point.h":
-    ctypedef struct whole:
-        pass
+    ctypedef long long whole            # of 128 bits
+    double whole_double(whole v) noexcept nogil
+
+cdef extern from "weighted_sums.h":
+    void count_weighted(whole *square, const double *x, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, int64_t parts,
+                        int64_t logs) noexcept nogil
+    double moments_weighted(const whole *square, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, double *work,
+                            double *mean, double *scatter) noexcept nogil
 
 
 cdef class DenseGaussian(Normal):

@@ -30,9 +30,9 @@ zeta: kappa_n, a_n and b_n are zeta times those of the prior kappa0 / zeta, a0 /
 "A power of the likelihood"). The model keeps these, so that q is what it is without a power, and multiplies degrees and
 log b_n by zeta.
 
-b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
+b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``normal.pyx``) and are resampled.
 
-With ``model.tails=t`` a row has a weight w (``row_weights.pyx``), its covariance is over w. A cluster's statistics are
+With ``model.tails=t`` a row has a weight w (``normal.pyx``), its covariance is over w. A cluster's statistics are
 then weighted: W = sum of w in the place of n, but in a_n and nu_n, which count rows. A predictive has
 
     another point   q = prod 1 + s (x - m_n)^2 / (2 b_n),   s = w kappa_n / (kappa_n + w),   and the factor s^(D/2)
@@ -41,7 +41,7 @@ then weighted: W = sum of w in the place of n, but in a_n and nu_n, which count 
 with kappa_n = kappa0 + W, and in the second line the factor (w (kappa_n - w) / kappa_n)^(D/2).
 
 Here is what the three share; what a covariance has of its own is in ``gaussian_independent.pyx`` (diag and iso) and
-``gaussian_full.pyx``, and missing cells of the last are in ``missing_cells.pyx``.
+``gaussian_full.pyx``.
 """
 from libc.math cimport INFINITY, NAN, exp, ldexp, lgamma, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -54,15 +54,15 @@ from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, BY_LANE, LONGS, MARK, ROOM, STALE, WHOLES
-from splitmerge_cli.kinds.tables.models.normal cimport ISO, Normal
-from splitmerge_cli.kinds.tables.models.row_weights cimport FRACTION, LOG_FRACTION, RowWeights
-from splitmerge_cli.kinds.tables.models.scale_prior cimport Scaled, ScalePrior
+from splitmerge_cli.kinds.tables.models.normal cimport (
+    FRACTION, ISO, LOG_FRACTION, Normal, RowWeights, Scaled, ScalePrior,
+)
 from splitmerge_cli.core.powers cimport weigh_powers
 
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
-from splitmerge_cli.kinds.tables.models.dense_points import COLUMNS, prepare
+from splitmerge_cli.kinds.tables.models.real_columns import COLUMNS, prepare
 from splitmerge_cli.kinds.tables.models.normal import POWER, SELECT, TAILS
 
 # options that say how the data are prepared
@@ -70,12 +70,6 @@ _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "ta
 
 cdef extern from "simd_math.h":
     pass
-
-cdef extern from "weighted_sums.h":
-    void count_weighted(whole *square, const double *x, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, int64_t parts,
-                        int64_t logs) noexcept nogil
-    double moments_weighted(const whole *square, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, double *work,
-                            double *mean, double *scatter) noexcept nogil
 
 cdef extern from *:
     """
@@ -95,11 +89,6 @@ cdef extern from *:
             square[r] += sign * more_square[r];
     }
 
-    static inline double whole_at(const whole *square, ptrdiff_t t)
-    {
-        return whole_double(square[t]);
-    }
-
     /* s = w kappa / (kappa + w) and level + half log s, kappa = kappa0 + weight. */
     static inline void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half,
                                    double *turn, double *weighed)
@@ -116,7 +105,6 @@ cdef extern from *:
                      Py_ssize_t n_squares, int64_t sign) noexcept nogil
     void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
                      double *weighed) noexcept nogil
-    double whole_at(const whole *square, Py_ssize_t t) noexcept nogil
 
 # A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
@@ -310,7 +298,7 @@ cdef class DenseGaussian(Normal):
         return self.sum + self.D * k
 
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
-        return <whole *> (<char *> self.square + 16 * self.width * k)
+        return self.square + self.width * k
 
     cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         """Add a row by its weight to the sums of cluster k, or take it out."""
@@ -326,7 +314,7 @@ cdef class DenseGaussian(Normal):
         return moments_weighted(square, self.D, self.n_squares, self.shape_of == ISO, self.work, mean, scatter)
 
     cdef double weight_in(self, const whole *square) noexcept nogil:
-        return ldexp(whole_at(square, self.n_squares + self.D), -FRACTION)
+        return ldexp(whole_double(square[self.n_squares + self.D]), -FRACTION)
 
     cdef double kappa_of(self, Py_ssize_t k) noexcept nogil:
         """kappa_n of cluster k."""
@@ -584,7 +572,7 @@ cdef class DenseGaussian(Normal):
         """Terms of the log marginal likelihood of a cluster that depend on its weights alone; 0 without."""
         if self.weights is None:
             return 0.0
-        return 0.5 * self.D * (ldexp(whole_at(square, self.n_squares + self.D + 1), -LOG_FRACTION)
+        return 0.5 * self.D * (ldexp(whole_double(square[self.n_squares + self.D + 1]), -LOG_FRACTION)
                                - log(self.kappa0 + self.weight_in(square)))
 
     cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil:

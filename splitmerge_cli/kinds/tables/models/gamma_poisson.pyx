@@ -77,6 +77,7 @@ cdef class GammaPoisson(CountVectors):
     same data, 8 bytes a count that is not 0, 24 an item and at most 17 MB of tables.
     """
 
+    why_not_added = ""
     simulate = staticmethod(simulate_rates)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.3}}}
     OPTIONS = (
@@ -139,11 +140,6 @@ cdef class GammaPoisson(CountVectors):
                 self.total[i] * log(exposure[i]) * self.zeta / self.unit)
         self.constant = self.with_exposure
         return 0
-
-    @property
-    def why_not_added(self):
-        """str: empty."""
-        return ""
 
     @classmethod
     def from_data(cls, data, **params):

@@ -13,19 +13,17 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.rows import Columns, Rows
-from splitmerge_cli.kinds.tables.models.dense_capabilities import DenseParameters, DensePlugIn, DenseShards
+from splitmerge_cli.kinds.tables.models import gaussian_independent as independent
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
-from splitmerge_cli.kinds.tables.models.dense_points import moments_of_columns
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
-from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian, IsotropicGaussian
 from splitmerge_cli.kinds.tables.models.mixed import of_one_type
 from splitmerge_cli.kinds.tables.models.normal import Normal
-from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution, units_of
+from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.simulated import simulate_points
 
-DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGaussian)}
+DENSE = {cls.SHAPE: cls for cls in (independent.DiagonalGaussian, independent.IsotropicGaussian, FullGaussian)}
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
 _FIXED: dict[str, Any] = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0}
 
@@ -38,7 +36,7 @@ def _covariance(options: dict[str, Any]) -> Any:
     return covariance if covariance in tuple(DENSE) else _COVARIANCE.read(covariance, "model")
 
 
-class GaussianShards(DenseShards):
+class GaussianShards(independent.DenseShards):
     """Rows in shards."""
 
     @classmethod
@@ -85,7 +83,7 @@ class Gaussian(Normal):
 
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
-    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
+    CAPABILITIES = (independent.DenseParameters, GaussianShards, independent.DensePlugIn)
     simulate = staticmethod(simulate_points)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
@@ -110,7 +108,7 @@ class Gaussian(Normal):
         cls = DENSE[_covariance(options)]
         if not selects:
             return cls(x, known, **options)
-        if cls is not DiagonalGaussian:
+        if cls is not independent.DiagonalGaussian:
             raise ValueError(f"model.select=true: expected model.covariance=diag, got {options['covariance']}")
         if options.get("tails") == "t":
             raise ValueError("model.select=true: expected model.tails=normal, got t")

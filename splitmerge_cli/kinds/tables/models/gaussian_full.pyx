@@ -1,23 +1,40 @@
 """Mixture of normal distributions with a covariance matrix per cluster, model.covariance=full: the formulas are in
-``dense_gaussian.pyx``. Cells of a row may be missing: they are a part of the state (``missing_cells.pyx``). Cost: a
-point against K clusters O(D^2 K); a change of a cluster O(D^3)."""
+``dense_gaussian.pyx``. Cost: a point against K clusters O(D^2 K); a change of a cluster O(D^3).
+
+Cells of a row may be missing: they are a part of the state, drawn by a Gibbs step given the partition
+(docs/derivations.md, "Missing cells of jointly normal columns"). Factors of matrices are lower triangular, row after
+row without what is above the diagonal.
+"""
 cimport cython
-from libc.math cimport M_PI, lgamma, log, sqrt
+from libc.math cimport M_PI, fabs, lgamma, log, rint, sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport ROOM_INTS, Sums
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, numbers_at, whole
-from splitmerge_cli.kinds.tables.models.missing_cells cimport MissingCells
-from splitmerge_cli.kinds.tables.models.packed_factor cimport factorise, solve_rows
+from splitmerge_cli.kinds.tables.models.gaussian_independent cimport DenseParameters
 
 from splitmerge_cli.core.checks import as_numbers
-from splitmerge_cli.kinds.tables.models.dense_capabilities import DenseShards, FullParameters
+from splitmerge_cli.kinds.tables.models.gaussian_independent import DenseShards
 
 cdef extern from "simd_math.h":
     pass
+
+cdef extern from "tiles.h":
+    void tile_full(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
+                   double *out) noexcept nogil
+    Py_ssize_t tile_factor_size(Py_ssize_t D) noexcept nogil
+    void tile_pack_factor(const double *factor, const double *mean, Py_ssize_t D, double *packed) noexcept nogil
+
+cdef extern from "cross_sums.h":
+    void count_full(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
+    void moments_full(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
+                      double *scatter) noexcept nogil
 
 cdef extern from *:
     """
@@ -51,14 +68,376 @@ cdef extern from *:
             LANES_TO(left + h) = q;
         }
     }
+
+    /* Coordinate c of a point that is counted becomes another. */
+    static inline void change_cell(int64_t *sum, whole *square, double *x, ptrdiff_t D, ptrdiff_t c, double to)
+    {
+        const int64_t from = (int64_t)x[c], now = (int64_t)to, off = now - from;
+        whole *row = square + c * (c + 1) / 2;
+        sum[c] += off;
+        for (ptrdiff_t d = 0; d < c; d++)
+            row[d] += (whole)off * (int64_t)x[d];
+        row[c] += (whole)now * now - (whole)from * from;
+        for (ptrdiff_t d = c + 1; d < D; d++) {
+            row += d;
+            row[c] += (whole)off * (int64_t)x[d];
+        }
+        x[c] = to;
+    }
+
+    /* Sum of products, in four partial sums to hide the latency of an addition. */
+    static inline double inner(const double *a, const double *b, ptrdiff_t n)
+    {
+        double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+        ptrdiff_t r = 0;
+        for (; r + 4 <= n; r += 4) {
+            s0 += a[r] * b[r];
+            s1 += a[r + 1] * b[r + 1];
+            s2 += a[r + 2] * b[r + 2];
+            s3 += a[r + 3] * b[r + 3];
+        }
+        for (; r < n; r++)
+            s0 += a[r] * b[r];
+        return (s0 + s1) + (s2 + s3);
+    }
     """
     void score_full(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
                     double *work, double *log_q, double *left) noexcept nogil
+    void change_cell(int64_t *sum, whole *square, double *x, Py_ssize_t D, Py_ssize_t c, double to) noexcept nogil
+    double inner(const double *a, const double *b, Py_ssize_t n) noexcept nogil
 
-cdef extern from "cross_sums.h":
-    void count_full(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
-    void moments_full(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
-                      double *scatter) noexcept nogil
+
+cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:
+    """Cholesky factor of a packed positive definite matrix, in place, reciprocals on its diagonal; returns the log of
+    the determinant."""
+    cdef Py_ssize_t r, c
+    cdef double total = 0.0, product = 1.0, v
+    cdef double *row = a
+    cdef double *col
+    for r in range(D):
+        col = a
+        for c in range(r):
+            row[c] = (row[c] - inner(row, col, c)) * col[c]
+            col += c + 1
+        v = row[r] - inner(row, row, r)
+        product *= v
+        if not 1e-200 < product < 1e200:
+            total += log(product)
+            product = 1.0
+        row[r] = 1.0 / sqrt(v)
+        row += r + 1
+    return total + log(product)
+
+
+cdef void solve_rows(const double *a, Py_ssize_t D, double[:, ::1] rows) noexcept nogil:
+    """Put L^-1 r in place of each row r, the lower triangular L as `factorise` leaves it in `a`.
+
+    No library: one that solves for a few rows with several threads waits for these a hundred times as long.
+    """
+    cdef Py_ssize_t n, i, j
+    cdef const double *row
+    cdef double total
+    for n in range(rows.shape[0]):
+        row = a
+        for i in range(D):
+            total = rows[n, i]
+            for j in range(i):
+                total = total - row[j] * rows[n, j]
+            rows[n, i] = total * row[i]
+            row = row + i + 1
+
+
+cdef double draw_factor(Rng rng, Py_ssize_t D, double a, double kappa, double *work) noexcept nogil:
+    """A lower triangular F with F'F the inverse of a covariance matrix, and a mean: work[:D] in place of m_n, F behind
+    it, L and L^-1, of D (D + 1) / 2 numbers each. Returns the sum of the logs of the diagonal of F.
+
+    F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
+    of 2 a - D + 1, ..., 2 a degrees of freedom, above it standard normals (Bartlett 1933, from the last
+    coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa). Without a generator what to expect.
+    """
+    cdef Py_ssize_t r, c, s, squares = D * (D + 1) // 2
+    cdef double *mean = work
+    cdef double *L = work + D
+    cdef double *inverse = L + squares
+    cdef double *F = inverse + squares
+    cdef double *v = F + squares
+    cdef double *row
+    cdef double *into
+    cdef double weight, total = 0.0
+    for r in range(D):
+        into = inverse + r * (r + 1) // 2
+        row = L + r * (r + 1) // 2
+        for c in range(r):
+            into[c] = 0.0
+        for s in range(r):
+            for c in range(s + 1):
+                into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
+        for c in range(r):
+            into[c] *= row[r]
+        into[r] = row[r]
+    for r in range(D):
+        into = F + r * (r + 1) // 2
+        weight = a - 0.5 * (D - 1 - r)
+        weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
+        for c in range(r + 1):
+            into[c] = weight * inverse[r * (r + 1) // 2 + c]
+        if rng is not None:
+            for s in range(r):
+                weight = rng.draw_normal()
+                for c in range(s + 1):
+                    into[c] += weight * inverse[s * (s + 1) // 2 + c]
+        total += log(into[r])
+    if rng is not None:
+        for r in range(D):
+            row = F + r * (r + 1) // 2
+            v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
+        for r in range(D):
+            mean[r] += v[r] / sqrt(kappa)
+    return total
+
+
+@cython.final
+cdef class MissingCells(Sums):
+    """The cells that rows lack, as ``real_columns.prepare`` found them, and what they are at present."""
+
+    def __init__(self, data, Py_ssize_t D):
+        cdef Py_ssize_t g
+        cdef const double *x = doubles_of(data.x)
+        self.D, self.rows = D, data.gaps
+        self.row_of, self.item, self.begin = ints_of(data.gap_of), ints_of(data.gap_item), ints_of(data.gap_begin)
+        self.column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
+        self.n = self.begin[self.rows]
+        self.filled, self.next = self.memory.doubles(self.rows * D), self.memory.ints(self.rows)
+        self.keep(&self.first, ROOM_INTS)
+        self.draws = self.memory.doubles(7 * D * D + 9 * D + self.rows)
+        for g in range(self.rows):
+            memcpy(self.filled + g * D, x + self.item[g] * D, 8 * D)
+
+    cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
+        """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given
+        them, row by row, and forget the former. Then the cells of each column of which most are missing in the cluster,
+        all at once: row by row their mean would move by a step of a point in as many as there are."""
+        cdef Py_ssize_t k, g, r, c, s, n, D = self.D
+        cdef double *work = self.draws
+        cdef double *precision = work + 3 * model.n_squares + 5 * D
+        cdef double *F
+        for k in range(K):
+            self.first[k] = -1
+        for g in range(self.rows - 1, -1, -1):
+            k = z[self.item[g]]
+            self.next[g] = self.first[k]
+            self.first[k] = <int32_t> g
+        for k in range(K):
+            g = self.first[k]
+            if g < 0:
+                continue
+            n = model.size[k]
+            model.posterior(model.sums_of(k), model.squares_of(k), n, work, work + D)
+            draw_factor(rng, D, model.a_n(n), model.kappa0 + n, work)
+            F = work + D + 2 * model.n_squares
+            for r in range(D):
+                for c in range(r + 1):
+                    precision[r * D + c] = 0.0
+                    for s in range(r, D):
+                        precision[r * D + c] += F[s * (s + 1) // 2 + r] * F[s * (s + 1) // 2 + c]
+                    precision[c * D + r] = precision[r * D + c]
+            while g >= 0:
+                self.draw_row(model, rng, g, k, work, precision, precision + D * D)
+                g = self.next[g]
+            for c in range(D):
+                self.draw_column(model, rng, k, c)
+            model.stale[k] = True
+
+    cdef void draw_column(self, DenseGaussian model, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
+        """Draw the missing cells of a column in a cluster from their joint distribution given all other cells, where
+        they are most of the column there: mean and covariance given the rows that have the cell and the grain of every
+        row, of which the regression of the column on the others is used alone, then each cell given its row. A draw
+        beyond the reach is a rejected proposal of all."""
+        cdef Py_ssize_t d, s, t, g, n, D = self.D, lacking = 0
+        cdef double *mean = self.draws
+        cdef double *F = mean + D + 2 * model.n_squares
+        cdef double *precision = mean + 3 * model.n_squares + 5 * D
+        cdef double *old = mean + 7 * D * D + 9 * D
+        cdef double *x
+        cdef double v
+        cdef bint is_within = True
+        g = self.first[k]
+        while g >= 0:
+            lacking += self.lacks(g, c)
+            g = self.next[g]
+        if 2 * lacking <= model.size[k]:
+            return
+        g = self.first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                model.count(k, self.filled + g * D, -1)
+            g = self.next[g]
+        # the grain of the rows that lack the cell weighs the regression, too
+        n = model.size[k] - lacking
+        model.posterior_with(model.sums_of(k), model.squares_of(k), n, model.size[k], mean, mean + D)
+        draw_factor(rng, D, model.a_n(n), model.kappa0 + n, mean)
+        for d in range(D):
+            precision[d] = 0.0
+            for s in range(max(c, d), D):
+                precision[d] += F[s * (s + 1) // 2 + c] * F[s * (s + 1) // 2 + d]
+        t = 0
+        g = self.first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                x = self.filled + g * D
+                v = 0.0
+                for d in range(D):
+                    if d != c:
+                        v += precision[d] * (x[d] - mean[d])
+                old[t] = x[c]
+                x[c] = rint(mean[c] - v / precision[c] + rng.draw_normal() / sqrt(precision[c]))
+                is_within &= fabs(x[c]) <= self.reach[c]
+                t += 1
+            g = self.next[g]
+        t = 0
+        g = self.first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                x = self.filled + g * D
+                if not is_within:
+                    x[c] = old[t]
+                model.count(k, x, 1)
+                t += 1
+            g = self.next[g]
+
+    cdef void draw_row(self, DenseGaussian model, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean,
+                       const double *precision, double *work) noexcept nogil:
+        """Draw the missing cells of a row of cluster k given the others: normal, of precision the block of these
+        cells, P, and of mean the cluster's less P^-1 times the other block times how far the others are from
+        theirs. A draw beyond the reach is a rejected proposal."""
+        cdef Py_ssize_t r, c, s, D = self.D, m = self.begin[row + 1] - self.begin[row]
+        cdef const int32_t *column = self.column + self.begin[row]
+        cdef double *x = self.filled + row * D
+        cdef double *block = work
+        cdef double *u = work + model.n_squares
+        cdef double *off = u + D
+        cdef double v
+        for c in range(D):
+            off[c] = x[c] - mean[c]
+        for r in range(m):
+            off[column[r]] = 0.0
+        for r in range(m):
+            for c in range(r + 1):
+                block[r * (r + 1) // 2 + c] = precision[column[r] * D + column[c]]
+            v = 0.0
+            for c in range(D):
+                v -= precision[column[r] * D + c] * off[c]
+            u[r] = v
+        factorise(block, m)
+        for r in range(m):
+            v = u[r]
+            for c in range(r):
+                v -= block[r * (r + 1) // 2 + c] * u[c]
+            u[r] = v * block[r * (r + 1) // 2 + r]
+        for r in range(m):
+            u[r] += rng.draw_normal()
+        for r in range(m - 1, -1, -1):
+            v = u[r]
+            for s in range(r + 1, m):
+                v -= block[s * (s + 1) // 2 + r] * u[s]
+            u[r] = v * block[r * (r + 1) // 2 + r]
+        for r in range(m):
+            u[r] = rint(mean[column[r]] + u[r])
+            if not fabs(u[r]) <= self.reach[column[r]]:
+                return
+        for r in range(m):
+            change_cell(model.sums_of(k), model.squares_of(k), x, D, column[r], u[r])
+
+    cdef bint equals(self, MissingCells other) noexcept nogil:
+        """Whether the cells are the same."""
+        cdef Py_ssize_t t
+        for t in range(self.rows * self.D):
+            if self.filled[t] != other.filled[t]:
+                return False
+        return True
+
+    cdef object in_data_units(self, const double *units, bint reaches):
+        """The cells, or how far each may be, from the middle of their columns, row by row: ndarray of float64."""
+        cdef Py_ssize_t g, t, c
+        cdef double[::1] found = np.empty(self.n)
+        for g in range(self.rows):
+            for t in range(self.begin[g], self.begin[g + 1]):
+                c = self.column[t]
+                found[t] = (self.reach[c] if reaches else self.filled[g * self.D + c]) * units[c]
+        return np.asarray(found)
+
+    cdef object in_units(self, values, const double *units):
+        """Cells as ``in_data_units`` gives them, in units; a ValueError if one is out of reach."""
+        cdef Py_ssize_t t, c
+        cdef double[::1] cells = np.array(values)
+        for t in range(self.n):
+            c = self.column[t]
+            # NaN fails, too
+            if not fabs(cells[t] / units[c]) <= self.reach[c]:
+                raise ValueError(f"parameters: a missing cell of {cells[t]:g}, out of reach")
+            cells[t] = rint(cells[t] / units[c])
+        return np.asarray(cells)
+
+    cdef int set(self, DenseGaussian model, values, const int32_t *z) except -1:
+        """Set the cells of points that are in these clusters."""
+        cdef Py_ssize_t g, t, k
+        cdef const double[::1] cells = values
+        for g in range(self.rows):
+            k = z[self.item[g]]
+            model.remove(self.item[g], k)
+            for t in range(self.begin[g], self.begin[g + 1]):
+                self.filled[g * self.D + self.column[t]] = cells[t]
+            model.add(self.item[g], k)
+        return 0
+
+
+@cython.final
+cdef class FullParameters(DenseParameters):
+    """Mean and covariance matrix; their densities are not known."""
+
+    def __init__(self, DenseGaussian model not None):
+        super().__init__(model)
+        self.size, self.posterior_size, self.dimension = 1 + tile_factor_size(model.D), 0, 0
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """Mean and factor as ``tile_full`` reads them; of a power as ``DenseParameters`` says."""
+        cdef Py_ssize_t d, c, n = self.model.size[k], D = self.model.D
+        cdef double *F = work + D + 2 * self.model.n_squares
+        cdef double zeta = self.model.zeta
+        self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, work, work + D)
+        theta[0] = zeta * draw_factor(rng, D, zeta * self.model.a_n(n), self.model.kappa_of(k), work)
+        theta[0] -= D * (0.5 * zeta * log(zeta))
+        if self.model.coarse:
+            for d in range(D):
+                for c in range(d + 1):
+                    theta[0] -= 0.5 * self.model.grain[c] * F[d * (d + 1) // 2 + c] ** 2
+        tile_pack_factor(F, work, D, theta + 1)
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        tile_full(theta, self.model.D, tile, log_weight, floor, out)
+
+
+def slices(Py_ssize_t n, Py_ssize_t D):
+    """Yield n points in slices whose matrices [D, D] take 32 MB at most."""
+    cdef Py_ssize_t start, step = max(1, (1 << 22) // (D * D))
+    for start in range(0, n, step):
+        yield slice(start, start + step)
+
+
+def blocks_of(psi, there):
+    """The blocks of a matrix whose columns are `there`, [points, D]; the identity in all other rows and columns."""
+    return np.where(there[:, :, None] & there[:, None, :], psi, np.eye(len(psi)))
+
+
+def log_det_of(block):
+    """Log determinants of positive definite matrices."""
+    return np.linalg.slogdet(block)[1]
+
+
+def distances(block, off):
+    """off' block^-1 off of each point."""
+    return (off * np.linalg.solve(block, off[:, :, None])[:, :, 0]).sum(axis=1)
 
 
 @cython.final
@@ -280,6 +659,12 @@ cdef class FullGaussian(DenseGaussian):
         return DenseGaussian.same_parameters(self, other, twin)
 
     @property
+    def why_not_coupled(self):
+        """str: missing cells are drawn."""
+        return ("model.covariance=full: draws of missing cells cannot be coupled; expected model.covariance=diag, or a "
+                "table without missing cells" if self.n_imputed else "")
+
+    @property
     def n_imputed(self):
         """int: missing cells, which are a part of the state."""
         return 0 if self.cells is None else self.cells.n
@@ -325,25 +710,3 @@ cdef class FullGaussian(DenseGaussian):
             self.scales_changed()
         self.cells.set(self, cells, z)
         return 0
-
-
-def slices(Py_ssize_t n, Py_ssize_t D):
-    """Yield n points in slices whose matrices [D, D] take 32 MB at most."""
-    cdef Py_ssize_t start, step = max(1, (1 << 22) // (D * D))
-    for start in range(0, n, step):
-        yield slice(start, start + step)
-
-
-def blocks_of(psi, there):
-    """The blocks of a matrix whose columns are `there`, [points, D]; the identity in all other rows and columns."""
-    return np.where(there[:, :, None] & there[:, None, :], psi, np.eye(len(psi)))
-
-
-def log_det_of(block):
-    """Log determinants of positive definite matrices."""
-    return np.linalg.slogdet(block)[1]
-
-
-def distances(block, off):
-    """off' block^-1 off of each point."""
-    return (off * np.linalg.solve(block, off[:, :, None])[:, :, 0]).sum(axis=1)

@@ -8,7 +8,7 @@ from splitmerge_cli.kinds.tables.models.gaussian_full cimport FullGaussian
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
-from splitmerge_cli.kinds.tables.models.table cimport Table
+from splitmerge_cli.kinds.tables.models.normal cimport Table
 
 
 @cython.final
@@ -61,7 +61,6 @@ cdef class Mixed(Table):
     cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
 
-    cdef int _take(self, data) except -1
     cdef int _join_reals(self, reals, known, bint is_full, given) except -1
     cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1
     cdef int _take_reals(self, data, b0, kappa0, double a0) except -1

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.capabilities import DrawnParameters
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.kinds.tables.models.normal import Scaled
 from splitmerge_cli.kinds.tables.models.regression import Regression
-from splitmerge_cli.kinds.tables.models.scale_prior import Scaled
 
 LONGEST_TABLE: int
 JOINT: str

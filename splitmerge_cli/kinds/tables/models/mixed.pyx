@@ -35,8 +35,7 @@ from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STA
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
-from splitmerge_cli.kinds.tables.models.scale_prior cimport Scaled
-from splitmerge_cli.kinds.tables.models.table cimport Table
+from splitmerge_cli.kinds.tables.models.normal cimport Scaled, Table
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
@@ -45,11 +44,9 @@ from splitmerge_cli.core.options import (
 )
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
-from splitmerge_cli.kinds.tables.models.count_vectors import rising_of
-from splitmerge_cli.kinds.tables.models.gaussian_gaps import GappedGaussian
-from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
+from splitmerge_cli.kinds.tables.models.count_vectors import rising_of, tables_of
+from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian, GappedGaussian
 from splitmerge_cli.kinds.tables.models.mixed_cells import JOINT, defaults_of, prepare, real_columns, types_of
-from splitmerge_cli.kinds.tables.models.mixed_tables import tables_of
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.kinds.tables.models.outcome_cells import (
@@ -186,7 +183,22 @@ cdef class Mixed(Table):
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
         self.shape, self.a0 = given["shape"], given["a0"] / self.zeta
         self._hold(data)
-        self._take(data)
+        self.C, self.P, self.R, self.S = data.C, data.P, data.R, data.S
+        self.nominal = self.C - len(data.cuts)
+        self.levels, self.constant_unit = data.levels, self.zeta * data.constant_unit
+        self.sums, self.rows = self.P + 1, self.levels + 5 * self.P
+        self.code, self.tally = ints_of(data.code), ints_of(data.tally)
+        self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
+        self.keep(&self.sum, LONGS, self.sums, BY_COLUMN)
+        self.keep(&self.count, INTS, self.levels, BY_COLUMN)
+        self.keep(&self.seen, INTS, self.S, BY_COLUMN)
+        self.keep(&self.at, ROOM, self.rows, BY_LANE)
+        self.keep(&self.stale, STALE)
+        self.keep(&self.stale_own, STALE)
+        self.keep(&self.power, ROOM)
+        self.slot, self.slot_discrete = ints_of(data.slot), ints_of(data.slot_discrete)
+        self.slot_count, self.rate = ints_of(data.slot_count), doubles_of(data.rate)
+        self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         self.total = N
         self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
         if OUTCOME in kinds:
@@ -252,26 +264,6 @@ cdef class Mixed(Table):
                 if isinstance(value, Gamma):
                     raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
             self.kappa0 = kappa0 / self.zeta
-        return 0
-
-    cdef int _take(self, data) except -1:
-        """Take what ``prepare`` made."""
-        self.C, self.P, self.R, self.S = data.C, data.P, data.R, data.S
-        self.nominal = self.C - len(data.cuts)
-        self.levels, self.constant_unit = data.levels, self.zeta * data.constant_unit
-        self.sums, self.rows = self.P + 1, self.levels + 5 * self.P
-        self.code, self.tally = ints_of(data.code), ints_of(data.tally)
-        self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
-        self.keep(&self.sum, LONGS, self.sums, BY_COLUMN)
-        self.keep(&self.count, INTS, self.levels, BY_COLUMN)
-        self.keep(&self.seen, INTS, self.S, BY_COLUMN)
-        self.keep(&self.at, ROOM, self.rows, BY_LANE)
-        self.keep(&self.stale, STALE)
-        self.keep(&self.stale_own, STALE)
-        self.keep(&self.power, ROOM)
-        self.slot, self.slot_discrete = ints_of(data.slot), ints_of(data.slot_discrete)
-        self.slot_count, self.rate = ints_of(data.slot_count), doubles_of(data.rate)
-        self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         return 0
 
     @classmethod
@@ -404,7 +396,7 @@ cdef class Mixed(Table):
             for r in range(self.first[c], self.first[c + 1]):
                 row[8 * r] = self.log_add[self.table_of[r] * M + count[r]] - log_all[0]
         if self.ordered is not None:
-            self.ordered.settle(count, row + 8 * self.first[self.nominal], 8)
+            self.ordered.settle(count, row + 8 * self.first[self.nominal], 8, False)
         row += 8 * self.levels
         for c in range(self.P):
             rate = self.rate[c] + self.cells(k, self.slot_count[c])
@@ -461,6 +453,14 @@ cdef class Mixed(Table):
         if self.joint is not None:
             return self.joint.same_parameters((<Mixed> other).joint, twin)
         return Scaled.same_parameters(self, other, twin)
+
+    @property
+    def why_not_coupled(self):
+        """str: latent outcomes and missing cells are drawn."""
+        if self.regression is not None and self.regression.is_latent:
+            return ("model.effects: draws of latent outcomes cannot be coupled; expected no effects on a binary "
+                    "model.outcome")
+        return "" if self.imputed is None else self.imputed.why_not_coupled
 
     @property
     def n_imputed(self):
@@ -566,7 +566,7 @@ cdef class Mixed(Table):
                 total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - counted]
                           - self.log_all[self.total_of[c] * M + n])
         if self.ordered is not None and counted:
-            total += self.ordered.left_out(count, code + self.nominal)
+            total += self.ordered.sum_answers(count, code + self.nominal, self.ordered.q, True)
         elif self.ordered is not None:
             # weights of 216 points for each column: once for all items
             if self.stale[k]:
@@ -700,8 +700,7 @@ cdef class Mixed(Table):
         return found + self.joint.log_densities(first)
 
     def left_out_densities(self):
-        """Missing cells of jointly normal columns, the weight of the row, and its latent outcome are integrated
-        out."""
+        """Missing cells of jointly normal columns, the weight of the row, and its latent outcome are integrated out."""
         if self.regression is not None and self.regression.is_latent:
             regression, self.regression = self.regression, None
             try:
@@ -736,7 +735,8 @@ cdef class Mixed(Table):
                 total += log((self.pseudo_count(code[c]) + self.zeta * self.count[k * self.levels + code[c]])
                              / of_all)
         if self.ordered is not None:
-            total += self.ordered.log_density(self.count + k * self.levels, code + self.nominal)
+            total += self.ordered.sum_answers(self.count + k * self.levels, code + self.nominal, self.ordered.density,
+                                              False)
         for c in range(self.P):
             n = self.tally[i * self.P + c]
             if n >= 0:
@@ -750,9 +750,8 @@ cdef class Mixed(Table):
     def statistics(self):
         """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
         another; seen (K, D), observed cells; sums (K, P + R + 1), of counts, of real cells in units, those of columns
-        without missing cells first, and of the logs that an item has in every cluster; squares (K, R, 2), of real
-        cells in units^2, low and high 64 bits; joint, of jointly normal columns, as a ``FullGaussian`` gives
-        them."""
+        without missing cells first, and of the logs that an item has in every cluster; squares (K, R, 2), of real cells
+        in units^2, low and high 64 bits; joint, of jointly normal columns, as a ``FullGaussian`` gives them."""
         cdef Py_ssize_t k, c, K = self.K
         if self.joint is not None:
             self.joint.K = K

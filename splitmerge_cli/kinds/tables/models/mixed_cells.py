@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Columns
-from splitmerge_cli.kinds.tables.models.mixed_tables import log_factorials
+from splitmerge_cli.kinds.tables.models.count_vectors import log_factorials
 from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.kinds.tables.models.real_columns import (
+    LEAST_SCALE,
     Numbers,
     factor_piece,
     moments_of,
@@ -23,7 +24,6 @@ from splitmerge_cli.kinds.tables.models.real_columns import (
     settle_resolution,
     unit_of,
 )
-from splitmerge_cli.kinds.tables.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "ordinal", "count", "real")
 MOST_COUNT = 2**31 - 1

@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 from scipy.special import gammaln
 
-from splitmerge_cli.kinds.tables.models.count_vectors cimport GivenTotals
+from splitmerge_cli.kinds.tables.models.count_vectors cimport GivenTotals, log_rise, log_rise_far
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import read_options
@@ -20,22 +20,17 @@ from splitmerge_cli.kinds.tables.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.kinds.tables.models.normal import POWER
 from splitmerge_cli.kinds.tables.simulated import simulate_shares
 
-cdef extern from "log_rise.h":
-    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
-    double log_rise_far(double a, double x) noexcept nogil
-
 
 cdef class Multinomial(GivenTotals):
     """Mixture of multinomial distributions: clusters differ in the shares of the columns, not in totals.
 
-    Notes
-    -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0; a cluster's likelihood O(D). Memory:
     8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count that is not 0, 24 an item and at
     most 2.5 MB of tables.
     """
 
     OPTIONS = (*priors.OPTIONS, PSEUDO_COUNT, POWER)
+    why_not_added = ""
     simulate = staticmethod(simulate_shares)
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)"}, "D": 4}}
 
@@ -46,11 +41,6 @@ cdef class Multinomial(GivenTotals):
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
-
-    @property
-    def why_not_added(self):
-        """str: empty."""
-        return ""
 
     @classmethod
     def reference_log_lik(cls, values, labels, *, alpha, power=1.0, **options):

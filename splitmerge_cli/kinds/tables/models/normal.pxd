@@ -1,11 +1,90 @@
-# What mixtures of normal distributions share, dense or sparse. See docs/design.md.
+# What mixtures with real columns share. See normal.pyx.
 cimport cython
+from libc.stdint cimport int8_t, int64_t
 
-from splitmerge_cli.kinds.tables.models.scale_prior cimport Scaled
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
 
 
 cdef enum:
     DIAG, ISO, FULL                     # COVARIANCES
+
+cdef enum:
+    FRACTION = 22                       # a weight is a multiple of 2^-22
+    LOG_FRACTION = 48                   # its logarithm one of 2^-48
+
+
+@cython.final
+cdef class RowWeights:
+    cdef readonly Py_ssize_t n          # rows that are data
+    cdef readonly double nu             # degrees of freedom
+    cdef int64_t *parts                 # [N] weight in units of 2^-22
+    cdef int64_t *logs                  # [N] its logarithm in units of 2^-48
+    cdef double *weight                 # [N]
+    cdef double *distance               # [N, padded] squared distance of a row from its cluster, by drawn parameters
+    cdef Py_ssize_t D                   # columns
+    cdef double *cells                  # [N, padded] columns that a row has; NULL: all have D
+    cdef double *having                 # [D + 1] data rows that have so many columns
+    cdef double *drawn                  # [N] weights that are proposed, in units
+
+    cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil
+    cdef int set_cells(self, cells) except -1
+    cdef double log_odds(self, double nu) noexcept nogil
+    cdef void draw(self, Rng rng) noexcept nogil
+    cdef bint propose(self, Rng rng, double nu) noexcept nogil
+    cdef bint equals(self, RowWeights other) noexcept nogil
+    cdef double log_density(self) noexcept nogil
+
+
+@cython.final
+cdef class ScalePrior:
+    cdef readonly Py_ssize_t n          # scales: one a column; iso: one
+    cdef readonly bint of_b0, of_kappa0  # which have a gamma prior and are resampled
+    cdef double b0_shape, b0_rate, kappa0_shape, kappa0_rate
+    cdef double *b0                     # [n] present values, in units^2
+    cdef double kappa0
+    cdef const double *unit             # [n] what b0 is measured in: the variance of the column, in units^2
+    cdef double log_unit                # sum of the logs of these variances, in the data's units
+    cdef double least, most             # b0 is between these multiples of `unit`
+    cdef object held                    # the array of `unit`, and the array of the squares of the columns' units
+    cdef double *precision              # [n] sum over clusters of what b0 multiplies in the density of their variances
+    cdef double distance                # sum of what -kappa0 / 2 multiplies in the density of their means
+
+    cdef void begin(self) noexcept nogil
+    cdef void draw(self, Rng rng, double shapes, double means) noexcept nogil
+    cdef bint equals(self, ScalePrior other) noexcept nogil
+    cdef double log_density(self) noexcept nogil
+    cdef double geometric_mean(self) noexcept nogil
+
+    cdef inline void count_precision(self, Py_ssize_t d, double precision) noexcept nogil:
+        """Add the precision of column d in one cluster."""
+        self.precision[d] += precision
+
+    cdef inline void count_distance(self, double off) noexcept nogil:
+        """Add a coordinate of a cluster's mean, from m0 in standard deviations of a point."""
+        self.distance += off * off
+
+
+cdef class Scaled(Model):
+    cdef readonly double kappa0, a0     # kappa0: the present one
+    cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
+    cdef RowWeights weights             # of the rows; None: normal tails
+    cdef double shape0                  # of the prior of one variance
+    cdef Py_ssize_t n_means             # of a cluster
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef void scales_changed(self) noexcept nogil
+    cdef void weights_changed(self) noexcept nogil
+
+
+cdef class Table(Scaled):
+    cdef int8_t *stale                  # [cap] whether what scores an item is behind the statistics
+    cdef double *power                  # [cap] log predictive of the item at hand, but for what all clusters share
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
 
 
 cdef class Normal(Scaled):

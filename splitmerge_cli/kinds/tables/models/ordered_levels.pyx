@@ -5,11 +5,11 @@ A cluster's answers are a normal number that is cut into levels: level v has the
     q_v(m, s) = Phi((c_(v+1) - m) / s) - Phi((c_v - m) / s)
 
 The cuts c (``model.cuts``) are by default those at which the whole column is standard normal: they depend on how often
-each level occurs. Mean m
-and standard deviation s of a cluster have a prior on ``POINTS`` points, so that the marginal likelihood of n_v answers
-at level v is the sum over points of prior times the product of q_v^n_v, and the predictive is a mean of q_v under the
-posterior weights of the points. An item that is counted leaves by the harmonic mean (docs/derivations.md, "Ordinal
-columns"). Cost: a change of a cluster O(levels POINTS), an item as in a categorical column.
+each level occurs. Mean m and standard deviation s of a cluster have a prior on ``POINTS`` points, so that the marginal
+likelihood of n_v answers at level v is the sum over points of prior times the product of q_v^n_v, and the predictive is
+a mean of q_v under the posterior weights of the points. An item that is counted leaves by the harmonic mean
+(docs/derivations.md, "Ordinal columns"). Cost: a change of a cluster O(levels POINTS), an item as in a categorical
+column.
 """
 cimport cython
 from libc.math cimport log
@@ -161,7 +161,7 @@ cdef class OrderedLevels(Sums):
         cdef double sum = sum_points(w, q + (r - self.before) * POINTS, inverse)
         return log(total / sum if inverse else sum / total)
 
-    cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
+    cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
         """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: of an
         answer that it counts, given the others, as Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
         cdef point_weights points
@@ -174,12 +174,9 @@ cdef class OrderedLevels(Sums):
                 if count[r] or not own:
                     row[stride * (r - self.before)] = self.log_level(points.w, total, self.q, r, own)
 
-    cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil:
-        self.write_levels(count, row, stride, False)
-
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil:
         """Bring ``own`` of cluster k up to date."""
-        self.write_levels(count, self.own + k * self.levels, 1, True)
+        self.settle(count, self.own + k * self.levels, 1, True)
 
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil:
         """Log predictive of an item that cluster k counts, given the others there; ``settle_own`` has been called."""
@@ -192,7 +189,9 @@ cdef class OrderedLevels(Sums):
 
     cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
                             bint own) noexcept nogil:
-        """Sum of ``log_level`` over the answers of an item."""
+        """Sum of ``log_level`` over the answers of an item. `q`: the table of this name, for the log predictive of an
+        item that the cluster counts (`own`), given the others there; or `density`, for the log predictive probability
+        of an item that it does not count, for which the posterior has the power."""
         cdef point_weights points
         cdef Py_ssize_t c
         cdef double total, log_pred = 0.0
@@ -201,10 +200,6 @@ cdef class OrderedLevels(Sums):
                 self.weigh(c, count, NULL, points.w, &total)
                 log_pred += self.log_level(points.w, total, q, code[c], own)
         return log_pred
-
-    cdef double left_out(self, const int32_t *count, const int32_t *code) noexcept nogil:
-        """Log predictive of an item that a cluster counts, given the others there, from its counts."""
-        return self.sum_answers(count, code, self.q, True)
 
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil:
         """Log marginal likelihood of a cluster, joined with another unless `more` is NULL."""
@@ -215,10 +210,6 @@ cdef class OrderedLevels(Sums):
             log_lik += self.weigh(c, count, more, points.w, &total)
         return log_lik
 
-    cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil:
-        """Log predictive probability of an item that a cluster does not count; the posterior has the power."""
-        return self.sum_answers(count, code, self.density, False)
-
     cdef void draw(self, Rng rng, const int32_t *count, double *theta) noexcept nogil:
         """Log probability of each level, times the power, at a point drawn given the counts; without a generator their
         predictive."""
@@ -226,7 +217,7 @@ cdef class OrderedLevels(Sums):
         cdef Py_ssize_t c, r, g
         cdef double total
         if rng is None:
-            self.settle(count, theta + self.before, 1)
+            self.settle(count, theta + self.before, 1, False)
             return
         for c in range(self.n):
             self.weigh(c, count, NULL, points.w, &total)

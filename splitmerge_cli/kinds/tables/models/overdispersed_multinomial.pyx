@@ -22,7 +22,7 @@ from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, ROOM
-from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors, GivenTotals
+from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors, GivenTotals, log_rise, log_rise_far
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
@@ -30,10 +30,6 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.kinds.tables.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.kinds.tables.simulated import draw_pseudo_counts, simulate_scattered_shares
-
-cdef extern from "log_rise.h":
-    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
-    double log_rise_far(double a, double x) noexcept nogil
 
 cdef extern from "simd_math.h":
     pass
@@ -165,8 +161,6 @@ cdef inline int32_t first_tables(int32_t x) noexcept nogil:
 cdef class OverdispersedMultinomial(GivenTotals):
     """Mixture of Dirichlet-multinomial distributions: clusters differ in their shares and in how far rows scatter.
 
-    Notes
-    -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0; a cluster's likelihood O(D); a step of
     ``refresh`` O(K D) and for each count x that is not 0 about log x draws. Memory: 16 D (K + 3) for the sums and
     draws, 12 bytes a count that is not 0, 40 an item, at most 2 MB of tables, which models of the same data share.
@@ -411,9 +405,10 @@ cdef class OverdispersedMultinomial(GivenTotals):
         self.refresh_parameters(rng)
 
     @property
-    def n_imputed(self):
-        """int: numbers of tables, which are drawn."""
-        return self.start[self.N]
+    def why_not_coupled(self):
+        """str: numbers of tables are drawn."""
+        return ("model=overdispersed_multinomial: draws of tables of counts cannot be coupled; expected another model"
+                if self.start[self.N] else "")
 
     @property
     def refreshes(self):

@@ -4,12 +4,13 @@ from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport Sums
-from splitmerge_cli.kinds.tables.models.scale_prior cimport ScalePrior
+from splitmerge_cli.kinds.tables.models.normal cimport ScalePrior
 
 
 cdef extern from "fixed_point.h":
-    ctypedef struct whole:
-        pass
+    ctypedef long long whole            # of 128 bits
+    double whole_double(whole v) noexcept nogil
+    whole whole_scatter(int64_t n, whole xy, int64_t x, int64_t y) noexcept nogil
 
 cdef extern from "real_lanes.h":
     void score_reals(const double *block, const double *x, Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece,
@@ -64,13 +65,14 @@ cdef class RealCells(Sums):
     cdef void draw_parameters(self, Rng rng, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                               double *theta) noexcept nogil
     cdef void scales_changed(self) noexcept nogil
+    cdef double scale_of(self, Py_ssize_t c, int64_t sum, whole square, Py_ssize_t n, double *mean) noexcept nogil
     cdef double scale(self, Py_ssize_t k, Py_ssize_t c, int64_t v, Py_ssize_t n, double *mean) noexcept nogil
 
     cdef inline int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + k * self.R
 
     cdef inline whole *squares_of(self, Py_ssize_t k) noexcept nogil:
-        return <whole *> (<char *> self.square + 16 * self.R * k)
+        return self.square + self.R * k
 
     cdef inline Py_ssize_t cells(self, Py_ssize_t c, Py_ssize_t n, const int32_t *seen) noexcept nogil:
         """Observed cells of a column."""

@@ -18,11 +18,11 @@ import numpy as np
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, BY_LANE, LONGS, ROOM, WHOLES, Sums
-from splitmerge_cli.kinds.tables.models.scale_prior cimport ScalePrior
+from splitmerge_cli.kinds.tables.models.normal cimport ScalePrior
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.kinds.tables.models.scale_prior import LEAST_SCALE
+from splitmerge_cli.kinds.tables.models.real_columns import LEAST_SCALE
 
 cdef extern from *:
     """
@@ -36,45 +36,8 @@ cdef extern from *:
                 square[d] += (whole)v * (sign * v);
             }
     }
-
-    /* b_n of one real column from its sums less the value v (0: nothing), n cells in all; the posterior mean in `mean`.
-       inverse: 1 / n, shrunk: 1 / kappa_n, by n. */
-    static inline double posterior_scale(int64_t sum, whole square, int64_t v, int64_t n, const double *inverse,
-                                         const double *shrunk, double kappa0, double m0, double b0, double *mean)
-    {
-        double e;
-        *mean = m0;
-        if (!n)
-            return b0;
-        sum -= v;
-        square -= (whole)v * v;
-        e = (double)sum * inverse[n] - m0;
-        *mean += n * shrunk[n] * e;
-        return b0 + 0.5 * (whole_double(whole_scatter(n, square, sum, sum)) * inverse[n]
-                           + kappa0 * n * shrunk[n] * e * e);
-    }
-
-    static inline double scale_of(const int64_t *sum, const whole *square, ptrdiff_t d, int64_t v, int64_t n,
-                                  const double *inverse, const double *shrunk, double kappa0, double m0, double b0,
-                                  double *mean)
-    {
-        return posterior_scale(sum[d], square[d], v, n, inverse, shrunk, kappa0, m0, b0, mean);
-    }
-
-    static inline double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2,
-                                       const whole *square2, ptrdiff_t d, int64_t n, const double *inverse,
-                                       const double *shrunk, double kappa0, double m0, double b0)
-    {
-        double mean;
-        return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, inverse, shrunk, kappa0, m0, b0, &mean);
-    }
     """
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
-    double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, const double *inverse,
-                    const double *shrunk, double kappa0, double m0, double b0, double *mean) noexcept nogil
-    double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2, const whole *square2,
-                         Py_ssize_t d, int64_t n, const double *inverse, const double *shrunk, double kappa0,
-                         double m0, double b0) noexcept nogil
 
 # A cell's own share is taken out in closed form while that keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
@@ -131,11 +94,20 @@ cdef class RealCells(Sums):
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         count_reals(self.sums_of(k), self.squares_of(k), self.x + i * self.R, self.R, sign)
 
+    cdef double scale_of(self, Py_ssize_t c, int64_t sum, whole square, Py_ssize_t n, double *mean) noexcept nogil:
+        """b_n of column c from the sums of its n cells; the posterior mean."""
+        cdef double e, b0 = self.b0[c] + 0.5 * n * self.grain[c]
+        mean[0] = self.m0[c]
+        if not n:
+            return b0
+        e = <double> sum * self.inverse[n] - self.m0[c]
+        mean[0] += n * self.shrunk[n] * e
+        return b0 + 0.5 * (whole_double(whole_scatter(n, square, sum, sum)) * self.inverse[n]
+                           + self.kappa0 * n * self.shrunk[n] * e * e)
+
     cdef double scale(self, Py_ssize_t k, Py_ssize_t c, int64_t v, Py_ssize_t n, double *mean) noexcept nogil:
-        """b_n of column c in cluster k from its sums less the value v (0: nothing), n cells in all; the posterior
-        mean."""
-        return scale_of(self.sums_of(k), self.squares_of(k), c, v, n, self.inverse, self.shrunk, self.kappa0,
-                        self.m0[c], self.b0[c] + 0.5 * n * self.grain[c], mean)
+        """``scale_of`` from the sums of cluster k less the value v (0: nothing), n cells in all."""
+        return self.scale_of(c, self.sums_of(k)[c] - v, self.squares_of(k)[c] - <whole> v * v, n, mean)
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
@@ -282,9 +254,8 @@ cdef class RealCells(Sums):
             m = self.cells(c, n, seen)
             if b >= 0:
                 m += self.cells(c, n2, seen2)
-                scale = scale_of_both(self.sums_of(a), self.squares_of(a), self.sums_of(b), self.squares_of(b), c, m,
-                                      self.inverse, self.shrunk, self.kappa0, self.m0[c],
-                                      self.b0[c] + 0.5 * m * self.grain[c])
+                scale = self.scale_of(c, self.sums_of(a)[c] + self.sums_of(b)[c],
+                                      self.squares_of(a)[c] + self.squares_of(b)[c], m, &mean)
             else:
                 scale = self.scale(a, c, 0, m, &mean)
             total += self.log_n[m] - 0.5 * self.zeta * m * self.log_b0[c]

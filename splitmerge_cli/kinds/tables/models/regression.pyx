@@ -29,7 +29,7 @@ import numpy as np
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STALE, WHOLES, Sums
-from splitmerge_cli.kinds.tables.models.packed_factor cimport factorise
+from splitmerge_cli.kinds.tables.models.gaussian_full cimport factorise
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.shared import share

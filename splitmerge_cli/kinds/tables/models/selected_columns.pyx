@@ -26,7 +26,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport ROOM, STALE
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
-from splitmerge_cli.kinds.tables.models.table cimport Table
+from splitmerge_cli.kinds.tables.models.normal cimport Table
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options

@@ -33,8 +33,7 @@ from splitmerge_cli.kinds.tables.models.normal import POWER, TAILS
 from splitmerge_cli.kinds.tables.models.real_columns import prior_of
 
 cdef extern from "fixed_point.h":
-    ctypedef struct whole:
-        pass
+    ctypedef long long whole            # of 128 bits
 
 cdef extern from "column_sums.h":
     ctypedef struct columns:
@@ -98,11 +97,6 @@ cdef extern from *:
         return d > 0.0 ? d / ((kappa0 + n) * (kappa0 + n)) : 0.0;
     }
 
-    static inline whole inner_without(whole inner, totals x)
-    {
-        return inner - x.square;
-    }
-
     /* diag: b_nd / b0_d of n points with these sums in column d; of sums that n points cannot have, as if there were
        none. */
     static inline double share_of(int64_t n, int64_t sum, whole square, double m0, double b0, double r)
@@ -155,7 +149,6 @@ cdef extern from *:
     whole columns_both(const columns *a, const columns *b) noexcept nogil
     totals totals_of(const int64_t *value, const int32_t *index, int64_t n, const int64_t *m0) noexcept nogil
     totals totals_with(totals a, totals b, whole inner, int sign) noexcept nogil
-    whole inner_without(whole inner, totals x) noexcept nogil
     double totals_spread(totals t, int64_t n, double kappa0, whole m00) noexcept nogil
     double totals_distance(totals t, totals x, whole inner, int64_t n, double kappa0, whole m00) noexcept nogil
     double share_with(const columns *c, int64_t at, int64_t n, int64_t value, int sign, double m0, double b0,
@@ -302,26 +295,21 @@ cdef class SparseGaussian(Normal):
         self.vectors = points
         data = share(_prepare, points, self.covariance, given["m0"], given["b0"])
         self._hold(data)
-        self._take(data)
-        self._allocate(N, N)
-        self._set_prior(given["prior"].build(N, given["concentration"]))
-        self._constants()
-        self.set_labels(np.zeros(N, dtype=np.int32))
-
-    cdef int _take(self, data) except -1:
-        """Take what ``_prepare`` made."""
         self.starts, self.index, self.value = longs_of(data.starts), ints_of(data.index), longs_of(data.value)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
         self.log_units, self.log_b0 = data.log_units, data.log_b0
         if self.shape_of == ISO:
             self.of_item = <const totals *> bytes_of(data.of_item)
             self.origin = (<const totals *> bytes_of(data.origin))[0]
-            return 0
-        self.at_zero = doubles_of(data.at_zero)
-        self.Z = self.memory.doubles(KEPT)
-        self.kept = <int64_t *> self.memory.doubles(KEPT)
-        memset(self.kept, 255, KEPT * sizeof(int64_t))
-        return 0
+        else:
+            self.at_zero = doubles_of(data.at_zero)
+            self.Z = self.memory.doubles(KEPT)
+            self.kept = <int64_t *> self.memory.doubles(KEPT)
+            memset(self.kept, 255, KEPT * sizeof(int64_t))
+        self._allocate(N, N)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
+        self._constants()
+        self.set_labels(np.zeros(N, dtype=np.int32))
 
     cdef double predictive_constant(self, Py_ssize_t n, double step):
         """The constant of predictives whose determinants are relative to the prior's."""
@@ -486,7 +474,7 @@ cdef class SparseGaussian(Normal):
         cdef double kappa = self.kappa0 + n, det, distance
         if own:
             t = totals_with(t, x, inner, -1)
-            inner = inner_without(inner, x)
+            inner -= x.square
             det = self.of_totals(t, n)
         else:
             det = self.determinant(k, 0)

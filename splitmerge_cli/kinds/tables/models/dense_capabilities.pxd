@@ -1,9 +1,0 @@
-# What mixtures of normal distributions of dense points can be asked for. See dense_capabilities.pyx.
-from splitmerge_cli.core.capabilities cimport DrawnParameters
-from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
-
-
-cdef class DenseParameters(DrawnParameters):
-    cdef DenseGaussian model
-
-    cdef void fetch(self, Py_ssize_t i) noexcept nogil
