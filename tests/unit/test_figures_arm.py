@@ -52,6 +52,14 @@ def networks(tmp_path_factory):
     return make_runs([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
 
 
+@pytest.fixture
+def fixed_costs(monkeypatch):
+    """Iterations of a fixed cost: the seconds of runs decide where chains are cut, and a busy machine cuts some so early
+    that no draws are left for R-hat."""
+    costs = {"gibbs": 1.0, "sm": 1.5, "bsm": 2.0, "sarm": 3.0, "arm": 3.0}
+    monkeypatch.setattr(arm_runs.Cell, "cost", property(lambda cell: costs[cell.sampler]))
+
+
 @pytest.fixture(scope="module")
 def mixtures(tmp_path_factory):
     """The runs of Table 2 at quick scale, short."""
@@ -220,7 +228,7 @@ def test_times_the_acceptance_of_another_variant(rule, tolerance, factor, verdic
         assert (found.n, found.unit, found.samples[0].interval) == (4, "restarts", "jackknife, geometric")
 
 
-def test_chains_that_share_their_past_are_one_unit(networks):
+def test_chains_that_share_their_past_are_one_unit(networks, fixed_costs):
     """R-hat of ARM has the interval of leaving out restarts; chains of SM are independent, and so are their R-hats."""
     cells = arm_runs.Cells(networks)
     level = arm_runs.levels(networks)[0]
@@ -296,7 +304,7 @@ def test_table5_compares_acceptance_over_restarts(networks):
     assert all(v.unit == "restarts" for v in drawing.verdicts)
 
 
-def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
+def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
