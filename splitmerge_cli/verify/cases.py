@@ -201,8 +201,9 @@ def format_points(points: NDArray[Any]) -> str:
     return "points " + " ".join(f"({','.join(f'{cell:g}' for cell in row)})" for row in points).replace("nan", "-")
 
 
-OwnCase = tuple[Callable[[Callable[..., Model], int, int, Mapping[str, Any]], Case], list[dict[str, Any]]]
-"""What makes the small case of a model, and the options that ``smcmc verify`` goes through when none are given."""
+OwnCase = tuple[Callable[[Any, int, int, Mapping[str, Any]], Case], list[dict[str, Any]]]
+"""What makes the small case of a model (of its class, the number of items, a seed and options), and the options that
+``smcmc verify`` goes through when none are given."""
 CASES: dict[str, OwnCase] = {
     "EMM": (emm_case, [{}]),
     "Lines": (

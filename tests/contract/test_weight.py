@@ -25,7 +25,7 @@ LINES = {
     "cli": 2_140,
     "config": 2_920,
     "core": 9_920,
-    "data": 8_260,
+    "data": 8_280,
     "diagnostics": 4_120,
     "fits": 1_100,
     "kinds": 60,
@@ -37,14 +37,14 @@ LINES = {
     "kinds/tokens": 340,
     "papers": 9_280,
     "priors": 1_180,
-    "runs": 10_980,
+    "runs": 11_000,
     "samplers": 8_060,
     "top": 1_260,
     "verify": 3_640,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_850
-TEST_LINES = 58_200
+ALL_LINES = 100_900
+TEST_LINES = 58_300
 FILES, IMPORT_SHARE = 404, 7.4
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 22, "networks": 5, "tables": 1, "documents": 29}
