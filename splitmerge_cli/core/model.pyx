@@ -98,7 +98,7 @@ cdef class Model(Partition):
     kind = ""
     reference_log_lik = None
     """Class method (values, labels, **options) -> float: the log likelihood by another route than the statistics, for
-    tests and ``smcmc verify``; None: its case is in ``verify/cases.py``, or its states cannot be enumerated."""
+    tests and ``smcmc verify``; None: its kind has its case (`Kind.cases`), or its states cannot be enumerated."""
     simulate = None
     """Static method (Generator, ``core.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""

@@ -19,7 +19,6 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
-from splitmerge_cli.verify.cases import CASES as OWN_CASES
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
 from splitmerge_cli.verify.transitions import adaptive_matrices, balance_defect, example_histories, stationarity_defect
 
@@ -35,7 +34,7 @@ LEARNERS = {
 }
 """Samplers that learn from other chains, each with a matrix for each pair of partitions that it learned from."""
 MODEL_CLASSES = {model.__name__: model for model in classes("model").values()}
-MODELS = [*OWN_CASES, *(n for n, cls in MODEL_CLASSES.items() if n not in OWN_CASES and has_small_case(cls))]
+MODELS = [name for name, cls in MODEL_CLASSES.items() if has_small_case(cls)]
 # edges beside the variants of every model: few items, extreme parameters, other priors
 EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "emm-partition": ("EMM", 4, 1, {"label_prior": "partition"}),
