@@ -23,7 +23,7 @@ NOT_TYPED = ("name", "_target_")
 """Keys of a choice that nobody types."""
 
 TAKE_K0 = (None, "random", "sequential")
-"""Starts that take a number of clusters, or of topics."""
+"""Starts that take a number of clusters."""
 
 LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
@@ -206,7 +206,7 @@ class Schema:
     K0: int | None = _key(
         Count,
         None,
-        "initial number of clusters (init=random; null: 5, or the largest possible) or topics (init=sequential; "
+        "initial number of clusters (init=random; null: 5, or the largest possible; documents: init=sequential; "
         "null: 100)",
         optional=True,
         least=1,
