@@ -125,7 +125,7 @@ class Kind:
     tables: ClassVar[Mapping[str, str]] = {}
     """Columns of further tables that a run writes, by name of the table (`splitmerge_cli.runs.store.schema`)."""
     tables_of_chains: ClassVar[tuple[str, ...]] = ()
-    """Those of the `tables` that have rows for every chain of a finished run."""
+    """The `tables` with rows for every chain of a finished run."""
     summary: ClassVar[str] = "splitmerge_cli.runs.store.summary:Summary"
     """The class that checks ``summary.json`` of a run that has such tables."""
     object_options: ClassVar[tuple[str, ...]] = ()
@@ -264,7 +264,7 @@ class Kind:
         return ()
 
     def options_of_items(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Those of a data set's options that decide which items its file has."""
+        """Keep the options of a data set that decide which items its file has."""
         return options
 
     def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:

@@ -1,6 +1,7 @@
 """Clusters are not components: what a run says of clusters without a gap of density between them, and `gap`."""
 
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
+from splitmerge_cli.runs import summaries
 from splitmerge_cli.runs.clusterings import Late
 from splitmerge_cli.runs.grouping import (
     GAP,
@@ -21,6 +23,7 @@ from splitmerge_cli.runs.grouping import (
     describe_groups,
     find_groups,
 )
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
 
@@ -104,6 +107,18 @@ def draws() -> tuple[Dataset, dict[int, Late]]:
     x = np.linspace(0, 4.99, 300)
     labels = np.clip(x + rng.uniform(-0.1, 0.1, (40, 1)), 0, 4.99).astype(np.int32)
     return Dataset("line", "points", x[:, None]), {0: Late(np.arange(40), labels)}
+
+
+def test_the_first_line_has_the_interval_unless_most_draws_have_its_number(monkeypatch) -> None:
+    monkeypatch.setattr(summaries, "judgement_of", lambda _: SimpleNamespace(converged=True))
+    summary = {"model": "mixed", "N": 344, "point_estimate": {"expected_vi": 0.4}, "n_clusters_95": [6, 8]}
+
+    def head(share: float) -> str:
+        run = SimpleNamespace(summary=summary | {schema.AS_THE_ESTIMATE: share}, config={"chains": 4})
+        return summaries.headline(run, 7)
+
+    assert head(0.55) == "7 clusters of 344 rows (6 to 8, 95 %), the point estimate of all chains"
+    assert head(0.65) == "7 clusters of 344 rows, the point estimate of all chains"
 
 
 def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:

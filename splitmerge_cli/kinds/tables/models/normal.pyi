@@ -9,6 +9,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Gamma, Number, Resolution
 
 COVARIANCES: tuple[str, ...]
+DEGREES: NDArray[np.float64]
 HIERARCHICAL: Gamma
 POWER: Number
 RESOLUTION: Resolution
