@@ -719,7 +719,7 @@ cdef class Model(Partition):
         ----------
         rng : Rng
         K0 : int, optional
-            Clusters to begin with, of topics and where empty ones are kept; None there: a draw from the prior.
+            Clusters to begin with, where empty ones are kept; None there: a draw from the prior.
 
         Raises
         ------
@@ -737,7 +737,7 @@ cdef class Model(Partition):
         True
         """
         if K0 is not None and not self.allows_empty:
-            raise ValueError(f"K0={K0}: only topics begin with a number of them; clusters are opened as items come")
+            raise ValueError(f"K0={K0}: clusters are opened as items come; expected K0=null")
         self._check_items_come_one_by_one()
         cdef Py_ssize_t clusters = 0
         if self.allows_empty:

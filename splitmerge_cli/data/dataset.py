@@ -389,7 +389,7 @@ class Dataset:
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         As the class of the kind says: one item in each row (``documents``: in each training token).
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item, -1 if it is not known; ``documents``: true topic of each token.
+        int32 ``[N]``, true cluster of each item, -1 if it is not known.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None

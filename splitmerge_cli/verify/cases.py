@@ -54,7 +54,7 @@ class Case:
     need."""
     held: Callable[[float], NDArray[np.float64]] | None = None
     """Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
-    which moves of topics alone never change."""
+    which moves of the clusters alone never change."""
     cell: Callable[[tuple[int, ...], float], float] | None = None
     """Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
     partition at a value as ``parameters`` of the model has it, all else integrated out."""

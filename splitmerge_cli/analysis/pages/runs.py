@@ -159,7 +159,7 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 
 # -- one run
 def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
-    """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
+    """Return the clusters and columns of `summaries.tables`, and why they are missing; documents have neither."""
     answers = answers_of(kind_of(run))
     if answers.why_no_clusters(run) or answers.lines(run) is not None:
         return [], None, ""
