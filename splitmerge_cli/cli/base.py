@@ -58,7 +58,7 @@ class LazyGroup(TyperGroup):
         each_command = (command, *getattr(command, "commands", {}).values())
         for each in each_command:
             each.help = _join_lines(each.help or "")
-        _reject_flags(f"smcmc {name}", each_command, rest)
+        _reject_flags(" ".join(("smcmc", name)), each_command, rest)
         return name, command, rest
 
 
