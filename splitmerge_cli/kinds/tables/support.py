@@ -16,7 +16,7 @@ def example(model: str, N: int = 8, **given: Any) -> Model:
         There is no such model, or it reads another form of its kind.
     """
     chosen = component("model", model, **given)
-    dataset = chosen.kind.example(N)
+    dataset = chosen.kind.example_for(chosen.target, N)
     accepted, reason = chosen.target.accepts(dataset)
     if not accepted:
         raise ConfigError(f"model={model}: {reason}")
