@@ -42,9 +42,7 @@ test-oldest: $(VENV)/installed ## all tests but the slow ones, with the lowest v
 	$(BIN)/python scripts/list_requirements.py --oldest test | build/oldest/bin/python -m pip install --quiet --requirement /dev/stdin
 	build/oldest/bin/python -m pip install --quiet 'setuptools>=77' 'Cython>=3.1'
 	build/oldest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	# in one picture two ticks touch before Matplotlib 3.11
-	build/oldest/bin/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" \
-	  --deselect tests/unit/test_figures_arm.py::test_fig6a_draws_numbers_of_chains
+	build/oldest/bin/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
 sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, then threads with TSan, in builds of their own (see CONTRIBUTING)
 	$(BIN)/python scripts/sanitize.py --jobs $(JOBS)

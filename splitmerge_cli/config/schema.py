@@ -23,7 +23,7 @@ NOT_TYPED = ("name", "_target_")
 """Keys of a choice that nobody types."""
 
 TAKE_K0 = (None, "random", "sequential")
-"""Starts that take a number of clusters, or of topics."""
+"""Starts that take a number of clusters."""
 
 LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
@@ -106,7 +106,7 @@ class Trace:
     partitions: int | None = _key(
         Count,
         None,
-        "record every n-th partition; 0: none; null: up to 500 per chain, fewer with many items",
+        "record every n-th partition. 0: none. null: up to 500 per chain, fewer if there are many items",
         optional=True,
         most=_COUNT,
     )
@@ -119,19 +119,19 @@ class Until:
     rhat: float | None = _key(
         Number,
         None,
-        "stop chains when R-hat of everything recorded is at most this",
+        "stop the chains when R-hat of every recorded quantity is at most this",
         optional=True,
         least=1.0,
         most=1e6,
         inside=True,
     )
     ess: float | None = _key(
-        Positive, None, "and bulk and tail ESS are at least this; iterations is the limit", optional=True, most=1e12
+        Positive, None, "and bulk and tail ESS are at least this. iterations is the limit", optional=True, most=1e12
     )
     mcse: float | None = _key(
         Positive,
         None,
-        "and the Monte Carlo standard errors of certainties, of the expected loss and, as a share, of the "
+        "and the Monte Carlo standard errors of the certainties, of the expected loss and (as a share) of the "
         "number of clusters are at most this",
         optional=True,
         most=1.0,
@@ -149,10 +149,10 @@ class Tempering:
     """Replicas of each chain under powers of the likelihood, which swap states with it."""
 
     levels: int = _key(
-        Count, 0, "number of replicas of each chain under smaller powers of the likelihood; 0: none", most=8
+        Count, 0, "number of replicas of each chain under smaller powers of the likelihood. 0: none", most=8
     )
     least: float = _key(
-        Number, 0.1, "smallest power; the powers between are chosen before the chain begins", least=1e-3, most=0.99
+        Number, 0.1, "smallest power. The powers above it are chosen before the chain begins", least=1e-3, most=0.99
     )
 
 
@@ -160,7 +160,7 @@ class Tempering:
 class Perplexity:
     """How well held-out documents are predicted, and how often that is evaluated."""
 
-    every: int = _key(Count, 0, "evaluate held-out documents after every n-th iteration; 0: never", most=_COUNT)
+    every: int = _key(Count, 0, "evaluate held-out documents after every n-th iteration. 0: never", most=_COUNT)
     method: str = _key(
         Choice,
         "completion",
@@ -177,26 +177,26 @@ class Schema:
     """Keys of the configuration that are no group; the metadata of each field hold its `Option`."""
 
     N: int | None = _key(Count, 100, "number of items", optional=True, least=1, most=_SIZE)
-    seed: int = _key(Count, 0, "seed of the chains; the data set has its own (data.seed)", most=2**63 - 1)
+    seed: int = _key(Count, 0, "seed of the chains. The data set has its own (data.seed)", most=2**63 - 1)
     chains: int = _key(Count, 4, "number of chains", least=1, most=_FEW)
     iterations: int | None = _key(
         Count,
         None,
-        "iterations per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits "
-        "the budget",
+        "iterations per chain. null: until R-hat, ESS and Monte Carlo errors reach their targets, or until the "
+        "budget is spent",
         optional=True,
         least=1,
         most=_COUNT,
     )
     budget: float | None = _key(
-        Positive, None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9
+        Positive, None, "seconds of sampling per chain. null: no limit", optional=True, most=1e9
     )
     until: Until
     gap: float | None = _key(
         Number,
         NO_GAP,
-        "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
-        "every draw; 0: none; null: if the draws agree (model=auto)",
+        "join the clusters of every draw between which the density falls by less than this, in nats (0.25: by less "
+        "than 22 %). 0: join none. null: join them if the draws agree (set by model=auto)",
         optional=True,
         least=0.0,
         most=100.0,
@@ -206,8 +206,8 @@ class Schema:
     K0: int | None = _key(
         Count,
         None,
-        "initial number of clusters (init=random; null: 5, or the largest possible) or topics (init=sequential; "
-        "null: 100)",
+        "initial number of clusters (init=random, and init=sequential for documents). null: 5 clusters, or the largest "
+        "possible number; for documents with init=sequential 100",
         optional=True,
         least=1,
         most=_SIZE,
@@ -215,36 +215,36 @@ class Schema:
     init: str | None = _key(
         Text,
         None,
-        f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, stages for large tables, "
-        "categories for many ordinal columns",
+        f"initial state: {', '.join(INITIAL)}, or a file of labels. null: random, or stages for large tables, "
+        "or categories for many ordinal columns",
         optional=True,
         is_path=True,
     )
     warmup: int | None = _key(
         Count,
         None,
-        f"number of first iterations that are only full Gibbs scans; null: {DEFAULT_WARMUP} for adaptive "
-        "samplers, else 0",
+        f"number of iterations at the beginning that are only full Gibbs scans. null: {DEFAULT_WARMUP} for "
+        "adaptive samplers, otherwise 0",
         optional=True,
         most=_COUNT,
     )
     tempering: Tempering
     trace: Trace
     perplexity: Perplexity
-    timing: bool = _key(Flag, True, "false: all seconds are 0, so that files are equal byte for byte")
-    resume: bool = _key(Flag, True, "continue an unfinished run; false: start it again")
+    timing: bool = _key(Flag, True, "false: all seconds are 0, so that two runs write the same bytes")
+    resume: bool = _key(Flag, True, "continue an unfinished run. false: start it again")
     workers: int | None = _key(
         Count,
         None,
-        "number of threads: for chains at the same time; the rest within the steps of samplers that can use them; "
+        "number of threads. Chains use one each; samplers that can use the others share a step among them. "
         "null: one per processor",
         optional=True,
         least=1,
         most=_FEW,
     )
-    out: str = _key(Text, "results", "folder for the results", is_path=True)
+    out: str = _key(Text, "results", "folder of the results", is_path=True)
     progress: str = _key(Choice, "auto", "how progress is shown", choices=("auto", "bars", "lines", "none"))
-    experiment: str | None = _key(Text, None, "settings of a figure (smcmc list figures)", optional=True)
+    experiment: str | None = _key(Text, None, "take the settings of a figure (smcmc list figures)", optional=True)
 
 
 NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}

@@ -184,8 +184,13 @@ def as_pandas(data: Any) -> Any:
         return pd.DataFrame(data)
     if hasattr(data, "to_pandas"):
         # a column of whole numbers with gaps would become floats
-        exact = {"integer_object_nulls": True} if type(data).__module__.split(".")[0] in ("pyarrow", "polars") else {}
-        return data.to_pandas(**exact)
+        library = type(data).__module__.split(".")[0]
+        frame = data.to_pandas(**({"integer_object_nulls": True} if library in ("pyarrow", "polars") else {}))
+        # polars 1.37 and earlier does not tell pandas that the levels of an Enum have an order
+        if library == "polars" and isinstance(frame, pd.DataFrame):
+            enums = [name for name, dtype in data.schema.items() if type(dtype).__name__ == "Enum"]
+            frame = frame.assign(**{name: frame[name].cat.as_ordered() for name in enums})
+        return frame
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
 
 

@@ -24,7 +24,7 @@ NETWORK = {
 NARROWEST = 21
 """Letters in the name of a column, at least."""
 FIRST = 1
-"""Number of the first cluster, or topic, wherever a person reads it. Labels in arrays count from 0."""
+"""Number of the first cluster wherever a person reads it. Labels in arrays count from 0."""
 
 Row = Mapping[str, Any]
 

@@ -146,8 +146,8 @@ def _claim(row: Any, readings: Sequence[Any]) -> Claim:
 
 def shared_numbers(figures: Iterable[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Map figure, data, sampler and metric of claims that share a measured number with another one, of the papers of
-    these figures, to those of the claim that is counted; a `ConfigError` of a ``shared.csv`` with other columns or an
-    empty cell."""
+    these figures, to the same four of the claim that is counted; a `ConfigError` of a ``shared.csv`` with other columns
+    or an empty cell."""
     papers = {paper.key: paper for paper in map(paper_of, figures) if paper is not None}
     rows = [_complete(paper.folder / "shared.csv", SHARED) for paper in papers.values()]
     return {row[:4]: row[4:] for table in rows for row in table.itertuples(index=False, name=None)}

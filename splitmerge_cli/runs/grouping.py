@@ -245,7 +245,7 @@ def describe_readings(summary: Mapping[str, Any]) -> str:
         groups, components = stored["n_groups"], summary[schema.INTERVAL]
     else:
         return ""
-    return f" ({count_of(groups, 'group')} by density; {span(*components, 'component')}, 95 %)"
+    return f" ({count_of(groups, 'group')} by density; {span(components[0], components[1], 'component')}, 95 %)"
 
 
 def describe_fall(groups: Mapping[str, Any]) -> str:

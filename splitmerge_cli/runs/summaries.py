@@ -62,6 +62,8 @@ NAMED = 10
 """Outliers that are named."""
 FAR = 0.2
 """Rows of a smaller mean weight lie far from the middle of their cluster."""
+CLEAR = 0.6
+"""Share of the draws (half, and two Monte Carlo errors) below which the first line has the interval of its number."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
 
@@ -128,7 +130,7 @@ def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, column
     Raises
     ------
     ConfigError, DataError
-        The data cannot be loaded again; topics, which have no clusters; `columns` of data that have none, or too many.
+        The data cannot be loaded again; documents, whose clusters have no such lines; `columns` of data that have none, or too many.
     """
     return map(one_line, _lines(run, most_clusters, width, columns))
 
@@ -372,8 +374,8 @@ def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
     summary = run.summary
-    counted = count(clusters, outliers, summary) + describe_readings(summary)
-    judged = judgement_of(run)
+    readings, judged = describe_readings(summary), judgement_of(run)
+    counted = count(clusters, outliers, summary) + readings
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:
@@ -382,4 +384,6 @@ def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()
         return f"{counted}; cannot tell whether the chains have converged: {judged.note}"
     if "expected_vi" not in summary["point_estimate"]:
         return f"{counted}, of the best state"
+    if not readings and summary.get(schema.AS_THE_ESTIMATE, 1.0) < CLEAR:
+        counted += f" ({span(*summary[schema.INTERVAL])}, 95 %)"
     return f"{counted}, the point estimate of all chains"

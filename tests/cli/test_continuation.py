@@ -60,7 +60,9 @@ class Lines(Reporter):
         self._batches = batches
 
     def say(self, line: str) -> None:
-        self.said.append(line)
+        # a busy machine takes so long for the tables that a line says it
+        if not line.startswith("sampling has finished"):
+            self.said.append(line)
 
     def update(self, chain: int, at: ChainProgress) -> None:
         self._batches -= 1

@@ -1,6 +1,7 @@
 """Clusters are not components: what a run says of clusters without a gap of density between them, and `gap`."""
 
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,16 +12,10 @@ from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
+from splitmerge_cli.runs import summaries
 from splitmerge_cli.runs.clusterings import Late
-from splitmerge_cli.runs.grouping import (
-    GAP,
-    WIDE_GAP,
-    are_sure,
-    choose_gap,
-    count_larger,
-    describe_groups,
-    find_groups,
-)
+from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, count_larger, describe_groups, find_groups
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
 
@@ -106,6 +101,18 @@ def draws() -> tuple[Dataset, dict[int, Late]]:
     return Dataset("line", "points", x[:, None]), {0: Late(np.arange(40), labels)}
 
 
+def test_the_first_line_has_the_interval_unless_most_draws_have_its_number(monkeypatch) -> None:
+    monkeypatch.setattr(summaries, "judgement_of", lambda _: SimpleNamespace(converged=True))
+    summary = {"model": "mixed", "N": 344, "point_estimate": {"expected_vi": 0.4}, "n_clusters_95": [6, 8]}
+
+    def head(share: float) -> str:
+        run = SimpleNamespace(summary=summary | {schema.AS_THE_ESTIMATE: share}, config={"chains": 4})
+        return summaries.headline(run, 7)
+
+    assert head(0.55) == "7 clusters of 344 rows (6 to 8, 95 %), the point estimate of all chains"
+    assert head(0.65) == "7 clusters of 344 rows, the point estimate of all chains"
+
+
 def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
     dataset, late = draws
     found = find_groups(dataset, late[0].labels[0], late)
@@ -150,10 +157,7 @@ def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (
-            ["data=jain_neal", "N=20"],
-            "gap=0.5: expected 0, because the density between clusters needs real columns",
-        ),
+        (["data=jain_neal", "N=20"], "gap=0.5: expected 0, because the density between clusters needs real columns"),
         (["data=gaussian", "gap=-1"], "gap=-1: expected a number from 0 to 100"),
     ],
 )

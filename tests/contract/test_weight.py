@@ -44,7 +44,7 @@ LINES = {
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 100_850
-TEST_LINES = 58_300
+TEST_LINES = 57_900
 FILES, IMPORT_SHARE = 405, 7.4
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 23, "networks": 5, "tables": 10, "documents": 29}

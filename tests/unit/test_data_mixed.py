@@ -129,10 +129,7 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
         (["10 mg", "none", "20 mg"], r"'none'; expected a number: data.missing=\[none\] reads it as missing, or data"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
-        (
-            [1, 2, "abc", 7],
-            r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc",
-        ),
+        ([1, 2, "abc", 7], r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc"),
         ([1.5, 2.5, "inf", 7], "'inf'; expected a number, as in 3 of 4 rows"),
         ([1.5, 1e31, 7], r"row 3, column 1 \('c'\): '1e\+31'; expected a number of magnitude"),
     ],
@@ -185,21 +182,6 @@ def test_dates_are_left_out_or_days(tmp_path: Path, cells: list[str], days: list
     kind = get_kind("mixed")
     np.testing.assert_allclose(kind.new_items(asked, pd.DataFrame({"c": cells, "x": 0.5})).values[:, 0], days)
     assert kind.reader_options(asked)["types"] == {"c": "date", "x": "real"}
-
-
-@pytest.mark.parametrize(
-    ("cells", "type", "message"),
-    [
-        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that distinguishes day and month"),
-        (["13/4/2020", "5/16/2020"], "date", "'5/16/2020'; expected a day before the month, as in '13/4/2020'"),
-        (["2020-02-30"], "date", "'2020-02-30'; expected a day of the calendar"),
-        (["2020-02-03", "soon"], "date", "row 3, .*: 'soon'; expected a date"),
-        ([1.5, 2.5], "date", "row 2, .*: '1.5'; expected a date"),
-    ],
-)
-def test_dates_that_are_none(tmp_path: Path, cells: list[Any], type: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        column(tmp_path, cells, types={"c": type})
 
 
 def test_the_order_of_day_and_month_may_be_said(tmp_path: Path) -> None:
@@ -346,6 +328,11 @@ def test_types_may_be_said(tmp_path: Path) -> None:
             "number",
             "data.types.c=number: expected one of binary, .*, ordinal, count, real, date, date_dmy, date_mdy, skip",
         ),
+        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that distinguishes day and month"),
+        (["13/4/2020", "5/16/2020"], "date", "'5/16/2020'; expected a day before the month, as in '13/4/2020'"),
+        (["2020-02-30"], "date", "'2020-02-30'; expected a day of the calendar"),
+        (["2020-02-03", "soon"], "date", "row 3, .*: 'soon'; expected a date"),
+        ([1.5, 2.5], "date", "row 2, .*: '1.5'; expected a date"),
     ],
 )
 def test_types_that_a_column_does_not_fit(tmp_path: Path, cells: list[Any], type: str, message: str) -> None:

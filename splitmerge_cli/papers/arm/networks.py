@@ -293,6 +293,9 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
         for mean in here.loc[here["sampler"] == "sm", "rhat"]:
             ax.axhline(mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
         ax.set_title(level_title(level))
+    low, high = axes[0][0].get_ylim()
+    if high > WIDE * low:
+        axes[0][0].yaxis.set_major_locator(FixedLocator([tick for tick in TICKS if tick != 1.3]))
     axes[0][0].set_ylabel("R-hat of the log joint")
     _name_lines(axes[0], numbers)
     footnote(figure, f"Bars: standard deviation over the chains of a restart{'; small points: each' if each else ''}.")
@@ -335,6 +338,8 @@ def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dic
 
 
 TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
+WIDE = 20
+"""Largest R-hat relative to the smallest from which on the tick at 1.3 would touch the one at 1."""
 
 
 def _draw_numbers(ax: Axes, arm: pd.DataFrame, level: str, each: Mapping[tuple[str, int], NDArray[np.float64]]) -> None:
