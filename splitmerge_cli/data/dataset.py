@@ -183,6 +183,24 @@ class Kind:
         dataset: Dataset = resolve_name(self.generator)(N, seed=seed, **self.example_options(N))
         return dataset
 
+    def example_for(self, model: Any, N: int, seed: int = 0) -> Dataset:
+        """The example with what a class of models reads of it: no missing cells, and the columns of some types, where
+        the class accepts no others."""
+        dataset = self.example(N, seed)
+        if not model.accepts(dataset)[0] and dataset.missing:
+            dataset = resolve_name(self.generator)(N, seed=seed, **self.example_options(N), missing=0.0)
+        types = dataset.types or ()
+        if not types or model.accepts(dataset)[0]:
+            return dataset
+        names = dataset.column_names
+
+        def take(chosen: Sequence[int]) -> Dataset:
+            parts = tuple(types[j] for j in chosen), [names[j] for j in chosen]
+            return replace(dataset, values=dataset.values[:, chosen], types=parts[0], columns=parts[1])
+
+        read = [j for j in range(len(types)) if model.accepts(take([j]))[0]]
+        return take(read) if read else dataset
+
     def example_options(self, N: int) -> dict[str, Any]:
         """Options of the `generator` for an `example`."""
         return {}

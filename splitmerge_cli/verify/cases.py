@@ -173,8 +173,11 @@ def mixture_case(
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """The small case of a model with a ``reference_log_lik``: the example of its kind of data, of `size` items."""
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
-    data, reference = get_kind(model.kind).example(size, seed), model.reference_log_lik
+    data, reference = get_kind(model.kind).example_for(model, size, seed), model.reference_log_lik
     assert reference is not None
+    accepted, reason = model.accepts(data)
+    if not accepted:
+        raise ValueError(f"model {model.__name__} does not accept the example of its kind, nor a part of it: {reason}")
     of_rows: dict[str, Any] = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
     build = partial(model.from_data, replace(data, **of_rows), **options)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy import stats
-from scipy.special import multigammaln
+from scipy.special import betaln, logsumexp, multigammaln
 from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
@@ -20,6 +20,7 @@ from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states
 
@@ -478,3 +479,51 @@ def test_what_is_no_state_is_rejected():
     for values, message in (([1.0], "expected 2 numbers, got 1"), ([np.nan, 0.0], "out of reach")):
         with pytest.raises(ValueError, match=message):
             model.set_parameters(np.array(values))
+
+
+class Yes(Bernoulli):
+    """A model of an own distribution: the binary columns of a mixed table, without missing cells."""
+
+    kind = "mixed"
+    READS_MISSING = False
+
+    @classmethod
+    def accepts(cls, data):
+        accepted, reason = super().accepts(data)
+        is_binary = all(column.type == "binary" for column in data.types)
+        return (accepted and is_binary, reason or "reads binary columns alone")
+
+    @classmethod
+    def from_data(cls, data, **options):
+        return Bernoulli(data.values.astype(np.uint8), **options)
+
+    @classmethod
+    def reference_log_lik(cls, values, labels, *, beta1, beta0, **options):
+        clusters = [values[labels == k] for k in np.unique(labels)]
+        ones = [(rows.sum(axis=0), (1 - rows).sum(axis=0)) for rows in clusters]
+        return sum((betaln(beta1 + one, beta0 + zero) - betaln(beta1, beta0)).sum() for one, zero in ones)
+
+
+def test_a_model_of_complete_columns_of_one_type_has_a_small_case() -> None:
+    """Its data are the part of its kind's example that it accepts."""
+    case = small_case(Yes, 4, 1)
+    assert "mixed, 4 items" in case.title and len(case.states) == 15
+    model = case.model
+    heights = []
+    for labels, K, *_ in case.states:
+        model.set_labels(np.array(labels, dtype=np.int32), K)
+        heights.append(model.log_lik_total() + model.log_prior_total())
+    np.testing.assert_allclose(np.exp(heights - logsumexp(heights)), case.pi, rtol=1e-10)
+    assert case.pi.max() - case.pi.min() > 0.01
+
+
+def test_a_model_that_accepts_no_part_of_the_example_says_so() -> None:
+    class No(Yes):
+        @classmethod
+        def accepts(cls, data):
+            return False, "reads nothing"
+
+    with pytest.raises(
+        ValueError, match=r"model No does not accept the example of its kind, nor a part .*: reads noth"
+    ):
+        small_case(No)

@@ -93,7 +93,7 @@ def join_feet(words: list[str]) -> list[str]:
 
     Examples
     --------
-    >>> join_feet(["5'7\"", "6′", "170 cm"])
+    >>> join_feet(["5′7″", "6′", "170 cm"])
     ['67 in', '72 in', '170 cm']
     """
     if not any(re.fullmatch(FEET_AND_INCHES, word) for word in words):

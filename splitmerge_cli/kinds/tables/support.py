@@ -11,7 +11,7 @@ def example(model: str, N: int = 8, **given: Any) -> Model:
     """A small instance of a model on the example of its kind of data, of N items or documents; `given`: its options.
     A ConfigError where there is no such model, or it reads another form of its kind."""
     chosen = component("model", model, **given)
-    dataset = chosen.kind.example(N)
+    dataset = chosen.kind.example_for(chosen.target, N)
     accepted, reason = chosen.target.accepts(dataset)
     if not accepted:
         raise ConfigError(f"model={model}: {reason}")
