@@ -77,8 +77,8 @@ def networks(tmp_path_factory):
 
 @pytest.fixture
 def fixed_costs(monkeypatch):
-    """Iterations of a fixed cost: the seconds of runs decide where chains are cut, and a busy machine cuts some so early
-    that no draws are left for R-hat."""
+    """Iterations of a fixed cost: the seconds of runs decide where chains are cut, and a busy machine cuts some too
+    early for R-hat."""
     costs = {"gibbs": 1.0, "sm": 1.5, "bsm": 2.0, "sarm": 3.0, "arm": 3.0}
     monkeypatch.setattr(arm_runs.Cell, "cost", property(lambda cell: costs[cell.sampler]))
 
