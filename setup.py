@@ -95,6 +95,12 @@ NEEDS = re.compile(
 )
 
 
+def find_header(source: Path, name: str) -> Path:
+    """A header beside the source that includes it, or else of the core."""
+    own = source.parent / name
+    return own if own.exists() else INCLUDE / name
+
+
 def find_dependencies(source: str) -> list[str]:
     """Declarations and headers that a module is compiled with: a change of another leaves it as it is."""
     found, waiting = set(), [Path(source), Path(source).with_suffix(".pxd")]
@@ -103,7 +109,7 @@ def find_dependencies(source: str) -> list[str]:
         if path not in found and path.exists():
             found.add(path)
             for module, header in NEEDS.findall(path.read_text(encoding="utf-8")):
-                waiting.append(INCLUDE / header if header else PACKAGE / f"{module.replace('.', '/')}.pxd")
+                waiting.append(find_header(path, header) if header else PACKAGE / f"{module.replace('.', '/')}.pxd")
     return sorted(path.as_posix() for path in found - {Path(source)})
 
 
@@ -114,7 +120,7 @@ extensions = [
     Extension(
         source.removesuffix(".pyx").replace("/", "."),
         [source],
-        include_dirs=[np.get_include(), "splitmerge_cli/core/include"],
+        include_dirs=[np.get_include(), "splitmerge_cli/core/include", os.path.dirname(source)],
         # normal, gamma and beta draws: NumPy's own, from its static library
         library_dirs=[str(NUMPY / "random" / "lib")],
         libraries=["npyrandom", "m"],

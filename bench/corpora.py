@@ -28,9 +28,9 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.documents.generated import synthetic_documents
 from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
+from splitmerge_cli.kinds.documents.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.kinds.documents.perplexity import perplexity
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 
 LENGTH, TOPICS, WORDS, HELD_OUT = 189, 100, 13_649, 200

@@ -26,6 +26,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import tokens as emm
 from splitmerge_cli.kinds.documents import generated as corpus_generated
 from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.documents.smag import SMAG
 from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks import generated as network
@@ -42,7 +43,6 @@ from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
 

@@ -25,10 +25,10 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.documents import generated as corpus_generated
 from splitmerge_cli.kinds.documents import published as corpus_published
 from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.documents.smag import SMAG
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.verify import pieces
 
 DOCUMENTS, LENGTH, WORDS = (

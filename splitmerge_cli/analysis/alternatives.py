@@ -136,7 +136,7 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     density = predictive_densities(run, [dendrogram.cut(clusters) for clusters in numbers])
     low, high = interval_of_run(run)
     yield from _caution(run)
-    yield f"levels of {K:,} clusters; the posterior has {span(low, high)} cluster{'s' * (high != 1)} (95 %)"
+    yield f"levels of {K:,} clusters; the posterior has {span(low, high, 'cluster')} (95 %)"
     yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"
     members = [[k] for k in range(K)]
     for pair in dendrogram.merges:

@@ -22,7 +22,7 @@ from splitmerge_cli.config import (
     show,
     usable_choices,
 )
-from splitmerge_cli.config.components import option_rows, title
+from splitmerge_cli.config.components import file_comments, option_rows, title
 from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.transfer import show_progress
@@ -133,16 +133,20 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     beside = places(config_dir)
     import_beside(beside)
     options = choice("data", name, beside) | shared_options("data")
-    typer.echo(inspect.getdoc(DataSource({"name": name} | options).function))
+    described = inspect.getdoc(DataSource({"name": name} | options).function) or ""
+    typer.echo(described)
     del options["_target_"]
     if name in sets.SETS:
         typer.echo("\nThe published set\n-----------------")
         for line in sets.describe(name).splitlines():
             typer.echo(terminal.hang(line[:9], line[9:]))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
+    # a reader's docstring says what each option is
+    meanings = {} if "\nParameters\n" in described else file_comments("data", name)
     for key, value in options.items():
         if key != "name":
-            typer.echo(f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={show(value)}")
+            shown = f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={show(value)}"
+            typer.echo(terminal.hang(f"{shown}  # ", meanings[key]) if key in meanings else shown)
 
 
 @data_app.command("fetch")

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from splitmerge_cli.analysis.certificate import open_certificate
-from splitmerge_cli.analysis.pages import certificates as pages_of_certificates
-from splitmerge_cli.analysis.pages import runs as pages_of_runs
+from splitmerge_cli.analysis.pages.runs import write_certificate, write_report
 from splitmerge_cli.cli.base import ConfigDir, Out, app, explain_errors
 from splitmerge_cli.cli.folders import certificates_in, runs_in
 from splitmerge_cli.papers import report as papers
@@ -46,10 +45,10 @@ def report(
         named = [one.path for one in finished]
     certificates = [each for path in named for each in certificates_in(path)]
     for each in dict.fromkeys(certificates):
-        typer.echo(pages_of_certificates.write_report(open_certificate(each)))
+        typer.echo(write_certificate(open_certificate(each)))
     run_by_path = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
     if run_by_path:
-        typer.echo(pages_of_runs.write_report([open_run(one.path, config_dir) for one in run_by_path.values()]))
+        typer.echo(write_report([open_run(one.path, config_dir) for one in run_by_path.values()]))
 
 
 def _runs_here(out: Path) -> list[Run]:

@@ -2,7 +2,7 @@
 them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 RENAMED = {"dirichlet_multinomial": "multinomial"}
@@ -45,8 +45,10 @@ _MODULES = {
     "models.multinomial": "kinds.tables.models.multinomial",
     "models.overdispersed_multinomial": "kinds.tables.models.overdispersed_multinomial",
     "models.records": "kinds.records.model",
+    "samplers.partially_collapsed": "kinds.documents.partially_collapsed",
+    "samplers.smag": "kinds.documents.smag",
 }
-"""Modules of models and data, or a function of one, that moved into the folder of their kind: what ``_target_`` said
+"""Modules of models, data and samplers, or a function of one, that moved into the folder of their kind: what ``_target_`` said
 before, and says now."""
 _TODAY = {f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in _MODULES.items()}
 _FORMER = {today: former for former, today in _TODAY.items()}
@@ -59,8 +61,16 @@ def _replace_module(options: Mapping[str, Any], modules: Mapping[str, str]) -> d
     return {**options, "_target_": moved} if moved else dict(options)
 
 
+def rename(config: Mapping[str, Any], names: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return the data, the model and the samplers of a configuration with other names: `today` or `former`."""
+    renamed: dict[str, Any] = {group: names(config[group]) for group in ("data", "model", "sampler") if config[group]}
+    if mix := config["schedule"].get("mix"):
+        renamed["schedule"] = {**config["schedule"], "mix": [names(entry) for entry in mix]}
+    return renamed
+
+
 def today(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a stored model or data set with today's names.
+    """Return the options of a stored model, data set or sampler with today's names.
 
     A model of the user's own may have a former name: it keeps it.
     """
@@ -71,7 +81,7 @@ def today(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a model or data set with the names by which runs are identified."""
+    """Return the options of a model, data set or sampler with the names by which runs are identified."""
     found = _replace_module(options, _FORMER)
     if found.get("_target_") == "splitmerge_cli.models.multinomial.Multinomial" and found["name"] == "multinomial":
         return {**found, "name": "dirichlet_multinomial", "_target_": _FORMER_CLASS}

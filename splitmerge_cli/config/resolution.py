@@ -215,7 +215,7 @@ def resolve_defaults(values: dict[str, Any], model: Component, samplers: Sequenc
     """Fill in defaults that depend on other keys; returns them."""
     if values["K0"] is not None and values["init"] not in schema.TAKE_K0:
         raise ConfigError(
-            f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of topics), "
+            f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of documents), "
             f"not init={values['init']}"
         )
     resolved = {key: values[key] for key in ("init", "warmup", "iterations")}

@@ -23,7 +23,7 @@ NOT_TYPED = ("name", "_target_")
 """Keys of a choice that nobody types."""
 
 TAKE_K0 = (None, "random", "sequential")
-"""Starts that take a number of clusters, or of topics."""
+"""Starts that take a number of clusters."""
 
 LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
@@ -206,8 +206,8 @@ class Schema:
     K0: int | None = _key(
         Count,
         None,
-        "initial number of clusters (init=random) or topics (init=sequential). null: 5 clusters, or the largest "
-        "possible number, or 100 topics",
+        "initial number of clusters (init=random, and init=sequential for documents). null: 5 clusters, or the largest "
+        "possible number; for documents with init=sequential 100",
         optional=True,
         least=1,
         most=_SIZE,

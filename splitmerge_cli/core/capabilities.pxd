@@ -31,19 +31,6 @@ cdef class Weighted(Model):
     cdef double log_configuration(self) noexcept nogil
 
 
-cdef class Topics(Weighted):
-    cdef readonly Py_ssize_t V, J       # words of the vocabulary, documents
-    cdef const int32_t *word            # [N]
-    cdef const int64_t *start           # [J + 1] tokens of document j begin here
-    cdef readonly double alpha0         # concentration of the documents' mixtures
-
-    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil
-    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
-    cdef int make_room(self) except -1 nogil
-    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
-    cdef void take_labels(self) noexcept nogil
-
-
 # ------------------------------------------------------------- what a model can do: an object that it is asked for
 cdef class Capability:
     pass

@@ -3,7 +3,7 @@
 What the likelihood or the state of a model *is* decides its base class; of these a model has one:
 
 `Coupled`: the likelihood of a cluster depends on the others. `Uncollapsed`: parameters of clusters may be part of the
-state. `Weighted`: weights of clusters are part of the state. `Topics`: weighted; tokens of words in documents.
+state. `Weighted`: weights of clusters are part of the state.
 
 What else a model *can do* is a `Capability`, an object that it makes when asked (``model.capability(KIND)``, None
 if it cannot); a model names any number of them in ``CAPABILITIES``:
@@ -124,36 +124,6 @@ cdef class Weighted(Model):
     def refreshes(self):
         """bool: whether the state holds more than the partition: the weights, always."""
         return True
-
-
-cdef class Topics(Weighted):
-    """Topics of the tokens of documents: token i is word w(i), a document has tokens in a row. Given the weights and
-    the distributions phi of topics over words, documents are independent, and of the tokens of one
-
-        P(z_i = k | the others) is proportional to (alpha0 beta_k + n_jk) phi_k(w(i))
-    """
-
-    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
-        """row[k], k below K: phi_k(w) given the tokens of topic k, up to a factor of the topic: its sum over all words.
-        Called once for every word; safe in several threads, on different words."""
-        pass
-
-    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
-        """Word w will have counts[k] tokens in topic k: its present ones may be forgotten; safe in several threads,
-        on different words. Called for every word, then ``make_room``, then ``set_counts`` for every word."""
-        pass
-
-    cdef int make_room(self) except -1 nogil:
-        return 0
-
-    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
-        """Set the same counts; safe in several threads, on different words."""
-        pass
-
-    cdef void take_labels(self) noexcept nogil:
-        """`z`, `size` and the counts of all words belong to new labels; K is as before and no topic is empty: bring
-        what else follows them up to date."""
-        pass
 
 
 cdef class Capability:

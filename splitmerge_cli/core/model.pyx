@@ -98,7 +98,7 @@ cdef class Model(Partition):
     kind = ""
     reference_log_lik = None
     """Class method (values, labels, **options) -> float: the log likelihood by another route than the statistics, for
-    tests and ``smcmc verify``; None: its case is in ``verify/cases.py``, or its states cannot be enumerated."""
+    tests and ``smcmc verify``; None: its kind has its case (`Kind.cases`), or its states cannot be enumerated."""
     simulate = None
     """Static method (Generator, ``core.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
@@ -719,7 +719,7 @@ cdef class Model(Partition):
         ----------
         rng : Rng
         K0 : int, optional
-            Clusters to begin with, of topics and where empty ones are kept; None there: a draw from the prior.
+            Clusters to begin with, where empty ones are kept; None there: a draw from the prior.
 
         Raises
         ------
@@ -737,7 +737,7 @@ cdef class Model(Partition):
         True
         """
         if K0 is not None and not self.allows_empty:
-            raise ValueError(f"K0={K0}: only topics begin with a number of them; clusters are opened as items come")
+            raise ValueError(f"K0={K0}: clusters are opened as items come; expected K0=null")
         self._check_items_come_one_by_one()
         cdef Py_ssize_t clusters = 0
         if self.allows_empty:

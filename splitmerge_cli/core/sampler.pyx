@@ -84,7 +84,7 @@ cdef class Sampler:
         if cls.NEEDS_CONJUGATE and not model.conjugate:
             return False, "it needs the parameters integrated out (model.conjugate=true)"
         if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
-            return False, "topics have weights, and no density of the weights that its moves would need was derived"
+            return False, "clusters have weights, and no density of the weights that its moves would need was derived"
         return True, ""
 
     @classmethod
@@ -107,7 +107,7 @@ cdef class Sampler:
         if hasattr(self, "fix"):
             return False, "it learns from the history of several chains, so one chain alone is not Markov"
         if isinstance(self.model, Weighted):
-            return False, ("a state of topics is the topic of each token and the weights of all topics: two chains are "
+            return False, ("a state is the cluster of each item and the weights of all clusters: two chains are "
                            "hardly ever in the same one")
         return True, ""
 

@@ -139,6 +139,9 @@ class Kind:
     summary_keys: ClassVar[Mapping[str, tuple[float, str, str]]] = {}
     """Keys of ``smcmc summary``: an example of the value, what it shows, and the function of a run and a value that
     gives the lines, as module:name."""
+    cases: ClassVar[str] = ""
+    """The table of small cases of its models that ``smcmc verify`` checks, by name of the class, as module:name: a
+    `splitmerge_cli.verify.cases.OwnCase` each; empty: a model has the case of its ``reference_log_lik``."""
     answers: ClassVar[str] = ""
     """The class that estimates and judges, and writes and describes further tables at the end of a run (a
     `splitmerge_cli.runs.answers.Answers`); empty: clusters are described."""
@@ -386,7 +389,7 @@ class Dataset:
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         As the class of the kind says: one item in each row (``documents``: in each training token).
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item, -1 if it is not known; ``documents``: true topic of each token.
+        int32 ``[N]``, true cluster of each item, -1 if it is not known.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None

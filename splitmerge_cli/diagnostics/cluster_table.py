@@ -24,7 +24,7 @@ NETWORK = {
 NARROWEST = 21
 """Letters in the name of a column, at least."""
 FIRST = 1
-"""Number of the first cluster, or topic, wherever a person reads it. Labels in arrays count from 0."""
+"""Number of the first cluster wherever a person reads it. Labels in arrays count from 0."""
 
 Row = Mapping[str, Any]
 
@@ -117,15 +117,16 @@ def number(value: float, spread: float = 0.0) -> str:
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def span(low: int, high: int) -> str:
-    """An interval of whole numbers in words.
+def span(low: int, high: int, noun: str = "") -> str:
+    """An interval of whole numbers in words, or of so many things.
 
     Examples
     --------
-    >>> span(3, 5), span(2, 2)
-    ('3 to 5', '2')
+    >>> span(3, 5), span(2, 2), span(0, 1, "group"), span(1, 2, "group")
+    ('3 to 5', '2', '0 to 1 group', '1 to 2 groups')
     """
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    last = count_of(high, noun) if noun else f"{high:,}"
+    return last if low == high else f"{low:,} to {last}"
 
 
 def count_of(number: int, noun: str) -> str:

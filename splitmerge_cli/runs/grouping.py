@@ -245,8 +245,7 @@ def describe_readings(summary: Mapping[str, Any]) -> str:
         groups, components = stored["n_groups"], summary[schema.INTERVAL]
     else:
         return ""
-    shown = f"{span(*components)} component{'s' * (components[1] != 1)}"
-    return f" ({groups} group{'s' * (groups != 1)} by density; {shown}, 95 %)"
+    return f" ({count_of(groups, 'group')} by density; {span(components[0], components[1], 'component')}, 95 %)"
 
 
 def describe_fall(groups: Mapping[str, Any]) -> str:
@@ -263,7 +262,7 @@ def describe_groups(summary: Mapping[str, Any]) -> str | None:
     groups, (low, high) = stored["n_groups"], stored["interval"]
     # if the estimate is one cluster, most draws have more
     clusters = "the clusters of most draws" if listed_clusters(summary) == 1 else f"the {stored['n_clusters']} clusters"
-    number = f"95 %: {span(low, high)} group{'s' * (high != 1)}"
+    number = f"95 %: {span(low, high, 'group')}"
     fall = describe_fall(stored)
     if groups > 1:
         return (

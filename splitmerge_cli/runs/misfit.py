@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.data.tables.repeats import ONCE
+from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
@@ -164,8 +165,18 @@ def has_many_copies(summary: Mapping[str, Any]) -> bool:
     return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
 
 
+def name_limit(summary: Mapping[str, Any]) -> str | None:
+    """Say why the data cannot show any clusters, however many draws there are; None if they can."""
+    if summary.get("N") == 1:
+        return f"one {nouns(summary)[0]} cannot show clusters"
+    return next((short for note, short in CANNOT_SHOW.items() if note in summary.get("notes", ())), None)
+
+
 def name_misfit(summary: Mapping[str, Any]) -> str | None:
-    """Name what the model does not describe: rows that repeat others, else quantities; None if nothing stands out."""
+    """Name what the data cannot show, or the model does not describe: rows that repeat others, else quantities; None
+    if nothing stands out."""
+    if limit := name_limit(summary):
+        return limit
     if has_many_copies(summary):
         repeated = summary["repeated_rows"]
         return (
@@ -178,9 +189,10 @@ def name_misfit(summary: Mapping[str, Any]) -> str | None:
 
 
 def put_first(summary: Mapping[str, Any], judged: "Convergence", verdict: str) -> str:
-    """Put what the model does not describe before a verdict on chains, except where they have not converged."""
+    """Put what the model does not describe before a verdict on chains, except where they have not converged; and what
+    the data cannot show before any."""
     parts = [verdict, named] if (named := name_misfit(summary)) else [verdict]
-    return "; ".join(parts if judged.converged is False else reversed(parts))
+    return "; ".join(parts if judged.converged is False and not name_limit(summary) else reversed(parts))
 
 
 def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from splitmerge_cli.runs.recorders.base import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config.specification import Until
+    from splitmerge_cli.config.schema import Until
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.store.store import ChainStore

@@ -44,8 +44,8 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
     return [f"{distance:.4f}{sign}", f"{noise:.4f}"], distance > 3 * noise + 1e-12
 
 
-def sampled_check_of_topics(case: Case, sampler: Component, request: Request) -> tuple[list[str], list[str], bool]:
-    """Return the cells of a sampler of topics, from `TV alone` on, the cells of the sampled check, and whether one
+def sampled_check_of_weights(case: Case, sampler: Component, request: Request) -> tuple[list[str], list[str], bool]:
+    """Return the cells of a sampler of clusters with weights, from `TV alone` on, the cells of the sampled check, and whether one
     chain is farther from the posterior than chance."""
     together: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
     company = {
@@ -53,7 +53,7 @@ def sampled_check_of_topics(case: Case, sampler: Component, request: Request) ->
         for which, others in together.items()
         if which != sampler.name
     }
-    # a scan alone hardly ever changes a weight, and refresh no topic
+    # a scan alone hardly ever changes a weight, and refresh no label
     if case.held is None or not sampler.target.TERMS:
         del company["alone"]
     cell_by_check = dict.fromkeys(("alone", "gibbs", "refresh"), "")

@@ -15,7 +15,7 @@ from rich.text import Text
 from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.verify.cases import Case, small_case, variants_of
-from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
+from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_weights
 from splitmerge_cli.verify.explain import Worst, worst_transition
 from splitmerge_cli.verify.forms import Form, list_forms
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
@@ -59,8 +59,8 @@ LEGEND = (
     "addition to the model's, so its steps are no kernel on the model's alone. sampled: TV of a chain's frequencies, "
     "and what an exact sampler would show by chance; +: each step followed by refresh; *: together with a Gibbs scan "
     "and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for adaptive samplers), since "
-    "alone it cannot reach every state. For topics all three TV are of chains: alone, against their distribution "
-    "given what no topic holds, which no move changes; with a Gibbs scan and refresh; with refresh."
+    "alone it cannot reach every state. For documents all three TV are of chains: alone, against their distribution "
+    "given what no cluster holds, which no move changes; with a Gibbs scan and refresh; with refresh."
 )
 
 
@@ -273,7 +273,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     for way in ways:
         far, sampled = False, ["", ""]
         if isinstance(case.model, Weighted) and request.iterations:
-            cells[2:], sampled, far = sampled_check_of_topics(case, sampler, request)
+            cells[2:], sampled, far = sampled_check_of_weights(case, sampler, request)
         elif request.iterations:
             adapted = sampler.with_options(adaptation=way) if way else sampler
             sampled, far = sampled_check(case, adapted, kernel, request)

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, multigammaln, ndtr, ndtri, roots_genlaguerre
 
-from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
+
+DEGREES = 2.0 ** (0.5 * np.arange(15))
+"""Degrees of freedom of tails, of which each is as probable as the others."""
 
 
 def lines_log_weight(

@@ -159,10 +159,7 @@ def test_the_first_bytes_foretell_how_much_a_file_unpacks_to() -> None:
     varied = "\n".join(f"{a},{b}" for a, b in numbers.tolist()).encode() + b"\n"
     path = Path("x.csv.gz")
     path.write_bytes(gzip.compress(varied * 50, 1))
-    with (
-        opening.limit_bytes(1_600_000),
-        pytest.raises(DataError, match=r"about (3.9|4|4.1)e\+06 bytes unpacked"),
-    ):
+    with opening.limit_bytes(1_600_000), pytest.raises(DataError, match=r"about (3.9|4|4.1)e\+06 bytes unpacked"):
         opening.content(path)
     # what begins with little variety is not taken for larger than it is
     for content in (varied * 20, b"0,0\n" * 40_000 + varied * 10):

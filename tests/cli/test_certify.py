@@ -24,7 +24,7 @@ from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.certificate import Schedule
 from splitmerge_cli.analysis.predictive import by_state, items_of
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import compose, read_component
+from splitmerge_cli.config import ConfigError, compose, read_component, specify
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.objects import from_object
@@ -179,10 +179,7 @@ def test_pairs_that_do_not_meet_leave_no_bound(tmp_path: Path) -> None:
     assert not (path / "bound.parquet").exists() and len(pd.read_parquet(path / "estimates.parquet")) == 0
 
 
-@pytest.mark.parametrize(
-    "start",
-    ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"],
-)
+@pytest.mark.parametrize("start", ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"])
 def test_one_start_for_all_is_flagged(tmp_path: Path, start: str) -> None:
     """Whatever option brings it about."""
     (tmp_path / "labels.txt").write_text("u\nv\n" * 6)
@@ -462,3 +459,21 @@ def test_kept_parameters_have_the_means_of_integrated_ones(tmp_path: Path) -> No
     for mean, error in means[1:]:
         assert abs(mean - means[0][0]) < 4 * np.hypot(error, means[0][1])
         assert error < 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["model=overdispersed_multinomial"], "model=overdispersed_multinomial: draws of tables of counts"),
+        (
+            ["model=gaussian", "model.covariance=full", "data.columns=[b, c]"],
+            "model.covariance=full: draws of missing cells",
+        ),
+        (["model=mixed", "model.covariance=full", "data.types={b: real, c: real}"], "draws of missing cells"),
+    ],
+)
+def test_a_state_of_more_than_the_partition_is_not_coupled(tmp_path: Path, words: list[str], message: str) -> None:
+    last = "3" if "multinomial" in words[0] else ""
+    (tmp_path / "t.csv").write_text(f"a,b,c\n1,2,4\n3,0,1\n0,4,2\n2,2,5\n5,1,{last}\n")
+    with pytest.raises(ConfigError, match=f"{message}.* cannot be coupled"):
+        coupled_pairs.check_coupling(specify(["data=csv", f"data.path={tmp_path / 't.csv'}", *words, "iterations=50"]))

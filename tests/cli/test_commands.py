@@ -92,6 +92,7 @@ def test_lists(smcmc) -> None:
     info = smcmc("data", "info", "csv").stdout
     assert "data.path=FILE" in info
     assert "data.truth=null" in info
+    assert "data.separation=5.0  # standard deviation of the means" in smcmc("data", "info", "gaussian").stdout
     assert "nothing to fetch" in smcmc("data", "fetch", "emm").stdout
 
 

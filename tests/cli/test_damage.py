@@ -117,8 +117,7 @@ def test_a_link_in_place_of_the_work_folder_is_not_followed(smcmc, stored_runs: 
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [("labels", np.zeros(7, dtype=np.int32)), ("K", 1 << 40), ("counts", []), ("counts", [[0, 0, 0]])],
+    ("key", "value"), [("labels", np.zeros(7, dtype=np.int32)), ("K", 1 << 40), ("counts", []), ("counts", [[0, 0, 0]])]
 )
 def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored_runs: Path, key: str, value: object) -> None:
     """A file that can be read, though nothing that was ever written."""

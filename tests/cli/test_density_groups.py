@@ -14,15 +14,7 @@ from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
 from splitmerge_cli.runs import summaries
 from splitmerge_cli.runs.clusterings import Late
-from splitmerge_cli.runs.grouping import (
-    GAP,
-    WIDE_GAP,
-    are_sure,
-    choose_gap,
-    count_larger,
-    describe_groups,
-    find_groups,
-)
+from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, count_larger, describe_groups, find_groups
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
@@ -165,10 +157,7 @@ def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (
-            ["data=jain_neal", "N=20"],
-            "gap=0.5: expected 0, because the density between clusters needs real columns",
-        ),
+        (["data=jain_neal", "N=20"], "gap=0.5: expected 0, because the density between clusters needs real columns"),
         (["data=gaussian", "gap=-1"], "gap=-1: expected a number from 0 to 100"),
     ],
 )

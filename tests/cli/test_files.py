@@ -77,20 +77,20 @@ def test_a_table_is_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name:
     assert recognise(write(name, tmp_path, frame)).data == "csv"
 
 
-@pytest.mark.parametrize("name", ["e.csv", "e.parquet", "e.graphml", "e.edges", "snap.txt"])
-def test_a_network_is_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
-    assert recognise(write(name, tmp_path, frame)).data == "edges"
+@pytest.mark.parametrize(
+    ("name", "data", "words", "model"),
+    [
+        *((name, "edges", "a network", "irm") for name in ("e.csv", "e.parquet", "e.graphml", "e.edges", "snap.txt")),
+        *((name, "corpus", "documents", "hdp") for name in ("d.txt", "d.csv", "tokens.csv", "d.ldac", "folder")),
+    ],
+)
+def test_networks_and_documents_are_recognised(
+    smcmc, tmp_path: Path, frame: pd.DataFrame, name: str, data: str, words: str, model: str
+) -> None:
+    assert recognise(write(name, tmp_path, frame)).data == data
     ended = smcmc("run", name, *FEW)
-    assert ended.exit_code == 0 and "read as a network" in ended.stderr
-    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "irm"
-
-
-@pytest.mark.parametrize("name", ["d.txt", "d.csv", "tokens.csv", "d.ldac", "folder"])
-def test_documents_are_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
-    assert recognise(write(name, tmp_path, frame)).data == "corpus"
-    ended = smcmc("run", name, *FEW)
-    assert ended.exit_code == 0 and "read as documents" in ended.stderr
-    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "hdp"
+    assert ended.exit_code == 0 and f"read as {words}" in ended.stderr
+    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == model
 
 
 @pytest.mark.parametrize("name", ["e.csv", "d.csv"])

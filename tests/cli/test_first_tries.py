@@ -39,10 +39,7 @@ def points() -> np.ndarray:
         (["data.path=gone.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
-        (
-            ["data=csv", "data.path=two.csv", "model=gaussian", "data.drop=u,v"],
-            "expected data.drop=[u,v];",
-        ),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "data.drop=u,v"], "expected data.drop=[u,v];"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "model.m0=1,2"], "expected model.m0=[1,2];"),
         (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "expected 'data.columns=[u (m),v]'"),
         (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
@@ -134,11 +131,7 @@ LONG = {"iterations": [30_000] * 2}
         ),
         (["data=emm", "N=12", "sampler=sams", "schedule.moves=5"], LONG | {"convergence": BAD}, "~sampler"),
         (["data=emm", "N=12"], LONG | {"convergence": BAD}, "iterations=24"),
-        (
-            [*TWO, "model=gaussian"],
-            LONG | {"convergence": BAD, "N": 10_000},
-            "init=stages",
-        ),
+        ([*TWO, "model=gaussian"], LONG | {"convergence": BAD, "N": 10_000}, "init=stages"),
         (
             [*TWO, "model=gaussian", "init=stages"],
             LONG | {"convergence": SLOW | {"ess": 20.0}, "N": 10_000},

@@ -181,13 +181,7 @@ WHY = {
 SAMPLERS = {"options:Thing": "broken_options:Thing of broken-things: expected its OPTIONS to be a tuple of options"}
 MODELS = {"kindless:Thing": "broken_kindless:Thing of broken-things cannot be used: kind=nowhere: expected one of"}
 KINDS = {"unmade:Thing": "broken_unmade:Thing of broken-things cannot be used: gone"}
-BROKEN = {
-    "sampler": WHY | SAMPLERS,
-    "model": WHY | MODELS,
-    "prior": WHY,
-    "kind": WHY | KINDS,
-    "paper": WHY,
-}
+BROKEN = {"sampler": WHY | SAMPLERS, "model": WHY | MODELS, "prior": WHY, "kind": WHY | KINDS, "paper": WHY}
 """Entry points of which none can be used, and why, by group."""
 
 ANYWHERE = """--help

@@ -94,14 +94,8 @@ def test_certificates_beside_it(smcmc) -> None:
         (["sampler=sams,nosuch", *SMALL], "nosuch"),
         (["sampler=sams", "results"], "not both"),
         (["nowhere"], "nowhere: no run here"),
-        (
-            ["sampler=sams", *SMALL, "timing=false", "iterations=20", "--seeds", "1"],
-            "timing=false records no times",
-        ),
-        (
-            ["sampler=sams", *SMALL, "trace.partitions=0", "iterations=20", "--seeds", "1"],
-            "records no partitions",
-        ),
+        (["sampler=sams", *SMALL, "timing=false", "iterations=20", "--seeds", "1"], "timing=false records no times"),
+        (["sampler=sams", *SMALL, "trace.partitions=0", "iterations=20", "--seeds", "1"], "records no partitions"),
         (["sampler=sams", *SMALL, "N=20,30", "iterations=20", "--seeds", "1"], "N differs from"),
     ],
 )

@@ -120,10 +120,7 @@ def test_the_page_of_several_runs_begins_with_their_table(smcmc, monkeypatch) ->
     monkeypatch.setattr(pictures, "PICTURES", {"traces": pictures.PICTURES["traces"]})
     runs = [
         smcmc("run", *args, *QUICK).stdout.splitlines()[-1]
-        for args in (
-            ["sampler=sams", "data=network", "N=20"],
-            ["sampler=sams", "data=emm", "N=20"],
-        )
+        for args in (["sampler=sams", "data=network", "N=20"], ["sampler=sams", "data=emm", "N=20"])
     ]
     result = smcmc("report", *runs)
     assert result.exit_code == 0, result.output

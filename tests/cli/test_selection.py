@@ -49,8 +49,7 @@ def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted_cloud: np.ndar
 
 
 @pytest.mark.parametrize(
-    "command",
-    [pytest.param("race --seeds 1", marks=pytest.mark.slow), "sweep --dry-run", "certify --pairs 2"],
+    "command", [pytest.param("race --seeds 1", marks=pytest.mark.slow), "sweep --dry-run", "certify --pairs 2"]
 )
 def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted_cloud: np.ndarray, tmp_path: Path, command: str) -> None:
     pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)

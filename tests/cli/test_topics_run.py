@@ -247,5 +247,21 @@ def test_one_document_cannot_show_topics(smcmc) -> None:
     words = ["data=corpus", "iterations=20", "chains=2", "progress=none"]
     answer = " ".join(smcmc("run", *words, "data.path=one").stderr.split())
     # before the run and above the verdict
-    assert answer.count("one document cannot show topics") == 2 and "next:" not in answer
+    assert answer.count("one document cannot show topics") == 3 and "next:" not in answer
+    assert answer.count("one document cannot show topics; ") == 1
     assert "one document" not in smcmc("run", *words, "data.path=two.txt").stderr
+    for text, limit in (
+        ("cats eat\neat cats\n" * 3, "equal documents"),
+        ("cats\ndogs\ncats\n", "documents of one word"),
+    ):
+        Path("three.txt").write_text(text)
+        answer = " ".join(smcmc("run", *words, "data.path=three.txt").stderr.split())
+        assert f"{limit} cannot show topics" in answer and "next:" not in answer
+
+
+@pytest.mark.parametrize("model", ["gaussian", "bernoulli", "emm"])
+def test_one_item_cannot_show_clusters(smcmc, model: str) -> None:
+    Path("t.csv").write_text("1,0\n" if model != "emm" else "x\n")
+    answer = smcmc("run", "t.csv", f"model={model}", "data.header=false", "iterations=40", "progress=none").stderr
+    noun = "token" if model == "emm" else "row"
+    assert f"one {noun} cannot show clusters; " in " ".join(answer.split()) and "next:" not in answer

@@ -168,9 +168,7 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
             continue
         t = made.terms.index(term)
         less = replace(
-            made,
-            counted=made.counted & (np.arange(len(made.terms)) != t),
-            log_ratio=made.log_ratio - made.values[:, t],
+            made, counted=made.counted & (np.arange(len(made.terms)) != t), log_ratio=made.log_ratio - made.values[:, t]
         )
         said = [
             text

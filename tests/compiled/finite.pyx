@@ -12,12 +12,13 @@ from libc.string cimport memset
 import numpy as np
 from scipy import special
 
-from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Topics
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.log_scale cimport log_sum_exp
 from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.kinds.documents.hdp_state cimport Topics
 from splitmerge_cli.samplers.slice cimport Slice
 
 from splitmerge_cli.core.shared import share

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from enumerations import Enumeration, round_trip_defect
+from enumerations import Enumeration, enumeration, round_trip_defect
 
 from splitmerge_cli.config import classes, component
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
-from splitmerge_cli.verify.cases import CASES as OWN_CASES
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
-from splitmerge_cli.verify.transitions import balance_defect
+from splitmerge_cli.verify.transitions import adaptive_matrices, balance_defect, example_histories, stationarity_defect
 
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
 """Options of lines whose parameters are kept, of a finite set."""
@@ -34,7 +34,7 @@ LEARNERS = {
 }
 """Samplers that learn from other chains, each with a matrix for each pair of partitions that it learned from."""
 MODEL_CLASSES = {model.__name__: model for model in classes("model").values()}
-MODELS = [*OWN_CASES, *(n for n, cls in MODEL_CLASSES.items() if n not in OWN_CASES and has_small_case(cls))]
+MODELS = [name for name, cls in MODEL_CLASSES.items() if has_small_case(cls)]
 # edges beside the variants of every model: few items, extreme parameters, other priors
 EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "emm-partition": ("EMM", 4, 1, {"label_prior": "partition"}),
@@ -244,3 +244,26 @@ def check_terms(found: Enumeration, least: float = 1e-9) -> None:
     for mutant, P in made.mutants().items():
         np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12, err_msg=str(mutant))
         assert balance_defect(P, found.case.pi) > least, mutant
+
+
+def check_kernels(case: Case, samplers: list[str], with_terms: bool) -> None:
+    """Each is stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
+    for sampler in samplers:
+        form = SAMPLERS[sampler]
+        found = enumeration(case, form.sampler, **form.options)
+        np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=sampler)
+        assert stationarity_defect(found.matrix, case.pi) < 1e-12, sampler
+        if found.sampler.TERMS:
+            assert balance_defect(found.matrix, case.pi) < 1e-12, sampler
+            if with_terms and form.options.get("moves", 1) == 1:
+                check_terms(found)
+
+
+def check_learners(case: Case, samplers: list[str]) -> None:
+    """Samplers that learn are exact with what they have learned held fixed, and for every pair of items alone."""
+    for sampler in samplers:
+        form = SAMPLERS[sampler]
+        one = form.sampler(case.model, Rng(0), **form.options)
+        for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
+            for matrix in (P, *for_pairs):
+                assert stationarity_defect(matrix, case.pi) < 1e-12, sampler

@@ -217,11 +217,7 @@ def test_example_histories():
 
 # ---- Chains with a shared history
 
-SAMPLED = {
-    "arm": (ARM, {}),
-    "sarm": (ARM, {"variant": "sarm"}),
-    "bsm": (BSM, {"t": 5}),
-}
+SAMPLED = {"arm": (ARM, {}), "sarm": (ARM, {"variant": "sarm"}), "bsm": (BSM, {"t": 5})}
 
 
 @pytest.mark.parametrize("adaptation", ["frozen", "population"])

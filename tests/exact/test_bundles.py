@@ -6,8 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from enumerations import enumeration
-from every_sampler import MODEL_CLASSES, SAMPLERS, check_terms, chooses, is_adaptive
+from every_sampler import MODEL_CLASSES, SAMPLERS, check_kernels, check_learners, chooses, is_adaptive
 
 from splitmerge_cli.core.bundles import Bundles, build
 from splitmerge_cli.core.chain import Chain
@@ -27,12 +26,6 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
-from splitmerge_cli.verify.transitions import (
-    adaptive_matrices,
-    balance_defect,
-    example_histories,
-    stationarity_defect,
-)
 
 ITEMS = np.array([0, 1, 0, 2, 3, 1], dtype=np.int32)
 """Items of six rows: two of two rows, two of one."""
@@ -103,14 +96,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
 def test_samplers():
     """Samplers that draw parameters of clusters do not take bundles, all others do; two are for topics and mentions."""
     without = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for learning in (0, 1) for _, s in pairs(learning)}
-    assert without == {
-        "independence",
-        "partially_collapsed",
-        "refresh",
-        "slice",
-        "smag",
-        "subcluster",
-    }
+    assert without == {"independence", "partially_collapsed", "refresh", "slice", "smag", "subcluster"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -124,28 +110,12 @@ def test_log_joint_is_the_restricted_posterior(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_kernel_is_exact(name):
-    """Stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
-    case = case_of(name)
-    for sampler in [s for c, s in pairs() if c == name]:
-        form = SAMPLERS[sampler]
-        found = enumeration(case, form.sampler, **form.options)
-        np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=sampler)
-        assert stationarity_defect(found.matrix, case.pi) < 1e-12, sampler
-        if found.sampler.TERMS:
-            assert balance_defect(found.matrix, case.pi) < 1e-12, sampler
-            if form.options.get("moves", 1) == 1 and not CASES[name][3]:
-                check_terms(found)
+    check_kernels(case_of(name), [s for c, s in pairs() if c == name], not CASES[name][3])
 
 
 @pytest.mark.parametrize("name", ["gaussian-diag", "bernoulli-items"])
 def test_kernels_of_samplers_that_learn_are_exact(name):
-    case = case_of(name)
-    for sampler in [s for c, s in pairs(learning=True) if c == name]:
-        form = SAMPLERS[sampler]
-        one = form.sampler(case.model, Rng(0), **form.options)
-        for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
-            for matrix in (P, *for_pairs):
-                assert stationarity_defect(matrix, case.pi) < 1e-12, sampler
+    check_learners(case_of(name), [s for c, s in pairs(learning=True) if c == name])
 
 
 WEIGHTS = np.array([3, 1, 2, 1, 4, 1])

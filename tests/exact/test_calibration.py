@@ -11,16 +11,7 @@ from pathlib import Path
 import numpy as np
 import predictive_calibration as held_out
 import pytest
-from calibration import (
-    DRAWS,
-    SETS,
-    SETTINGS,
-    bin_ranks,
-    calibrate,
-    draw_data,
-    rank_of,
-    uniformity,
-)
+from calibration import DRAWS, SETS, SETTINGS, bin_ranks, calibrate, draw_data, rank_of, uniformity
 from scipy.stats import chisquare
 
 from splitmerge_cli.analysis.predictive import by_state, predict

@@ -19,11 +19,11 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
 from splitmerge_cli.kinds.documents.quantities import Documents
+from splitmerge_cli.kinds.records.cases import probabilities, slips_of
 from splitmerge_cli.kinds.records.generated import generate
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.quantities import BOTH, ONE
-from splitmerge_cli.verify.records import probabilities, slips_of
 
 DRAWS = 2000
 ERROR = 4.5 * 0.5 / np.sqrt(DRAWS)

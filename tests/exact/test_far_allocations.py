@@ -131,10 +131,7 @@ def of_pairs(reference: Reference, scans: bool) -> Iterator[tuple[float, float]]
                 yield drawn * 0.5 ** len(items), reference.scan(items, sides, present)
         else:
             for order in itertools.permutations(items):
-                yield (
-                    drawn / math.factorial(len(items)),
-                    reference.sequential(order, [[i], [j]], present, True),
-                )
+                yield (drawn / math.factorial(len(items)), reference.sequential(order, [[i], [j]], present, True))
 
 
 def of_clusters(reference: Reference) -> Iterator[tuple[float, float]]:

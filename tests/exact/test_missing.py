@@ -438,11 +438,7 @@ def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(resolut
             alone = first[0] - first[1]
         else:
             alone = np.logaddexp.reduce(density(np.column_stack([np.full(len(T), 0.6), FULL_GRID])) + LOG_STEP)
-        expected = [
-            alone,
-            0.0,
-            density(np.array([[1.0, 0.2]]))[0],
-        ]
+        expected = [alone, 0.0, density(np.array([[1.0, 0.2]]))[0]]
         word = np.log([(2 + 0.5) / 3 if k == 0 else 0.5 / 3 if k == 1 else 0.5] * 3) if words else 0.0
         np.testing.assert_allclose(found[:, k], np.add(expected, word), atol=1e-4)
 

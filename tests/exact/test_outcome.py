@@ -22,6 +22,7 @@ from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
+from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_orthant, log_regression
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.build import Builder
@@ -32,7 +33,6 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.outcomes import design_matrix, log_latent, log_orthant, log_regression
 from splitmerge_cli.verify.transitions import total_variation
 
 nan = np.nan

@@ -205,10 +205,7 @@ def poisson(rows, zeta, new=()):
 
 @pytest.mark.parametrize(
     ("build", "options", "log_of"),
-    [
-        (Multinomial, {"alpha": 1.5}, multinomial),
-        (GammaPoisson, {"shape": 1.4, "rate": [0.5, 1.0, 0.3]}, poisson),
-    ],
+    [(Multinomial, {"alpha": 1.5}, multinomial), (GammaPoisson, {"shape": 1.4, "rate": [0.5, 1.0, 0.3]}, poisson)],
 )
 def test_count_vectors_have_the_integral_of_the_power_and_its_density(build, options, log_of):
     model = build(VECTORS[:4], power=ZETA, **options)

@@ -56,7 +56,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "mixed": (
         {"name": "mixed"},
         pandas.DataFrame(
-            {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]},
+            {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]}
         ),
         pandas.DataFrame({"sex": ["m", None], "n": [3, 700], "x": [2.0, 7.5]}),
     ),
@@ -233,19 +233,17 @@ def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
             np.testing.assert_allclose(densities(), logsumexp(density + weight, axis=1), rtol=1e-9)
 
 
-def test_states_without_their_scales_are_refused() -> None:
-    data = from_object(THREE, "points")
-    configured = choice("model", "gaussian") | {"name": "gaussian", "b0": "hierarchical"}
-    state = State(np.zeros(3, dtype=np.int32), 1, {})
-    with pytest.raises(ConfigError, match=r"recorded without b0 and kappa0.*resume=false"):
-        predict(read(configured), data, data.kind.new_items(data, THREE), [state], state.labels)
-
-
-def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> None:
-    data = from_object(THREE, "points")
-    configured = choice("model", "lines") | {"name": "lines", "conjugate": False}
-    state = State(np.zeros(3, dtype=np.int32), 1, {})
-    with pytest.raises(ConfigError, match=r"^model.conjugate=false: .*expected model.conjugate=true"):
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"name": "gaussian", "b0": "hierarchical"}, r"recorded without b0 and kappa0.*resume=false"),
+        ({"name": "lines", "conjugate": False}, r"^model.conjugate=false: .*expected model.conjugate=true"),
+    ],
+)
+def test_states_that_lack_parameters_are_refused_with_what_works(model: dict[str, Any], message: str) -> None:
+    data, state = from_object(THREE, "points"), State(np.zeros(3, dtype=np.int32), 1, {})
+    configured = choice("model", model["name"]) | model
+    with pytest.raises(ConfigError, match=message):
         predict(read(configured), data, data.kind.new_items(data, THREE), [state], state.labels)
 
 

@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from compiled import pieces as compiled
-from enumerations import enumeration
-from every_sampler import SAMPLERS, check_terms, chooses, is_adaptive
+from every_sampler import SAMPLERS, check_kernels, check_learners, chooses, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
 from scipy.special import betaln, gammaln
 from scipy.stats import chisquare
@@ -27,12 +26,6 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
-from splitmerge_cli.verify.transitions import (
-    adaptive_matrices,
-    balance_defect,
-    example_histories,
-    stationarity_defect,
-)
 
 
 @cache
@@ -104,28 +97,12 @@ OTHERS = [name for name in FORMS if not {name} & {"directed-density", "corrected
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in OTHERS)) for n in FORMS])
 def test_every_kernel_is_exact(name):
-    """Stationary; the terms of every proposal are, negated, those of its inverse; every mutant is found."""
-    case = case_of(name)
-    for sampler in [s for c, s in pairs() if c == name]:
-        form = SAMPLERS[sampler]
-        found = enumeration(case, form.sampler, **form.options)
-        np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=sampler)
-        assert stationarity_defect(found.matrix, case.pi) < 1e-12, sampler
-        if found.sampler.TERMS:
-            assert balance_defect(found.matrix, case.pi) < 1e-12, sampler
-            if form.options.get("moves", 1) == 1 and FORMS[name][0].sides is None:
-                check_terms(found)
+    check_kernels(case_of(name), [s for c, s in pairs() if c == name], FORMS[name][0].sides is None)
 
 
 @pytest.mark.parametrize("name", ["counts-directed-unknown", "sides"])
 def test_kernels_of_samplers_that_learn_are_exact(name):
-    case = case_of(name)
-    for sampler in [s for c, s in pairs(learning=True) if c == name]:
-        form = SAMPLERS[sampler]
-        one = form.sampler(case.model, Rng(0), **form.options)
-        for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
-            for matrix in (P, *for_pairs):
-                assert stationarity_defect(matrix, case.pi) < 1e-12, sampler
+    check_learners(case_of(name), [s for c, s in pairs(learning=True) if c == name])
 
 
 N = 60

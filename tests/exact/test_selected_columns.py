@@ -3,7 +3,8 @@ indicators, densities of items, and what a run says. Kernels of the partition ar
 """
 
 import itertools
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,19 @@ def place(model: Any, labels: NDArray[np.int32], way: Any) -> None:
     model.set_parameters(np.array(way))
 
 
-@pytest.mark.parametrize("name", FEATURES)
-def test_log_joint_is_the_dense_formula_in_every_state(name: str) -> None:
-    model, options = build(**FEATURES[name]), FEATURES[name]
-    for labels, way in itertools.product(states(5), WAYS):
+def check_log_joints(model: Any, expected: Callable[..., float], partitions: list[Any], ways: list[Any]) -> None:
+    """In each state the log joint is the dense formula, and the parameters are the indicators."""
+    for labels, way in itertools.product(partitions, ways):
         place(model, labels, way)
-        assert model.log_joint() == pytest.approx(log_joint(POINTS, labels, way, **options), abs=1e-9)
+        assert model.log_joint() == pytest.approx(expected(labels, way), abs=1e-9)
         assert model.hyperparameter_values == {"informative": sum(way)}
         np.testing.assert_array_equal(model.parameters[:, 0], way)
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_log_joint_is_the_dense_formula_in_every_state(name: str) -> None:
+    options = FEATURES[name]
+    check_log_joints(build(**options), partial(log_joint, POINTS, **options), states(5), WAYS)
 
 
 def test_the_enumeration_sums_over_the_indicators() -> None:
@@ -103,15 +109,16 @@ def test_the_enumeration_sums_over_the_indicators() -> None:
     np.testing.assert_allclose(normalise(found), normalise(by_hand), rtol=1e-9)
 
 
-def refresh_matrix(model: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+def refresh_matrix(model: Any, labels: NDArray[np.int32], ways: list[tuple[float, ...]]) -> NDArray[np.float64]:
     """Transition matrix of the indicators at a partition, by enumeration of all execution paths."""
     rng = Rng(0)
-    refresh, P = Refresh(model, rng), np.zeros((len(WAYS), len(WAYS)))
-    for t, way in enumerate(WAYS):
+    refresh, P = Refresh(model, rng), np.zeros((len(ways), len(ways)))
+    for t, way in enumerate(ways):
         found = execution_paths(model, rng, refresh, labels, int(labels.max()) + 1, np.array(way))
         for probability, end in zip(found["probability"], found["parameters"], strict=True):
-            P[t, WAYS.index(tuple(end[:, 0]))] += probability
+            P[t, ways.index(tuple(end[:, 0]))] += probability
         assert (found["labels"] == labels).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     return P
 
 
@@ -124,8 +131,7 @@ def test_indicators_alone_are_exact(name: str) -> None:
     model, options = build(**FEATURES[name]), FEATURES[name]
     worst = dict.fromkeys(("prior", "likelihood", "one row less"), 0.0)
     for labels in states(5):
-        P = refresh_matrix(model, labels)
-        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+        P = refresh_matrix(model, labels, WAYS)
         pi = normalise([log_joint(POINTS, labels, way, **options) for way in WAYS])
         assert stationarity_defect(P, pi) < 1e-11
         ways = np.array(WAYS)
@@ -177,18 +183,24 @@ def test_a_density_under_a_power_integrates_to_one() -> None:
         np.testing.assert_allclose(np.trapezoid(density, x, axis=0), 1.0, atol=1e-3)
 
 
-def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
-    model, inverse, joint = build(), [], []
-    for labels, way in itertools.product(states(5), WAYS):
+def harmonic_means(model: Any, partitions: list[NDArray[np.int32]], ways: list[Any]) -> tuple[Any, float]:
+    """Log harmonic means of the leave-one-out densities over all states, and the log evidence."""
+    inverse, joint = [], []
+    for labels, way in itertools.product(partitions, ways):
         place(model, labels, way)
         log_density, log_weight = model.left_out_predictive()
         inverse.append(-logsumexp(log_density + log_weight, axis=1))
         joint.append(model.log_joint())
-    found = -logsumexp(np.stack(inverse) + (np.array(joint) - logsumexp(joint))[:, None], axis=0)
+    evidence = float(logsumexp(joint))
+    return -logsumexp(np.stack(inverse) + (np.array(joint) - evidence)[:, None], axis=0), evidence
+
+
+def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
+    found, evidence = harmonic_means(build(), states(5), WAYS)
     for i in range(5):
         rest = np.delete(POINTS, i, axis=0)
         without = [log_joint(rest, labels, way) for labels, way in itertools.product(states(4), WAYS)]
-        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(without), abs=1e-9)
+        assert found[i] == pytest.approx(evidence - logsumexp(without), abs=1e-9)
 
 
 def test_room_for_more_clusters_keeps_all_columns() -> None:
@@ -205,14 +217,6 @@ def test_room_for_more_clusters_keeps_all_columns() -> None:
     model.set_parameters(np.zeros(6))
     plain.set_labels(0 * labels)
     assert model.log_lik_total() == pytest.approx(plain.log_lik_total(), abs=1e-9)
-
-
-def test_resuming_goes_on_as_if_never_stopped() -> None:
-    def make() -> Chain:
-        model, rng = build(), Rng(8)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
-
-    check_resumption(make, 60)
 
 
 @pytest.mark.parametrize("values", [[1.0, 0.0], [1.0, 0.5, 0.0], [1.0, np.nan, 0.0]])
@@ -297,27 +301,18 @@ def mixed_log_joint(rows: NDArray[np.float64], labels: NDArray[np.int32], way: A
 @pytest.mark.parametrize("name", MIXED_FEATURES)
 def test_log_joint_is_the_dense_formula_in_every_state_mixed(name: str) -> None:
     model, options = mixed_build(**MIXED_FEATURES[name]), MIXED_FEATURES[name]
-    for labels, way in itertools.product(STATES[::2], MIXED_WAYS[::3]):
-        place(model, labels, way)
-        assert model.log_joint() == pytest.approx(mixed_log_joint(ROWS, labels, way, **options), abs=1e-9)
-        assert model.hyperparameter_values == {"informative": sum(way)}
-        np.testing.assert_array_equal(model.parameters[:, 0], way)
+    check_log_joints(model, partial(mixed_log_joint, ROWS, **options), STATES[::2], MIXED_WAYS[::3])
     check_walk_weights(model)
 
 
 @pytest.mark.parametrize("name", MIXED_FEATURES)
 def test_indicators_alone_are_exact_mixed(name: str) -> None:
     """Stationary at partitions; each mutant of the conditional, a factor left out or weakened, is not."""
-    model, options, rng = mixed_build(**MIXED_FEATURES[name]), MIXED_FEATURES[name], Rng(0)
-    refresh, ways, s = Refresh(model, rng), np.array(MIXED_WAYS), np.sum(MIXED_WAYS, axis=1)
+    model, options = mixed_build(**MIXED_FEATURES[name]), MIXED_FEATURES[name]
+    ways, s = np.array(MIXED_WAYS), np.sum(MIXED_WAYS, axis=1)
     worst = dict.fromkeys(("prior", "likelihood", "power"), 0.0)
     for labels in (STATES[3], STATES[8]):
-        P = np.zeros((len(MIXED_WAYS), len(MIXED_WAYS)))
-        for t, way in enumerate(MIXED_WAYS):
-            found = execution_paths(model, rng, refresh, labels, int(labels.max()) + 1, np.array(way))
-            for probability, end in zip(found["probability"], found["parameters"], strict=True):
-                P[t, MIXED_WAYS.index(tuple(end[:, 0]))] += probability
-        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+        P = refresh_matrix(model, labels, MIXED_WAYS)
         gain = ways @ (
             mixed_column_log_lik(ROWS, labels, **options) - mixed_column_log_lik(ROWS, 0 * labels, **options)
         )
@@ -353,19 +348,13 @@ def test_densities_of_new_rows(name: str) -> None:
 
 def test_harmonic_mean_is_the_ratio_of_the_evidences_mixed() -> None:
     cuts = [-0.4, 0.5]
-    model, inverse, joint = mixed_build(cuts=cuts), [], []
-    for labels, way in itertools.product(STATES, MIXED_WAYS):
-        place(model, labels, way)
-        log_density, log_weight = model.left_out_predictive()
-        inverse.append(-logsumexp(log_density + log_weight, axis=1))
-        joint.append(model.log_joint())
-    found = -logsumexp(np.stack(inverse) + (np.array(joint) - logsumexp(joint))[:, None], axis=0)
+    found, evidence = harmonic_means(mixed_build(cuts=cuts), STATES, MIXED_WAYS)
     for i in (0, 3):
         rest, without = mixed_build(np.delete(ROWS, i, axis=0), cuts=cuts), []
         for labels, way in itertools.product(partitions(3), MIXED_WAYS):
             place(rest, np.array(labels, dtype=np.int32), way)
             without.append(rest.log_joint())
-        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(without), abs=1e-9)
+        assert found[i] == pytest.approx(evidence - logsumexp(without), abs=1e-9)
 
 
 def test_real_columns_are_those_of_gaussian() -> None:
@@ -382,9 +371,10 @@ def test_real_columns_are_those_of_gaussian() -> None:
         np.testing.assert_allclose(other.left_out_predictive()[0], one.left_out_predictive()[0], atol=1e-8)
 
 
-def test_resuming_goes_on_as_if_never_stopped_mixed() -> None:
+@pytest.mark.parametrize("made", [build, lambda: mixed_build(np.repeat(ROWS, 5, axis=0))])
+def test_resuming_goes_on_as_if_never_stopped(made: Callable[[], Any]) -> None:
     def make() -> Chain:
-        model, rng = mixed_build(np.repeat(ROWS, 5, axis=0)), Rng(8)
+        model, rng = made(), Rng(8)
         return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
 
     check_resumption(make, 60)

@@ -13,7 +13,7 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
-from splitmerge_cli.kinds.networks import blocks as block_summary
+from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.tables import columns as of_tables
 from splitmerge_cli.kinds.tables.columns import statistics
 

@@ -265,10 +265,7 @@ def test_no_token_is_left_to_train_with() -> None:
             split(whole([0, 1], []), 0.5, split_seed=seed)
         except DataError as error:
             failures.add(str(error).split(" of ")[0])
-    assert failures == {
-        "data.heldout=0.5: no token",
-        "data.heldout=0.5: no held-out document",
-    }
+    assert failures == {"data.heldout=0.5: no token", "data.heldout=0.5: no held-out document"}
 
 
 # generated corpora

@@ -476,9 +476,8 @@ def test_texts_in_the_first_of_several_columns_end_where_they_end(tmp_path: Path
     """A column that is asked for by its number is there whatever ends the cells."""
     (tmp_path / "t.csv").write_text("".join(f"some words;{i}\n" for i in range(12)))
     read = corpus(tmp_path / "t.csv", columns=[1], stop_words="none")
-    assert read.vocabulary == ["some", "words"] and read.notes == [
-        f"{tmp_path / 't.csv'}: a semicolon ends a cell (data.separator)"
-    ]
+    assert read.vocabulary == ["some", "words"]
+    assert f"{tmp_path / 't.csv'}: a semicolon ends a cell (data.separator)" in read.notes
 
 
 def test_several_sheets_of_texts_are_asked_about(tmp_path: Path) -> None:

@@ -15,10 +15,12 @@ from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_np
 from splitmerge_cli.data import values as checks
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables import files, matrices
+from splitmerge_cli.data.tables import files, matrices, repeats, separators
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.table import WRITTEN
 from splitmerge_cli.data.tables.text import WIDE
+from splitmerge_cli.kinds.tables import choice
+from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
 from splitmerge_cli.received import DataError
 
 
@@ -473,3 +475,34 @@ def test_new_items_with_missing_cells_are_stacked() -> None:
     whole = data.kind.stack(data, data.kind.new_items(data, [[1, None]]))
     np.testing.assert_array_equal(whole.values, [[0, 1], [1, 1], [1, NAN]])
     assert data.kind.stack(data, data.kind.new_items(data, [[1, 0]])).values.dtype == np.uint8
+
+
+def _recorded(x: np.ndarray) -> Dataset:
+    return Dataset("t", "points", x, is_recorded=True)
+
+
+def test_wide_tables_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time by column was two thirds of a run of 30,000 columns that ended in one component."""
+    calls = []
+    monkeypatch.setattr(choice, "find_resolution", lambda cells: calls.append(1) or find_resolution(cells))
+    x = np.random.default_rng(0).normal(size=(20, 3_000))
+    assert not choice.has_steps(_recorded(x)) and not calls
+    assert choice.has_steps(_recorded(x.round(1))) and len(calls) == 1
+    # as column by column, also with missing cells
+    for digits in (0, 1, 2, 3):
+        some = x[:, :5].round(digits)
+        some[digits, 0] = np.nan
+        steps = [find_resolution(cells) > choice.FINE * np.nanstd(cells) for cells in some.T]
+        assert choice.has_steps(_recorded(some)) == any(steps)
+    monkeypatch.setattr(separators, "_is_whole", lambda cell, others: pytest.fail(cell))
+    assert separators.layout(b"a,b\n1,2\n", "comma").separator == "comma"
+
+
+@pytest.mark.parametrize("block", [1, 50, 1 << 20])
+def test_rows_are_numbered_alike_in_blocks_of_any_width(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(repeats, "BLOCK", block)
+    x = np.random.default_rng(1).integers(0, 2, (40, 4)).astype(float)
+    _, first, place = np.unique(x, axis=0, return_index=True, return_inverse=True)
+    expected = np.argsort(np.argsort(first))[place.ravel()]
+    assert repeats.items_of_rows(x).tolist() == expected.tolist()
+    assert repeats._hash_rows(x).tolist() == sum(repeats._hash(x[:, d], d) for d in range(4)).tolist()

@@ -27,11 +27,7 @@ from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.models.real_columns import find_resolution, settle_resolution
 from splitmerge_cli.received import DataError
 
-SCALES = [
-    Scale("log"),
-    Scale("sqrt"),
-    *[Scale("yeo-johnson", power) for power in (-2.0, -0.3, 0.0, 0.5, 1.0, 2.7)],
-]
+SCALES = [Scale("log"), Scale("sqrt"), *[Scale("yeo-johnson", power) for power in (-2.0, -0.3, 0.0, 0.5, 1.0, 2.7)]]
 SHORT = {"iterations": 200, "chains": 2, "progress": "none"}
 EXACT = {"model.resolution": "none"}
 

@@ -385,12 +385,7 @@ def test_late_draws_weigh_the_same_and_half_of_the_most_remain(every: int, N: in
 
 @pytest.mark.parametrize(
     ("recorded", "chosen"),
-    [
-        ([4, 8, 12, 16, 24, 32], [8, 16, 24, 32]),
-        ([7, 14, 21, 30, 40, 50], [7, 14, 30, 40, 50]),
-        ([5], [5]),
-        ([], []),
-    ],
+    [([4, 8, 12, 16, 24, 32], [8, 16, 24, 32]), ([7, 14, 21, 30, 40, 50], [7, 14, 30, 40, 50]), ([5], [5]), ([], [])],
 )
 def test_rows_of_one_spacing(recorded: list[int], chosen: list[int]):
     rows = of_one_spacing(np.arange(len(recorded)), np.array(recorded, dtype=np.int64))

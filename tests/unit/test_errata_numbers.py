@@ -14,13 +14,13 @@ from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents.hdp import HDP
+from splitmerge_cli.kinds.documents.smag import SMAG
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.sdds.posterior import mean_K, mean_K_by_cap
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of

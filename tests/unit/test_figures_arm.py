@@ -16,38 +16,15 @@ from splitmerge_cli.kinds import kinds
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.plots import network, relation_matrix
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
-from splitmerge_cli.papers.arm import (
-    acceptance as arm_acceptance,
-)
-from splitmerge_cli.papers.arm import (
-    exact as arm_exact,
-)
-from splitmerge_cli.papers.arm import (
-    four_nodes as arm_four_nodes,
-)
-from splitmerge_cli.papers.arm import (
-    mixtures as arm_mixtures,
-)
-from splitmerge_cli.papers.arm import (
-    moves as arm_moves,
-)
-from splitmerge_cli.papers.arm import (
-    networks as arm_networks,
-)
-from splitmerge_cli.papers.arm import (
-    runs as arm_runs,
-)
-from splitmerge_cli.papers.arm import (
-    tables as arm_tables,
-)
-from splitmerge_cli.papers.verdicts import (
-    NOT_REPRODUCED,
-    NOT_TESTABLE,
-    REPRODUCED,
-    UNDECIDED,
-    by_rhat,
-    estimate,
-)
+from splitmerge_cli.papers.arm import acceptance as arm_acceptance
+from splitmerge_cli.papers.arm import exact as arm_exact
+from splitmerge_cli.papers.arm import four_nodes as arm_four_nodes
+from splitmerge_cli.papers.arm import mixtures as arm_mixtures
+from splitmerge_cli.papers.arm import moves as arm_moves
+from splitmerge_cli.papers.arm import networks as arm_networks
+from splitmerge_cli.papers.arm import runs as arm_runs
+from splitmerge_cli.papers.arm import tables as arm_tables
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_rhat, estimate
 from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import plates
@@ -77,8 +54,8 @@ def networks(tmp_path_factory):
 
 @pytest.fixture
 def fixed_costs(monkeypatch):
-    """Iterations of a fixed cost: the seconds of runs decide where chains are cut, and a busy machine cuts some too
-    early for R-hat."""
+    """Iterations of a fixed cost: the seconds of runs decide where chains are cut, and a busy machine cuts some so
+    early that no draws are left for R-hat."""
     costs = {"gibbs": 1.0, "sm": 1.5, "bsm": 2.0, "sarm": 3.0, "arm": 3.0}
     monkeypatch.setattr(arm_runs.Cell, "cost", property(lambda cell: costs[cell.sampler]))
 
@@ -350,7 +327,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
     assert arm.sweeps[:5] == pytest.approx(range(5)) and np.ptp(np.diff(arm.sweeps[5:])) < 1e-9
     assert np.diff(arm.sweeps)[-1] > 1
     assert {v.claim.metric for v in drawing.verdicts} == {
-        *("less_effort_than_sm", "stays_below_sm", "times_slower_than_arm", "ends_above_sm", "does_not_converge"),
+        *("less_effort_than_sm", "stays_below_sm", "times_slower_than_arm", "ends_above_sm", "does_not_converge")
     }
     level = arm.log_joint[0, 7]
     assert arm.reaches(level)[0] <= arm.sweeps[7] and np.isinf(arm.reaches(1.0)).all()

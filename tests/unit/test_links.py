@@ -13,7 +13,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.fits.short_fits import short_fits
-from splitmerge_cli.kinds.networks import blocks as block_summary
+from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of

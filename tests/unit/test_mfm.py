@@ -7,10 +7,9 @@ from compiled import pieces
 from scipy.special import gammaln
 from small_cases import SAMPLERS
 
-from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.priors import OPTIONS, specification
+from splitmerge_cli.priors import specification
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import log_prior
@@ -123,21 +122,6 @@ def test_values_that_are_set():
         model.set_prior_values({"concentration": -1.0})
     with pytest.raises(ValueError, match="resamples no"):
         fixed.prior.set_value("concentration", 1.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("mfm(components=poisson(0))", "rate of poisson: expected a number from 0.001 to 1000, got 0"),
-        ("mfm(components=uniform(2.5))", "most of uniform: expected a whole number"),
-        ("mfm(components=bnb(1,2))", r"one of poisson\(rate\), geometric\(share\), bnb\(alpha,a,b\), uniform\(most\)"),
-        ("mfm(components=normal(1))", "mfm.components=normal"),
-        ("mfm(components=3)", "mfm.components=3: expected one of poisson"),
-    ],
-)
-def test_what_is_no_prior_of_a_number(text, message):
-    with pytest.raises(ValueError, match=message):
-        read_options("model", OPTIONS, {"prior": text})
 
 
 # -- dynamic

@@ -120,6 +120,12 @@ def test_two_priors_of_one_name(tmp_path):
         ("pitman_yor(discount", "model.prior"),
         ("uniform(a=1)", "model.prior"),
         (3, "model.prior"),
+        # of the number of components
+        ("mfm(components=poisson(0))", "rate of poisson: expected a number from 0.001 to 1000, got 0"),
+        ("mfm(components=uniform(2.5))", "most of uniform: expected a whole number"),
+        ("mfm(components=bnb(1,2))", r"one of poisson\(rate\), geometric\(share\), bnb\(alpha,a,b\), uniform\(most\)"),
+        ("mfm(components=normal(1))", "mfm.components=normal"),
+        ("mfm(components=3)", "mfm.components=3: expected one of poisson"),
     ],
 )
 def test_what_is_no_prior(text, message):
@@ -128,14 +134,7 @@ def test_what_is_no_prior(text, message):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "pitman_yor",
-        "pitman_yor(discount=0.25)",
-        "toy_finite_mixtures( most = 5 )",
-        RESAMPLED,
-        "crp",
-    ],
+    "text", ["pitman_yor", "pitman_yor(discount=0.25)", "toy_finite_mixtures( most = 5 )", RESAMPLED, "crp"]
 )
 def test_a_specification_is_read_again_as_it_is_written(text):
     option = PriorOption("prior", "crp", "")

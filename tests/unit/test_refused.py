@@ -134,11 +134,7 @@ POINTS: list[Any] = [
     (np.zeros(2, dtype=[("x", float), ("y", float)]), {}, "array of [('x', '<f8'), ('y', '<f8')]; expected numbers"),
     (np.array([1, "a", None], dtype=object), {}, "not a readable .npy file of plain numbers or strings"),
     (np.ones(2, dtype=np.longdouble), {}, "array of float"),
-    (
-        pa.table({"x": ["1", "2"]}),
-        {},
-        "column 1 ('x') holds string; expected numbers (data.columns and data.drop",
-    ),
+    (pa.table({"x": ["1", "2"]}), {}, "column 1 ('x') holds string; expected numbers (data.columns and data.drop"),
     (pa.table({"x": [[1.0], [2.0]]}), {}, "column 1 ('x') holds list"),
     (pa.table({"x": [1e101, 1.0]}), {}, "row 1, column 1 ('x'): '1e+101'; expected a number of magnitude"),
     ({"data": [np.nan, 1]}, {}, "row 1, column 1: 'nan'; expected a number"),

@@ -344,10 +344,7 @@ TYPES: list[tuple[str | list[str], str]] = [
     ("sampler.name=../../zz", "sampler.name=../../zz: no sampler is named"),
     ("data.name=other", "data.name=other: expected emm"),
     ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.kinds.tokens.emm.EMM"),
-    (
-        "data._target_=builtins.dict",
-        "data._target_=builtins.dict: expected splitmerge_cli.kinds.tokens.generate",
-    ),
+    ("data._target_=builtins.dict", "data._target_=builtins.dict: expected splitmerge_cli.kinds.tokens.generate"),
     ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
 ]
 

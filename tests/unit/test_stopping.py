@@ -322,8 +322,7 @@ def test_draws_that_are_all_as_far_apart_are_of_no_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fraction", "left", "end"),
-    [(0.5, 90.4, "-6.0 to -5.0  0:01:30 left"), (0.5, FAR, "-6.0 to -5.0"), (1.0, 0.0, "")],
+    ("fraction", "left", "end"), [(0.5, 90.4, "-6.0 to -5.0  0:01:30 left"), (0.5, FAR, "-6.0 to -5.0"), (1.0, 0.0, "")]
 )
 def test_one_line_says_how_long_all_chains_will_take(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fraction: float, left: float, end: str

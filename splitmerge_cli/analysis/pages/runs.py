@@ -1,4 +1,6 @@
-"""The page of finished runs: clusters, their number and certainty, whether the model fits, chains, how to repeat it."""
+"""The page of finished runs, and that of a certificate. A run has its clusters, their number and certainty, whether the
+model fits, chains, how to repeat it.
+"""
 
 import hashlib
 import json
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.analysis import comparison
+from splitmerge_cli.analysis.certificate import Certificate
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.fit import sections_of_fit
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
@@ -62,6 +65,20 @@ def write_report(runs: Sequence[Run]) -> Path:
         folder.mkdir(exist_ok=True)
         path = folder / f"{hashlib.sha256(ids.encode()).hexdigest()[:12]}.html"
     write_text(path, page_of(runs))
+    return path
+
+
+def write_certificate(certificate: Certificate) -> Path:
+    """Write the page of a certificate to its folder: how far chains are from their posterior, and the posterior
+    means."""
+    config, path = certificate.config, certificate.path / "report.html"
+    names = [str(config[key]["name"]) for key in ("sampler", "model", "data") if key in config]
+    title = f"Certificate: {', '.join(names) or certificate.path.name}"
+    body = [element("h1", title), *(paragraph(line) for line in certificate.lines())]
+    if rows := certificate.shown_estimates():
+        body.append(heading(2, "Posterior means", "means"))
+        body.append(table(["posterior mean of", "estimate", "95 % interval"], rows, "No burn-in is needed.", [1, 2]))
+    write_text(path, html.page(title, body))
     return path
 
 
@@ -142,7 +159,7 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
 
 # -- one run
 def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
-    """Return the clusters and columns of `summaries.tables`, and why they are missing; topics have neither."""
+    """Return the clusters and columns of `summaries.tables`, and why they are missing; documents have neither."""
     answers = answers_of(kind_of(run))
     if answers.why_no_clusters(run) or answers.lines(run) is not None:
         return [], None, ""

@@ -96,13 +96,16 @@ class Cells:
     def are_decorated(self) -> NDArray[np.bool_]:
         """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like."""
         is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
-        decorated = self.matches(DECORATED) & ~is_number
-        has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number
-        if self.text is None or not has_unit.any():
+        feet = self.matches(units.FEET_AND_INCHES)
+        feet |= self.matches(units.FEET) & feet.any()
+        decorated = self.matches(DECORATED) & ~is_number & ~feet
+        has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number & ~feet
+        if self.text is None or not (has_unit | feet).any():
             return decorated
         own = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
         bare = bool((decorated | is_number).any())
-        return decorated | has_unit if units.are_read(own.to_pylist(), bare) else decorated
+        names = own.to_pylist() + ["in"] * bool(feet.any())
+        return decorated | has_unit | feet if units.are_read(names, bare) else decorated
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
         """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or

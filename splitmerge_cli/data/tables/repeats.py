@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Copies, Dataset
-from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.data.values import BLOCK, notes_entry, require
 from splitmerge_cli.received import DataError
 
 KEEP, ONCE = "keep", "once"
@@ -38,20 +38,29 @@ def items_of_rows(x: NDArray[Any]) -> NDArray[np.int64]:
     >>> items_of_rows(np.array([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]])).tolist()
     [0, 1, 0]
     """
-    return _by_appearance(sum((_hash(x[:, d], d) for d in range(x.shape[1])), np.zeros(len(x), dtype=np.uint64)), x)
+    return _by_appearance(_hash_rows(x), x)
 
 
-def _hash(column: NDArray[Any], d: int) -> NDArray[np.uint64]:
-    """Numbers of 64 bits, equal for equal cells of column `d`."""
-    cells = column.astype(np.float64) + 0.0  # -0 is 0
+def _hash_rows(x: NDArray[Any]) -> NDArray[np.uint64]:
+    """The sum of the hashes of the cells of each row."""
+    width, whole = max(1, BLOCK // max(len(x), 1)), np.zeros(len(x), dtype=np.uint64)
+    for d in range(0, x.shape[1], width):
+        block = x[:, d : d + width]
+        whole += _hash(block, np.arange(d, d + block.shape[1])).sum(axis=1, dtype=np.uint64)
+    return whole
+
+
+def _hash(cells: NDArray[Any], d: Any) -> NDArray[np.uint64]:
+    """Numbers of 64 bits, equal for equal cells of column `d`, or of columns ``[N, D]`` of such numbers."""
+    cells = cells.astype(np.float64) + 0.0  # -0 is 0
     return _mix(np.where(np.isnan(cells), np.nan, cells).view(np.uint64), d)
 
 
-def _mix(bits: NDArray[np.uint64], d: int) -> NDArray[np.uint64]:
+def _mix(bits: NDArray[np.uint64], d: Any) -> NDArray[np.uint64]:
     """Spread numbers of 64 bits, for the column `d`."""
     with np.errstate(over="ignore"):
         for shift in (29, 32, 30):
-            bits = (bits ^ (bits >> np.uint64(shift)) ^ np.uint64(d)) * _MIX
+            bits = (bits ^ (bits >> np.uint64(shift)) ^ np.asarray(d, dtype=np.uint64)) * _MIX
     return bits
 
 
@@ -86,7 +95,7 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
     equal = float((counts * (counts - 1.0))[rare].sum()) / 2.0
     if not equal:
         return False
-    whole = sum((_hash(different[:, d], d) for d in range(x.shape[1])), np.zeros(len(different), dtype=np.uint64))
+    whole = _hash_rows(different)
     near, ties = 0.0, False
     for d in reals:
         cells = different[:, d].astype(np.float64)

@@ -2,6 +2,7 @@
 
 import csv as csv_module
 import re
+from collections.abc import Sequence
 from io import StringIO
 from itertools import islice
 from typing import NamedTuple
@@ -97,7 +98,8 @@ def _separator(lines: str, default: str) -> str:
         rows = _rows(lines, candidate)
         if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
             continue
-        if all(_is_whole(cell, candidate) for row in rows for cell in row):
+        others = [end for name, end in SEPARATORS.items() if name not in (candidate, "space") and end in lines]
+        if not others or all(_is_whole(cell, others) for row in rows for cell in row):
             return candidate
         regular.append(candidate)
     if default in regular or not lines.strip():
@@ -112,7 +114,6 @@ def _separator(lines: str, default: str) -> str:
     return default
 
 
-def _is_whole(cell: str, separator: str) -> bool:
-    """Whether a cell holds no other separator, or is a number with a decimal comma."""
-    others = [end for name, end in SEPARATORS.items() if name not in (separator, "space")]
+def _is_whole(cell: str, others: Sequence[str]) -> bool:
+    """Whether a cell holds none of the other separators, or is a number with a decimal comma."""
     return not any(end in cell for end in others) or _WITH_COMMA.fullmatch(cell.strip()) is not None

@@ -197,26 +197,25 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
     if wanted.kind.one_column:
         return _heads_tokens(table, head, positions)
 
-    def is_data(j: int) -> bool:
-        truth_value = head[j].lower() in wanted.kind.truth_values
-        return is_number(table.number(head[j])) or truth_value
+    truths = wanted.kind.truth_values
+    data = {j for j in positions if is_number(table.number(head[j])) or head[j].lower() in truths}
 
     # an empty cell or a NaN is a missing number, not a name
     def is_absent(j: int) -> bool:
         return head[j].lower() in MISSING or (not wanted.kind.any_columns and is_missing(head[j]))
 
-    words = [j for j in positions if not is_data(j) and not is_absent(j)]
+    words = [j for j in positions if j not in data and not is_absent(j)]
     if wanted.kind.of_numbers and not head[0] and positions[:1] == [0] and any(head):
         # names of columns over an index begin so, too
         others = [head[j] for j in positions if head[j]]
         if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
             raise table.header_error()
-    numbers = any(map(is_data, positions))
+    numbers = bool(data)
     if wanted.kind.any_columns and numbers:
         below = [cells for cells in table.rows_below() if len(cells) == len(head)]
         if not words:
             return table.names_by_number(positions)
-        if _are_years([head[j] for j in positions if is_data(j)]):
+        if _are_years([head[j] for j in positions if j in data]):
             raise table.header_error()
         # words above words are data next to numbers, as in a table without names
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]

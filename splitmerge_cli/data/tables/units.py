@@ -1,5 +1,6 @@
 """Units behind the numbers of a column: factors such as k and M, one unit in all cells, or units of one quantity."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
@@ -23,6 +24,11 @@ QUANTITIES: tuple[dict[str, float], ...] = (
 """The units of each quantity, with the number of a common unit that each of them is."""
 ZERO = {"°c": 273.15, "c": 273.15, "°f": 459.67 * 5 / 9, "f": 459.67 * 5 / 9}
 """Kelvin at zero of a scale of temperatures."""
+_FEET = r"^(\d+) ?(?:['′’]|ft\.?|feet|foot) ?"
+FEET_AND_INCHES = _FEET + r"""((?:1[01]|\d)(?:[.,]\d+)?) ?(?:["″”]|''|′′|in\.?|inch(?:es)?)?$"""
+"""Feet and fewer than 12 inches: 5'7", 5 ft 7 in; of more they would be minutes and seconds."""
+FEET = r"^(\d+) ?['′’]()$"
+"""Feet alone, in a column of these."""
 DIGITS = 12
 """Digits of a converted number, so that 1.58 m are 158 cm."""
 
@@ -80,6 +86,23 @@ def convert(value: float, unit: str, base: str) -> float:
         return value
     sizes = next(quantity for quantity in QUANTITIES if {name, to} <= quantity.keys())
     return float(f"{(value * sizes[name] + ZERO.get(name, 0.0) - ZERO.get(to, 0.0)) / sizes[to]:.{DIGITS}g}")
+
+
+def join_feet(words: list[str]) -> list[str]:
+    """Write feet and inches as inches, if a word holds both.
+
+    Examples
+    --------
+    >>> join_feet(["5'7\"", "6′", "170 cm"])
+    ['67 in', '72 in', '170 cm']
+    """
+    if not any(re.fullmatch(FEET_AND_INCHES, word) for word in words):
+        return words
+    found = [re.fullmatch(FEET_AND_INCHES, word) or re.fullmatch(FEET, word) for word in words]
+    return [
+        f"{12 * int(parts[1]) + float(parts[2].replace(',', '.') or 0):.{DIGITS}g} in" if parts else word
+        for parts, word in zip(found, words, strict=True)
+    ]
 
 
 def multiply(value: float, unit: str) -> float:

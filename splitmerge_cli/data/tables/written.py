@@ -96,7 +96,7 @@ def numbers_written(
     """
     words, codes, first = _by_word(text, missing)
     matches: list[re.Match[str]] = []
-    for k, word in enumerate(words):
+    for k, word in enumerate(units.join_feet(words)):
         parts = _NUMBER.fullmatch(word.strip("'\""))
         if parts is None or bool(parts["open"]) != bool(parts["close"]) or (parts["before"] and parts["after"]):
             return Written(None, int(first[k]), "a number")

@@ -47,8 +47,6 @@ cdef extern from "topic_draws.h" nogil:
                        double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
     void __builtin_prefetch(const void *p)
-
-cdef extern from "count_lanes.h" nogil:
     void lanes_begin(const double *mass, const int32_t *here, const double *per, Py_ssize_t blocks, double *share)
     double lanes_sums(const double *share, const int32_t *n, Py_ssize_t blocks, double eta, int64_t own, double mine,
                       double *run, double *to)

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from splitmerge_cli.core.capabilities cimport Topics
+from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.kinds.documents.word_counts cimport WordCounts
 
@@ -11,6 +11,19 @@ cdef enum:
 
 # the least and the largest value of a hyper-parameter
 cdef double LEAST, MOST
+
+
+cdef class Topics(Weighted):
+    cdef readonly Py_ssize_t V, J       # words of the vocabulary, documents
+    cdef const int32_t *word            # [N]
+    cdef const int64_t *start           # [J + 1] tokens of document j begin here
+    cdef readonly double alpha0         # concentration of the documents' mixtures
+
+    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil
+    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
+    cdef int make_room(self) except -1 nogil
+    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
+    cdef void take_labels(self) noexcept nogil
 
 
 cdef class HDPState(Topics):

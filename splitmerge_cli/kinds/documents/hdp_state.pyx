@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.core.capabilities cimport Topics
+from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport allocate_or_abort, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -72,6 +72,36 @@ def _tables(double eta, Py_ssize_t most):
     cdef double[::1] log_eta = np.zeros(most + 2)
     log_rising(eta, most + 1, &log_eta[0])
     return {"log_eta": np.asarray(log_eta)}
+
+
+cdef class Topics(Weighted):
+    """Topics of the tokens of documents: token i is word w(i), a document has tokens in a row. Given the weights and
+    the distributions phi of topics over words, documents are independent, and of the tokens of one
+
+        P(z_i = k | the others) is proportional to (alpha0 beta_k + n_jk) phi_k(w(i))
+    """
+
+    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
+        """row[k], k below K: phi_k(w) given the tokens of topic k, up to a factor of the topic: its sum over all words.
+        Called once for every word; safe in several threads, on different words."""
+        pass
+
+    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        """Word w will have counts[k] tokens in topic k: its present ones may be forgotten; safe in several threads,
+        on different words. Called for every word, then ``make_room``, then ``set_counts`` for every word."""
+        pass
+
+    cdef int make_room(self) except -1 nogil:
+        return 0
+
+    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        """Set the same counts; safe in several threads, on different words."""
+        pass
+
+    cdef void take_labels(self) noexcept nogil:
+        """`z`, `size` and the counts of all words belong to new labels; K is as before and no topic is empty: bring
+        what else follows them up to date."""
+        pass
 
 
 cdef class HDPState(Topics):

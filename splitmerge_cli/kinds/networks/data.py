@@ -139,6 +139,19 @@ class Relation:
             columns,
         )
 
+    def count_pairs(self, N: int, sides: NDArray[np.int8] | None, loops: bool) -> int:
+        """Pairs of N nodes that may be edges, known or not; with `loops` also each node with itself."""
+        if sides is not None:
+            first = int((sides == 0).sum())
+            return first * (N - first)
+        return N * (N - 1) // (1 if self.directed else 2) + N * loops
+
+    def default_rate(self, N: int, sides: NDArray[np.int8] | None, shape: float, corrected: bool) -> float:
+        """Rate of the gamma prior of counts where none is given: `shape` over the mean count of a known pair."""
+        pairs = self.count_pairs(N, sides, self.loops or corrected) - len(self.unknown)
+        # without pairs or edges the rate matters little, but it is a number
+        return shape * max(pairs, 1) / max(float(self.weights.sum()), 1.0)
+
     @property
     def form_number(self) -> int:
         """Place of the form in `FORMS`."""
@@ -205,13 +218,9 @@ class Relations:
 
     def density(self, r: int) -> float:
         """Share of the known pairs of layer `r` that are edges, half an edge and half a missing one added."""
-        layer, N = self.layers[r], self.N
-        if self.sides is None:
-            pairs = N * (N - 1) // (1 if layer.directed else 2) + N * layer.loops
-        else:
-            first = int((self.sides == 0).sum())
-            pairs = first * (N - first)
-        return (len(layer.ends) + 0.5) / (pairs - len(layer.unknown) + 1.0)
+        layer = self.layers[r]
+        pairs = layer.count_pairs(self.N, self.sides, layer.loops) - len(layer.unknown)
+        return (len(layer.ends) + 0.5) / (pairs + 1.0)
 
     def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[float, float]:
         """Pseudo-counts of edges and of missing edges in layer `r`: their sum is ``beta1 + beta0``, their mean the

@@ -185,22 +185,15 @@ class Sizes:
         rates = list(rate) if isinstance(rate, list) else [rate] * len(layers)
         if len(rates) != len(layers):
             raise ValueError(f"model.rate: {len(rates)} numbers; expected one for each layer, {len(layers)}")
-        if relations.sides is not None:
-            first = int((relations.sides == 0).sum())
-            self.pairs = [first * (N - first)] * len(layers)
-        else:
-            whole = [N * (N - 1) // (1 if layer.directed else 2) for layer in layers]
-            self.pairs = [m + N * (layer.loops or self.corrected) for m, layer in zip(whole, layers, strict=True)]
+        self.pairs = [layer.count_pairs(N, relations.sides, layer.loops or self.corrected) for layer in layers]
         density = given["density"]
         if isinstance(density, list) and len(density) != len(layers):
             raise ValueError(f"model.density: {len(density)} numbers; expected one for each layer, {len(layers)}")
         self.betas = [relations.edge_prior(r, given) for r in range(len(layers))]
         self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
-        known = [m - len(layer.unknown) for m, layer in zip(self.pairs, layers, strict=True)]
-        # without pairs or edges the rate matters little, but it is a number
         self.rates = [
-            given["shape"] * max(m, 1) / max(s, 1) if rate is None else rate
-            for rate, m, s in zip(rates, known, self.sums, strict=True)
+            layer.default_rate(N, relations.sides, given["shape"], self.corrected) if rate is None else rate
+            for rate, layer in zip(rates, layers, strict=True)
         ]
         self.unit = self._unit(relations, given)
 

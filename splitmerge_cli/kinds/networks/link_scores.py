@@ -67,15 +67,9 @@ class Links:
     @cached_property
     def gamma(self) -> tuple[Array, Array]:
         """Shape and rate of the gamma posterior that rates between blocks have, ``[K, K]``."""
-        shape, rate, layer = float(self.options["shape"]), self.options["rate"], self.relation
+        shape, rate = float(self.options["shape"]), self.options["rate"]
         if rate is None:
-            rows, columns = self.table.rows.sum(), self.table.columns.sum()
-            pairs = rows * columns
-            if self.sides is None:
-                pairs = rows * (rows - 1.0) / (1.0 if layer.directed else 2.0)
-                pairs += rows * (layer.loops or self.is_corrected)
-            pairs -= len(layer.unknown)
-            rate = shape * max(pairs, 1.0) / max(layer.weights.sum(), 1.0)
+            rate = self.relation.default_rate(len(self.labels), self.sides, shape, self.is_corrected)
         return shape + self.table.total, float(rate) + self.exposure
 
     def rates(self, pairs: Pairs) -> tuple[Array, Array]:

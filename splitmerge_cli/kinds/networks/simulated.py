@@ -75,6 +75,8 @@ class _Layer:
         self.columns = self.rows if first is None else [columns[labels[columns] == k] for k in range(self.K)]
         rates = options.get("rate")
         self.rate = rates[r] if isinstance(rates, list) else rates
+        if self.rate is None:
+            self.rate = layer.default_rate(len(labels), self.sides, options["shape"], self.is_corrected)
 
     def draw(self) -> Any:
         """The relation with other edges and values."""
@@ -150,7 +152,7 @@ class _Layer:
         exposure = self.known.pairs[k, m]
         if self.is_corrected:
             exposure = n[k] * w[m] / np.where(self.both & (k == m), 2.0, 1.0)
-        rates = self.rng.gamma(self.options["shape"] + self.known.total[k, m]) / (self._prior_rate() + exposure)
+        rates = self.rng.gamma(self.options["shape"] + self.known.total[k, m]) / (self.rate + exposure)
         out = self._propensities(self.known.sources, self.rows)
         into = out if not self.layer.directed and self.sides is None else None
         into = self._propensities(self.known.targets, self.columns) if into is None else into
@@ -243,17 +245,6 @@ class _Layer:
         whole[: len(degree)] = degree
         # from the smallest shape on some are 0, all of them never
         return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
-
-    def _prior_rate(self) -> float:
-        """Rate of the gamma prior; not given: shape over the mean count of a known pair."""
-        if self.rate is not None:
-            return float(self.rate)
-        layer, N = self.layer, len(self.labels)
-        if self.sides is not None:
-            pairs = float((self.sides == 0).sum() * (self.sides == 1).sum())
-        else:
-            pairs = N * (N - 1) / (1 if layer.directed else 2) + N * (layer.loops or self.is_corrected)
-        return float(self.options["shape"] * max(pairs - len(layer.unknown), 1.0) / max(layer.weights.sum(), 1.0))
 
     # -- values
     def _sums(self, weights: Array) -> Array:

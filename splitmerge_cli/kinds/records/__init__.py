@@ -41,6 +41,7 @@ class Records(Kind):
     # from a few random clusters records would first have to part
     init = "pairs"
     answers = "splitmerge_cli.kinds.records.entities:Entities"
+    cases = "splitmerge_cli.kinds.records.cases:CASES"
     # matrices, trees and balls of thousands of entities show nothing
     pictures = ("traces", "n_clusters", "entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"

@@ -18,6 +18,7 @@ class Columns(Kind):
 
     has_columns = True
     answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
+    cases = "splitmerge_cli.kinds.tables.cases:CASES"
     summary_keys: ClassVar = {
         "outcome": (
             0.2,

@@ -36,7 +36,7 @@ from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, rank
-from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of, settle_resolution
+from splitmerge_cli.kinds.tables.models.real_columns import SAME, find_resolution, resolutions_of, settle_resolution
 from splitmerge_cli.runs.draws import FIRST_STATES
 
 SKEWED = 4.0
@@ -197,6 +197,10 @@ def has_steps(dataset: Dataset) -> bool:
     resolution = settle_resolution(dataset, {})["resolution"]
     is_real = slice(None) if dataset.types is None else [column.type == "real" for column in dataset.types]
     x = np.asarray(dataset.values[:, is_real], dtype=np.float64)
+    if resolution == "auto":
+        # only where values occur twice is there a step to look for
+        tied = np.diff(np.sort(x, axis=0), axis=0) <= SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
+        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x[:, tied.any(axis=0)].T)
     return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
 
 

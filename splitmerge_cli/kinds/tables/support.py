@@ -9,12 +9,7 @@ from splitmerge_cli.runs.datasets import build_model
 
 def example(model: str, N: int = 8, **given: Any) -> Model:
     """A small instance of a model on the example of its kind of data, of N items or documents; `given`: its options.
-
-    Raises
-    ------
-    ConfigError
-        There is no such model, or it reads another form of its kind.
-    """
+    A ConfigError where there is no such model, or it reads another form of its kind."""
     chosen = component("model", model, **given)
     dataset = chosen.kind.example(N)
     accepted, reason = chosen.target.accepts(dataset)
@@ -24,12 +19,6 @@ def example(model: str, N: int = 8, **given: Any) -> Model:
 
 
 def support(sampler: str, model: Model) -> tuple[bool, str]:
-    """Whether a sampler supports a model, and why not.
-
-    Raises
-    ------
-    ConfigError
-        There is no such sampler.
-    """
+    """Whether a sampler supports a model, and why not; a ConfigError where there is no such sampler."""
     supported, reason = component("sampler", sampler).target.supports(model)
     return bool(supported), reason

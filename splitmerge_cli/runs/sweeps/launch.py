@@ -60,7 +60,9 @@ class Launch:
             raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
         if chosen.target.startswith("hydra_plugins.hydra_joblib_launcher."):
             if strange := set(named) - {"n_jobs", "hydra/launcher"}:
-                raise ConfigError(f"{min(strange)}: expected hydra.launcher.n_jobs alone; out=FOLDER is for results")
+                raise ConfigError(
+                    f"{min(strange)}: jobs are processes of smcmc; expected hydra.launcher.n_jobs alone, and out=FOLDER"
+                )
             return partial(make_beside, at_once=chosen.options["n_jobs"])
         if chosen.target.startswith("splitmerge_cli."):
             return partial(make_remotely, launcher(**chosen.options))

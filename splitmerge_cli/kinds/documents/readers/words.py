@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.values import ONE_DOCUMENT, notes_entry, require
+from splitmerge_cli.data.values import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT, notes_entry, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
@@ -124,9 +124,12 @@ def note_short_documents(whole: Dataset) -> Dataset:
     corpus, notes = whole.values, list(whole.notes)
     lengths = corpus.tokens.lengths
     if lengths.max() < 2:
-        notes.append("no document has two words, so nothing shows which words share a topic")
+        notes.append(NO_TWO_WORDS)
     elif (lengths > 1).sum() == 1:
         notes.append(ONE_DOCUMENT)
+    elif (lengths == lengths[0]).all():
+        words = np.sort(corpus.tokens.words.reshape(len(lengths), -1), axis=1)
+        notes += [EQUAL_DOCUMENTS] if (words == words[0]).all() else []
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         named = [str(j + 1) if corpus.documents is None else corpus.documents[j] for j in empty[:SHOWN]]

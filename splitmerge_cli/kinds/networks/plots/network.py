@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, style_of, write_apart
-from splitmerge_cli.analysis.plots.runs import data_name, option
+from splitmerge_cli.analysis.plots.runs import Picture, data_name, option
 from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, entry, footnote, legend, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
@@ -421,3 +421,20 @@ def clusters(run: Run) -> Figure:
         figure.canvas.draw()
         write_names(axes[0, 1], dataset.values, places, dataset.names)
     return figure
+
+
+PICTURES = {
+    "network": Picture(
+        "Which nodes have the same ties?",
+        "matrix of edges sorted by cluster, for each layer; the network with a colour and a mark for each cluster",
+        lambda run: run.is_done,
+        clusters,
+    ),
+    "blocks": Picture(
+        "Which clusters are tied to which?",
+        "clusters as circles, with lines or arrows between those that have more edges than all pairs",
+        lambda run: run.is_done,
+        block_graph,
+    ),
+}
+"""Pictures of runs of networks, by name."""

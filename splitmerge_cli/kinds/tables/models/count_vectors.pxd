@@ -32,7 +32,6 @@ cdef class CountVectors(Model):
     cdef int8_t *stale                  # [cap] for a model that derives more of them: whether that is behind the sums
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL
-    cdef int take_counts(self, data, double pseudo_count, double zeta) except -1
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil
@@ -48,4 +47,3 @@ cdef class GivenTotals(CountVectors):
     cdef bint is_whole_all              # whether the next has all totals that there can be, and a row's more
     cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
 
-    cdef object take_table(self, x, dict given, double zeta)

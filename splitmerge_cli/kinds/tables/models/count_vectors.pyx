@@ -131,7 +131,7 @@ cdef class CountVectors(Model):
         self._hold(table)
         return doubles_of(table.rise)
 
-    cdef int take_counts(self, data, double pseudo_count, double zeta) except -1:
+    def take_counts(self, data, double pseudo_count, double zeta):
         """Take what ``prepare_counts`` returned, the power, and the table of rising factorials of `pseudo_count`."""
         self.D, self.zeta, self.unit, self.pseudo_count = data.D, zeta, zeta * data.unit, pseudo_count
         self._hold(data)
@@ -147,7 +147,6 @@ cdef class CountVectors(Model):
         self.keep(&self.exposure_sum, LONGS)
         self.keep(&self.stale, STALE)
         self.keep(&self.row, ROOM)
-        return 0
 
     # -- statistics
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
@@ -262,7 +261,7 @@ cdef class GivenTotals(CountVectors):
     HAS_GIVEN_TOTALS = True
     QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
 
-    cdef object take_table(self, x, dict given, double zeta):
+    def take_table(self, x, dict given, double zeta):
         """Take counts and the option `alpha`; returns what ``prepare_counts`` does."""
         data = prepare_counts(check_counts(x), True)
         self.vectors, self.alpha = x, given["alpha"]

@@ -81,8 +81,6 @@ cdef class DenseGaussian(Normal):
     cdef object log_q_of(self, off, double shrink)
 
     # -- of all
-    cdef int _take(self, data) except -1
-    cdef int _own_tables(self) except -1
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil
     cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
@@ -95,7 +93,6 @@ cdef class DenseGaussian(Normal):
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef void integrate_weight(self, const double *x, double *out) noexcept nogil
     cdef void refresh_weights(self, Rng rng) noexcept nogil
-    cdef int _make_room(self) except -1
     cdef void measure_distances(self, Rng rng, Py_ssize_t k) noexcept nogil
     cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil
     cdef double log_units_of(self, Py_ssize_t i) noexcept nogil

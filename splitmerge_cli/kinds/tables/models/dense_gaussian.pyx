@@ -192,15 +192,14 @@ cdef class DenseGaussian(Normal):
                     "table without missing cells")
         return ""
 
-    cdef int _make_room(self) except -1:
+    def _make_room(self):
         """Make room for what draws weights of rows."""
         self.own_parameters = self.find_capability(DrawnParameters)(self)
         self.theta = self.memory.doubles(self.own_parameters.size)
         self.draft = self.memory.doubles(self.own_parameters.work_size)
         self.tile = self.memory.doubles((self.own_parameters.tile_rows + 2) * TILE_ITEMS)
-        return 0
 
-    cdef int _take(self, data) except -1:
+    def _take(self, data):
         """Take what ``prepare`` made, and room for the work with it."""
         cdef Py_ssize_t d, D = self.D
         self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
@@ -230,9 +229,8 @@ cdef class DenseGaussian(Normal):
         self.lane = self.memory.doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
-        return 0
 
-    cdef int _own_tables(self) except -1:
+    def _own_tables(self):
         """Tables that follow b0 and kappa0, from those of the start, which the models of a run share. With weights the
         factors of kappa_n are left to a cluster."""
         cdef Py_ssize_t n, room = self.total + 2
@@ -248,7 +246,6 @@ cdef class DenseGaussian(Normal):
         if self.scale_prior is not None:
             self.b0 = self.own_b0 = self.memory.doubles(self.scale_prior.n)
         self.scales_changed()
-        return 0
 
     # -- of each covariance
     cdef void measure(self) noexcept nogil:

@@ -126,7 +126,7 @@ cdef class GammaPoisson(CountVectors):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
 
-    cdef int take_exposures(self, data, const double[::1] exposure) except -1:
+    def take_exposures(self, data, const double[::1] exposure):
         """Hold exposures of the rows as whole numbers, and their factors in the rows' constant terms."""
         cdef Py_ssize_t i, N = len(data.total)
         if exposure.shape[0] != N or not (np.asarray(exposure) > 0.0).all() or not np.isfinite(exposure).all():
@@ -139,7 +139,6 @@ cdef class GammaPoisson(CountVectors):
             self.with_exposure[i] = self.constant[i] + llrint(
                 self.total[i] * log(exposure[i]) * self.zeta / self.unit)
         self.constant = self.with_exposure
-        return 0
 
     @classmethod
     def from_data(cls, data, **params):

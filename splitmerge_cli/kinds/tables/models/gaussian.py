@@ -13,9 +13,15 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.rows import Columns, Rows
-from splitmerge_cli.kinds.tables.models import gaussian_independent as independent
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
+from splitmerge_cli.kinds.tables.models.gaussian_independent import (
+    DenseParameters,
+    DensePlugIn,
+    DenseShards,
+    DiagonalGaussian,
+    IsotropicGaussian,
+)
 from splitmerge_cli.kinds.tables.models.mixed import of_one_type
 from splitmerge_cli.kinds.tables.models.normal import Normal
 from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
@@ -23,7 +29,7 @@ from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.simulated import simulate_points
 
-DENSE = {cls.SHAPE: cls for cls in (independent.DiagonalGaussian, independent.IsotropicGaussian, FullGaussian)}
+DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGaussian)}
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
 _FIXED: dict[str, Any] = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0}
 
@@ -36,7 +42,7 @@ def _covariance(options: dict[str, Any]) -> Any:
     return covariance if covariance in tuple(DENSE) else _COVARIANCE.read(covariance, "model")
 
 
-class GaussianShards(independent.DenseShards):
+class GaussianShards(DenseShards):
     """Rows in shards."""
 
     @classmethod
@@ -83,7 +89,7 @@ class Gaussian(Normal):
 
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
-    CAPABILITIES = (independent.DenseParameters, GaussianShards, independent.DensePlugIn)
+    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
     simulate = staticmethod(simulate_points)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
@@ -108,7 +114,7 @@ class Gaussian(Normal):
         cls = DENSE[_covariance(options)]
         if not selects:
             return cls(x, known, **options)
-        if cls is not independent.DiagonalGaussian:
+        if cls is not DiagonalGaussian:
             raise ValueError(f"model.select=true: expected model.covariance=diag, got {options['covariance']}")
         if options.get("tails") == "t":
             raise ValueError("model.select=true: expected model.tails=normal, got t")

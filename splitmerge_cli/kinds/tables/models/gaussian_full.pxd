@@ -47,6 +47,4 @@ cdef class FullGaussian(DenseGaussian):
     cdef MissingCells cells             # missing cells, a part of the state; None: no cell is missing
 
     cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
-    cdef object psi(self)
-    cdef object grain_blocks(self, there)
     cdef int take_parameters(self, values, const int32_t *z) except -1

@@ -448,12 +448,11 @@ cdef class FullGaussian(DenseGaussian):
     READS_GAPS = True
     CAPABILITIES = (FullParameters, DenseShards)
 
-    cdef int _take(self, data) except -1:
+    def _take(self, data):
         DenseGaussian._take(self, data)
         if data.gaps:
             self.cells = MissingCells(data, self.D)
             self.gap_of, self.filled = self.cells.row_of, self.cells.filled
-        return 0
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         if self.cells is not None:
@@ -569,11 +568,11 @@ cdef class FullGaussian(DenseGaussian):
         return (constant[known] + a_of[known] * before - (a_of[known] + 0.5) * after
                 - there @ np.log(numbers_at(self.units, self.D)))
 
-    cdef object grain_blocks(self, there):
+    def grain_blocks(self, there):
         """The grain of one point, diagonal, in the columns that are `there`: an array [points, D, D]."""
         return np.where(there, numbers_at(self.grain, self.D), 0.0)[:, :, None] * np.eye(self.D)
 
-    cdef object psi(self):
+    def psi(self):
         """Psi, from the Cholesky factor in ``scatter``, with the reciprocals of its diagonal."""
         factor = np.zeros((self.D, self.D))
         factor[np.tril_indices(self.D)] = numbers_at(self.scatter, self.n_squares)

@@ -493,11 +493,11 @@ cdef class GappedGaussian(DenseGaussian):
 
     cdef double[::1] log_unit           # [D] logs of the columns' units
 
-    cdef int _make_room(self) except -1:
+    def _make_room(self):
         cdef Py_ssize_t i
         self.theta = self.memory.doubles(2 * self.D)
         self.log_unit = np.array([log(self.units[d]) for d in range(self.D)])
-        return self.weights.set_cells([self.columns_in(self.point(i)) for i in range(self.N)])
+        self.weights.set_cells([self.columns_in(self.point(i)) for i in range(self.N)])
 
     # -- statistics
     cdef void measure(self) noexcept nogil:
@@ -548,7 +548,7 @@ cdef class GappedGaussian(DenseGaussian):
             row += 8 * ROWS
 
     # -- tables of one column
-    cdef int _own_tables(self) except -1:
+    def _own_tables(self):
         cdef Py_ssize_t n, room = self.total + 2
         self.own_c, self.own_n = self.memory.doubles(room), self.memory.doubles(room)
         for n in range(room):
@@ -558,7 +558,6 @@ cdef class GappedGaussian(DenseGaussian):
         if self.scale_prior is not None:
             self.b0 = self.own_b0 = self.memory.doubles(self.scale_prior.n)
             self.scales_changed()
-        return 0
 
     cdef void scales_changed(self) noexcept nogil:
         cdef Py_ssize_t d, k

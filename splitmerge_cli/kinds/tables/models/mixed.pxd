@@ -61,9 +61,6 @@ cdef class Mixed(Table):
     cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
 
-    cdef int _join_reals(self, reals, known, bint is_full, given) except -1
-    cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1
-    cdef int _take_reals(self, data, b0, kappa0, double a0) except -1
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef void real_columns_changed(self) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil

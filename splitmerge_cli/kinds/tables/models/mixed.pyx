@@ -220,7 +220,7 @@ cdef class Mixed(Table):
         self.rise = doubles_of(by_sum.rise)
         self._start()
 
-    cdef int _join_reals(self, reals, known, bint is_full, given) except -1:
+    def _join_reals(self, reals, known, bint is_full, given):
         """Make the real columns a part of their own, as they are jointly normal or their rows have weights."""
         cdef DenseGaussian joint
         if not reals.values.shape[1]:
@@ -234,9 +234,8 @@ cdef class Mixed(Table):
         self._hold(reals)
         self.joint, self.weights = joint, joint.weights
         self.imputed = joint if is_full and joint.n_imputed else None
-        return 0
 
-    cdef int _regress(self, values, kinds, levels, known, given, of_outcome) except -1:
+    def _regress(self, values, kinds, levels, known, given, of_outcome):
         """Make the outcome a part of its own."""
         for key in ("b0", "kappa0"):
             if isinstance(given[key], Gamma):
@@ -248,9 +247,8 @@ cdef class Mixed(Table):
         data = share(prepare_outcome, values, kinds, levels, outcome, tuple(j - 1 for j in given["effects"]), known,
                      self.total, weight, *(of_outcome[key] for key in ("m0", "b0", "resolution")))
         self.regression = Regression(data, len(values), known, self.total, kappa0, given["a0"], self.zeta)
-        return 0
 
-    cdef int _take_reals(self, data, b0, kappa0, double a0) except -1:
+    def _take_reals(self, data, b0, kappa0, double a0):
         """Take the real columns, b0 and kappa0, or the priors of those that are resampled."""
         self.shape0, self.n_means = self.zeta * self.a0, self.R
         if self.joint is not None:
@@ -264,7 +262,6 @@ cdef class Mixed(Table):
                 if isinstance(value, Gamma):
                     raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
             self.kappa0 = kappa0 / self.zeta
-        return 0
 
     @classmethod
     def from_data(cls, data, **params):

@@ -28,7 +28,6 @@ cdef class RowWeights:
     cdef double *drawn                  # [N] weights that are proposed, in units
 
     cdef void put(self, Py_ssize_t i, int64_t parts) noexcept nogil
-    cdef int set_cells(self, cells) except -1
     cdef double log_odds(self, double nu) noexcept nogil
     cdef void draw(self, Rng rng) noexcept nogil
     cdef bint propose(self, Rng rng, double nu) noexcept nogil
@@ -101,8 +100,6 @@ cdef class Normal(Scaled):
     cdef const double *log_c            # [N + 2] the part of a predictive that depends on n alone
     cdef const double *log_n            # [N + 2] the part of a likelihood that depends on n alone
 
-    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=*) except -1
-    cdef int _constants(self) except -1
     cdef double predictive_constant(self, Py_ssize_t n, double step)
     cdef double likelihood_constant(self, Py_ssize_t n)
 

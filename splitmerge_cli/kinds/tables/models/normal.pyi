@@ -9,10 +9,22 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Gamma, Number, Resolution
 
 COVARIANCES: tuple[str, ...]
+DEGREES: NDArray[np.float64]
 HIERARCHICAL: Gamma
 POWER: Number
 RESOLUTION: Resolution
 TAILS: Choice
+
+@final
+class RowWeights:
+    def __init__(self, N: int, n: int, D: int) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def nu(self) -> float: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    def set_values(self, values: ArrayLike) -> None: ...
 
 @final
 class ScalePrior:

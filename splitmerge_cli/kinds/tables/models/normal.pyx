@@ -128,7 +128,7 @@ cdef class RowWeights:
         free(self.having)
         free(self.drawn)
 
-    cdef int set_cells(self, cells) except -1:
+    def set_cells(self, cells):
         """Take how many columns each row has: ndarray, shape (N,)."""
         cdef Py_ssize_t i
         self.cells, self.having = doubles(len(cells) + 7), doubles(self.D + 1)
@@ -136,7 +136,6 @@ cdef class RowWeights:
             self.cells[i] = cells[i]
             if i < self.n:
                 self.having[<Py_ssize_t> cells[i]] += 1.0
-        return 0
 
     cdef double log_odds(self, double nu) noexcept nogil:
         """log p(nu | squared distances of all rows), up to a constant."""
@@ -539,7 +538,7 @@ cdef class Normal(Scaled):
             found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
         return found
 
-    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=1.0) except -1:
+    def _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=1.0):
         """Keep the options of the prior on means and variances; of a power zeta kappa0 and a0 as they are over it."""
         self.zeta = zeta
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
@@ -548,16 +547,14 @@ cdef class Normal(Scaled):
         self.freedom = 0.5 * (D - 1) if self.shape_of == FULL else 0.0
         self.log_twos = D * log(2.0) if self.shape_of == FULL else 0.0
         self.shape0, self.n_means = zeta * self.a_n(0), D
-        return 0
 
-    cdef int _constants(self) except -1:
+    def _constants(self):
         """Fill what depends on a cluster's size alone."""
         by_size = share(_tables, type(self), self.total, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
                         self.log_units, self.zeta)
         self._hold(by_size)
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
-        return 0
 
     cdef double predictive_constant(self, Py_ssize_t n, double step):
         """log of those predictive factors that depend on n alone, in units, the point's density to the power `step`:

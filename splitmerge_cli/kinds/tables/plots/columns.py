@@ -184,7 +184,9 @@ def pairs(run: Run) -> Figure:
                 points = np.column_stack([drawn[b], drawn[a]])[both]
                 scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=drawn_part.known.types[chosen[b]] == "count"))
-            ax.ticklabel_format(style="plain" if _plain(cells[b], cells[a]) else "sci")
+            # numbers that are short without powers of ten
+            plain = all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in (cells[b], cells[a]))
+            ax.ticklabel_format(style="plain" if plain else "sci")
             ax.label_outer()
             if a == n - 1:
                 ax.set_xlabel(plain_text(names[b]))
@@ -201,11 +203,6 @@ def pairs(run: Run) -> Figure:
         + (f" Rows without a value are left out ({gaps} cells)." if gaps else ""),
     )
     return figure
-
-
-def _plain(*cells: Numbers) -> bool:
-    """Whether the numbers of an axis are short without powers of ten."""
-    return all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in cells)
 
 
 def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:

@@ -33,17 +33,17 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from splitmerge_cli._kernels cimport full_scan
-from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 from splitmerge_cli.core.threads cimport Threads, task_t
+from splitmerge_cli.kinds.documents.hdp_state cimport Topics
 
 from splitmerge_cli.core.options import Number
 from splitmerge_cli.core.sampler import CLUSTERS
 
-cdef extern from "topic_lanes.h" nogil:
+cdef extern from "topic_draws.h" nogil:
     double topic_product(const double *a, const double *b, Py_ssize_t blocks)
     Py_ssize_t topic_draw(const double *share, const double *row, Py_ssize_t blocks, double u,
                           double *rest)

@@ -1,6 +1,7 @@
 """Posteriors of a few records by brute force: every true value, and shares of distorted cells by quadrature."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -9,8 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
 from splitmerge_cli.core.hyperpriors import Beta
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.kinds.records.similar_values import UNSEEN, near_values
-from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight
+from splitmerge_cli.verify.cases import Case, OwnCase, mixture_case
+from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight, mixture_states
 
 Values = float | NDArray[np.float64]
 """One value, or many."""
@@ -97,3 +102,42 @@ def simplex_nodes(shares: NDArray[np.float64], frequencies: float) -> list[tuple
         pieces = share_nodes(Beta(frequencies, frequencies * v))
         nodes = [(np.append(phi, x * rest), rest * (1.0 - x), w * u) for phi, rest, w in nodes for x, u in pieces]
     return [(np.append(phi, rest), w) for phi, rest, w in nodes]
+
+
+def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` records of a name, some near each other, a word and a number, with missing cells unless ``complete``; with
+    ``sources`` of two files. Neither is an option of the model."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}
+    options |= {"similarity": "edit", "strength": 2.0} | dict(params)
+    complete = options.pop("complete", False)
+    sources = np.arange(size, dtype=np.int32) % 2 if options.pop("sources", False) else None
+    words = (("kathrine", "katrin", "katrine"), ("x", "y", "z"), ("1961", "1962", "2024"))
+    rng = np.random.default_rng(seed)
+    values = rng.integers(3, size=(size, 3)).astype(np.int32)
+    values[0], values[1, :2], values[-1] = 0, 1, (2, 0 if complete else -1, 1)
+    types = ("string", "categorical", "number")
+    names = [tuple(levels[code] for code in np.unique(values[:, f]) if code >= 0) for f, levels in enumerate(words)]
+    fields = tuple(ColumnType(kind, levels) for kind, levels in zip(types, names, strict=True))
+    for f in range(3):
+        known = values[:, f] >= 0
+        values[known, f] = np.unique(values[known, f], return_inverse=True)[1]
+    another = partial(build, values, fields, sources, **options)
+    read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
+    shares = {key: read[key] for key in ("distortion", "similar", "frequencies")}
+    held = {key: getattr(share, "mean", share) for key, share in shares.items()} | {"frequencies": 0.0}
+    compared = {key: options[key] for key in ("similarity", "strength")}
+    weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"], **compared)
+    integrated = partial(weigh, **shares) if held != shares else None
+    return mixture_case(another, mixture_states(size), partial(weigh, **held), options, "records", integrated)
+
+
+CASES: dict[str, OwnCase] = {
+    "Records": (
+        records_case,
+        [
+            {},
+            {"distortion": 0.2, "similar": 0.7, "frequencies": 0, "concentration": "gamma(2,1)"},
+            {"sources": True},
+        ],
+    ),
+}
