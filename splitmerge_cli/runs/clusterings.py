@@ -114,7 +114,7 @@ def listed_counts(
     """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
     if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
-    is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).by_share
+    is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).describes_clusters
     if not is_apart or sum(map(len, sampled.values())) < FEWEST:
         return counts, False
     return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True

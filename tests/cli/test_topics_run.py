@@ -14,6 +14,7 @@ from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.kinds.documents.heldout import METHODS
 from splitmerge_cli.kinds.documents.plots import FEW_WORDS
 from splitmerge_cli.runs import finish, prepare
+from splitmerge_cli.runs.clusterings import interval_of_trace
 from splitmerge_cli.runs.store.read import Run
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
@@ -54,6 +55,13 @@ def test_tables_agree_with_each_other_and_the_data(run: Run) -> None:
     documents = run.table("topic_documents")
     documents = documents[documents["chain"] == best].set_index(["topic", "document"])["count"].sort_index()
     assert held.to_dict() == documents.to_dict()
+
+
+def test_the_interval_counts_every_topic(smcmc) -> None:
+    """Topics of a few tokens are listed, not outliers."""
+    run = Run(run_path(smcmc("run", *SMALL, "iterations=400", "perplexity.every=0")))
+    assert run.summary["n_clusters_95"] == list(interval_of_trace(run.trace()))
+    assert run.summary["outliers_apart"] is False
 
 
 def test_summary_and_diagnosis(run: Run) -> None:
