@@ -11,12 +11,6 @@ from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-ONE_DOCUMENT = (
-    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
-    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
-)
-"""Note on a corpus, which its answer repeats."""
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30

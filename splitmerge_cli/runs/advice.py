@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
-from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, starts
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
-KEPT = "none"
-"""Value of ``data.stop_words`` that keeps all words."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
@@ -107,7 +104,7 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
-    if ONE_DOCUMENT in run.summary.get("notes", ()):
+    if answers_of(spec.model.kind).in_vain(run.summary) is not None:
         return None
     if misfit.has_many_copies(run.summary):
         why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import advice, misfit, stopping, summaries
@@ -108,8 +107,8 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
-    if ONE_DOCUMENT in run.summary.get("notes", ()):
-        yield ONE_DOCUMENT
+    if (why := answers_of(kind_of(run)).in_vain(run.summary)) is not None:
+        yield why
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.values import ONE_DOCUMENT, notes_entry, require
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
