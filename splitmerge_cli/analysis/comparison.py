@@ -36,12 +36,12 @@ OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.value
 
 def row_of(run: Run) -> dict[str, Any]:
     """The findings of a finished run, and their cost: sampler, model, data, N, seed, chains, iterations (of the
-    shortest chain); n_clusters (documents: of tokens) and n_clusters_of, the partition that has them: the ``estimate``, or
-    the ``best state`` of chains that have not converged; low and high (see `runs.clusterings.interval_of_run`; None
-    if chains have not converged: what pools them is the interval of none); converged (None: unknown), rhat (inf:
-    chains keep apart; nan: undefined) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling,
-    summed over chains, and ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters
-    (nan: these are unknown)."""
+    shortest chain); n_clusters (of documents: of their tokens) and n_clusters_of, the partition that has them: the
+    ``estimate``, or the ``best state`` of chains that have not converged; low and high (see
+    `runs.clusterings.interval_of_run`; None if chains have not converged: what pools them is the interval of none);
+    converged (None: unknown), rhat (inf: chains keep apart; nan: undefined) and rhat_of, its quantity; ess and
+    ess_of, the smallest; seconds of sampling, summed over chains, and ess_per_second (nan with ``timing=false``);
+    ari, of the point estimate to the true clusters (nan: these are unknown)."""
     summary = run.summary
     judged = judgement_of(run)
     rhat = judged.rhat

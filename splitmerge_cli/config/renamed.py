@@ -48,8 +48,8 @@ _MODULES = {
     "samplers.partially_collapsed": "kinds.documents.partially_collapsed",
     "samplers.smag": "kinds.documents.smag",
 }
-"""Modules of models, data and samplers, or a function of one, that moved into the folder of their kind: what ``_target_`` said
-before, and says now."""
+"""Modules of models, data and samplers, or a function of one, that moved into the folder of their kind: what
+``_target_`` said before, and says now."""
 _TODAY = {f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in _MODULES.items()}
 _FORMER = {today: former for former, today in _TODAY.items()}
 
@@ -63,9 +63,11 @@ def _replace_module(options: Mapping[str, Any], modules: Mapping[str, str]) -> d
 
 def rename(config: Mapping[str, Any], names: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
     """Return the data, the model and the samplers of a configuration with other names: `today` or `former`."""
-    renamed: dict[str, Any] = {group: names(config[group]) for group in ("data", "model", "sampler") if config[group]}
-    if mix := config["schedule"].get("mix"):
-        renamed["schedule"] = {**config["schedule"], "mix": [names(entry) for entry in mix]}
+    renamed: dict[str, Any] = {group: names(config[group]) for group in ("data", "model", "sampler") if group in config}
+    schedule = config.get("schedule", {})
+    if isinstance(mix := schedule.get("mix"), list):
+        entries = [names(entry) if isinstance(entry, Mapping) else entry for entry in mix]
+        renamed["schedule"] = {**schedule, "mix": entries}
     return renamed
 
 

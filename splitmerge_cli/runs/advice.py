@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
-KEPT = "none"
-"""Value of ``data.stop_words`` that keeps all words."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
@@ -106,7 +104,11 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
+<<<<<<< HEAD
     if misfit.name_limit(run.summary):
+=======
+    if answers_of(spec.model.kind).in_vain(run.summary) is not None:
+>>>>>>> h3
         return None
     if misfit.has_many_copies(run.summary):
         why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli.config.renamed import former
+from splitmerge_cli.config.renamed import former, rename
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
 from splitmerge_cli.runs.store.files import is_locked
@@ -128,7 +128,7 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
 
 def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
     values = {key: value for key, value in spec.identity.items() if key not in left_out} | more
-    values |= {group: former(values[group]) for group in ("data", "model")}
+    values |= rename(values, former)
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

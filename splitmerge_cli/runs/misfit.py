@@ -117,7 +117,8 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         if BOTH in kinds:
             yield "a field that follows from another counts twice: data.drop leaves it out"
     # where groups were looked for their line says more
-    if several and (overlap or unlike) and not {"topics", "entities", schema.GROUPS, schema.JOINED_BY} & summary.keys():
+    is_plain = nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
+    if several and (overlap or unlike) and is_plain:
         yield "one group may be several clusters: as many as the model needs for its shape"
 
 

@@ -56,7 +56,7 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
     weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and
     exchanges of items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters,
-    weights of clusters) and no sampler is `refresh`, every iteration ends with it. Raises `ConfigError` (an option out of
+    their weights) and no sampler is `refresh`, every iteration ends with it. Raises `ConfigError` (an option out of
     range, a sampler that does not support the model, or samplers that leave a part of the state as it is, so that
     together they do not reach every state).
     """

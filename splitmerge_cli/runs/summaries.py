@@ -130,7 +130,8 @@ def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, column
     Raises
     ------
     ConfigError, DataError
-        The data cannot be loaded again; documents, whose clusters have no such lines; `columns` of data that have none, or too many.
+        The data cannot be loaded again; clusters that have no such lines; `columns` of data that have none, or too
+        many.
     """
     return map(one_line, _lines(run, most_clusters, width, columns))
 

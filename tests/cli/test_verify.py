@@ -88,7 +88,7 @@ def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
 def test_a_chain_of_topics_far_from_the_posterior_is_not_exact(smcmc, monkeypatch) -> None:
     found = ["", "", "0.4"], ["0.3+", "0.01"]
     for far, code in ((False, 0), (True, 1)):
-        monkeypatch.setattr(command, "sampled_check_of_topics", lambda *args, far=far: (*found, far))
+        monkeypatch.setattr(command, "sampled_check_of_weights", lambda *args, far=far: (*found, far))
         result = smcmc("verify", "--all", "sampler=gibbs", "model=hdp")
         assert result.exit_code == code
         assert ("NOT EXACT" in result.stdout) == far

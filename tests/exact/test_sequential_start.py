@@ -146,7 +146,7 @@ def test_what_cannot_start_so():
     for items, labels, said in (([0, 0], [0, 1], "different ones"), ([9], [0], "0 to 3"), ([1], [1], "each with")):
         with pytest.raises(ValueError, match=said):
             Lines(POINTS).start_from(Rng(1), items, labels)
-    with pytest.raises(ValueError, match="K0=3: only topics"):
+    with pytest.raises(ValueError, match="K0=3: clusters are opened as items come"):
         MODELS["gaussian"]().start_sequentially(Rng(1), 3)
     for K0 in (0, 5):
         with pytest.raises(ValueError, match=f"K0={K0}: expected 1 to 4, the number of tokens"):

@@ -12,7 +12,7 @@ import yaml
 import splitmerge_cli
 from splitmerge_cli.config import ConfigError, compose, locate, specify
 from splitmerge_cli.config.hydra_adapter import check_version
-from splitmerge_cli.config.renamed import former, today
+from splitmerge_cli.config.renamed import former, rename, today
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.store import choices
@@ -120,13 +120,35 @@ def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["data=emm"], ["data=edges", "data.path=x", "model=irm"], ["data=noparama_twogaussians"]]
+    "words",
+    [
+        ["data=emm"],
+        ["data=edges", "data.path=x", "model=irm"],
+        ["data=noparama_twogaussians"],
+        ["data=docs200", "sampler=smag"],
+        ["data=docs200", "schedule.mix=[{partially_collapsed: 1}, {smag: 2}]"],
+    ],
 )
 def test_modules_that_moved_are_named_as_before(words: list[str]) -> None:
-    values = specify(["sampler=gibbs", *words]).values
-    for group in ("data", "model"):
-        assert not former(values[group])["_target_"].startswith("splitmerge_cli.kinds.")
-        assert today(former(values[group])) == values[group]
+    values = dict(specify(["sampler=gibbs", *words] if "schedule" not in words[-1] else words).values)
+    before = rename(values, former)
+    named = [before["data"], before["model"], before["sampler"], *(before.get("schedule", {}).get("mix") or [])]
+    assert not any(part.get("_target_", "").startswith("splitmerge_cli.kinds.") for part in named)
+    changed = values | before
+    assert changed | rename(changed, today) == values
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        (["sampler=smag"], "f517917f43af"),
+        (["sampler=partially_collapsed"], "45025d4d4798"),
+        (["schedule=move_only", "sampler=smag"], "b1b02836f18d"),
+        (["schedule.mix=[{partially_collapsed: 1}, {smag: 2}]"], "ea91ac7c8e47"),
+    ],
+)
+def test_runs_of_samplers_that_moved_are_identified_as_before(words: list[str], before: str) -> None:
+    assert run_id(specify(["data=docs200", *words])) == before
 
 
 def test_a_model_of_the_users_own_keeps_a_former_name() -> None:

@@ -15,7 +15,7 @@ import yaml
 from numpy.typing import NDArray
 
 from splitmerge_cli import received
-from splitmerge_cli.config.renamed import today
+from splitmerge_cli.config.renamed import rename, today
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
@@ -75,7 +75,7 @@ class Run:
             received.check_nested(config, len(content))
             for group in GROUPS:
                 str(config[group]["name"])
-            config |= {"chains": int(config["chains"]), **{group: today(config[group]) for group in ("data", "model")}}
+            config |= {"chains": int(config["chains"]), **rename(config, today)}
             return {str(key): value for key, value in config.items()}
 
     @property
