@@ -11,7 +11,6 @@ from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-<<<<<<< HEAD
 
 ONE_DOCUMENT = (
     "a single document has two words or more, and one document cannot show topics, which are words that are in some "
@@ -25,8 +24,6 @@ CANNOT_SHOW = {
     EQUAL_DOCUMENTS: "equal documents cannot show topics",
 }
 """Notes on a corpus, which its answer repeats, and what its verdict says first."""
-=======
->>>>>>> h3
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30

@@ -104,11 +104,7 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
-<<<<<<< HEAD
     if misfit.name_limit(run.summary):
-=======
-    if answers_of(spec.model.kind).in_vain(run.summary) is not None:
->>>>>>> h3
         return None
     if misfit.has_many_copies(run.summary):
         why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})

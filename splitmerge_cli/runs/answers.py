@@ -50,11 +50,6 @@ class Answers:
     """Why clusters are not merged pair by pair; empty: they are."""
 
     @staticmethod
-    def in_vain(summary: Mapping[str, Any]) -> str | None:
-        """Why data of this kind cannot show what is asked of them, so that no further run helps; None: they may."""
-        return None
-
-    @staticmethod
     def labels(run: Run) -> NDArray[np.int64]:
         """The clusters of a finished run, int64 ``[N]``, from 0."""
         return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int64)

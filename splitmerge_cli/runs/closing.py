@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
-<<<<<<< HEAD
 from splitmerge_cli.data.values import CANNOT_SHOW
-=======
->>>>>>> h3
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import advice, misfit, stopping, summaries
@@ -111,12 +108,7 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
-<<<<<<< HEAD
     yield from (line for line in run.summary.get("notes", ()) if line in CANNOT_SHOW)
-=======
-    if (why := answers_of(kind_of(run)).in_vain(run.summary)) is not None:
-        yield why
->>>>>>> h3
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):

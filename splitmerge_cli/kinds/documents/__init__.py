@@ -12,11 +12,6 @@ TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES = "topics", "topic_words", "to
 TOKENS, PERPLEXITY = "tokens", "perplexity"
 HELDOUT = "heldout"
 """Evaluations of held-out documents while a chain runs; `PERPLEXITY` is made of them."""
-ONE_DOCUMENT = (
-    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
-    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
-)
-"""Note on a corpus, which the answer of a run repeats."""
 WORDS = {"stop_words": "auto"}
 """Options that leave out words of an object, as in data=corpus."""
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import short_number
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.kinds.documents import ONE_DOCUMENT, TOKENS, TOPIC_WORDS, topics
+from splitmerge_cli.kinds.documents import TOKENS, TOPIC_WORDS, topics
 from splitmerge_cli.kinds.documents.stored import DOCUMENTS, documents_of
 from splitmerge_cli.kinds.documents.topic_tables import from_words
 from splitmerge_cli.kinds.documents.topics import shorten_word
@@ -174,10 +174,6 @@ class TopicAnswers(Answers):
     describes_clusters = False
     longer = "topics that all chains have can be used; longer chains may share more:"
     no_levels = "this run has topics of documents; expected clusters of items"
-
-    @staticmethod
-    def in_vain(summary: Mapping[str, Any]) -> str | None:
-        return ONE_DOCUMENT if ONE_DOCUMENT in summary.get("notes", ()) else None
 
     @staticmethod
     def labels(run: Run) -> NDArray[np.int64]:

@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
-<<<<<<< HEAD
 from splitmerge_cli.data.values import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT, notes_entry, require
-=======
-from splitmerge_cli.data.values import notes_entry, require
-from splitmerge_cli.kinds.documents import ONE_DOCUMENT
->>>>>>> h3
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
