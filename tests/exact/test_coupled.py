@@ -199,7 +199,7 @@ def test_a_draw_shared_with_the_wrong_side_is_found() -> None:
 
 
 def test_what_does_not_couple_says_why() -> None:
-    reasons = {("hdp", "gibbs"): "the topic of each token", ("bernoulli", "arm"): "history of several chains"}
+    reasons = {("hdp", "gibbs"): "the weights of all clusters", ("bernoulli", "arm"): "history of several chains"}
     for (case_name, name), reason in reasons.items():
         couples, said = make_sampler(name, case_of(case_name).model, Rng(0)).couples()
         assert not couples and reason in said

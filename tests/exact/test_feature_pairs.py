@@ -26,6 +26,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag, Option, Positive, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.kinds.tables.cases import CELL
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import PriorOption, priors
 from splitmerge_cli.runs.schedule import build_schedule
@@ -34,7 +35,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.verify.cases import CELL, Case, small_case
+from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.schedules import iteration_matrix
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix

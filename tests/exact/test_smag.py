@@ -391,7 +391,7 @@ def test_what_it_does_not_support():
     with pytest.raises(ValueError, match="share"):
         PartiallyCollapsed(model, Rng(0), share=1.5)
     couples, reason = PartiallyCollapsed(model, Rng(0)).couples()
-    assert not couples and "weights of all topics" in reason
+    assert not couples and "weights of all clusters" in reason
 
 
 def test_tokens_of_the_share_are_counted():

@@ -15,7 +15,8 @@ from replaying import Pair, check_counts, check_ratio, config_text
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents import hdp as compiled_hdp
-from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, smag
+from splitmerge_cli.kinds.documents import smag
+from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm
 
 DATA = np.random.default_rng(20121210)
 LENGTHS = [7, 1, 0, 12, 5, 3]
