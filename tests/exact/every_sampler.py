@@ -171,8 +171,9 @@ def is_supported(case_name: str, name: str) -> bool:
         return False
     if not chooses(form, case.model):
         return False
-    # hyper-parameters and missing cells are drawn from a continuum
-    return name != "refresh" or not (case.model.hyperparameters or getattr(case.model, "n_imputed", 0))
+    # hyper-parameters, missing cells and numbers of tables are drawn from a continuum
+    more = case.model.hyperparameters or getattr(case.model, "n_imputed", 0) or case.model.why_not_coupled
+    return name != "refresh" or not more
 
 
 def pairs(learning: bool = False) -> list[tuple[str, str]]:
