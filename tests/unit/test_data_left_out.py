@@ -14,17 +14,14 @@ import scipy.sparse
 
 import splitmerge_cli as sm
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
-from splitmerge_cli.data.tables import repeats, separators, text
+from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.letters import near_pair
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
 from splitmerge_cli.received import DataError
 
 N = 12
@@ -346,34 +343,3 @@ def test_a_column_is_found_by_its_number() -> None:
     began = time.process_time()
     assert sum(table.cells(j)[0].as_py() for j in range(width - 2000, width)) == 1000
     assert time.process_time() - began < 0.3
-
-
-def test_wide_tables_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time by column was two thirds of a run of 30,000 columns that ended in one component."""
-    calls = []
-    monkeypatch.setattr(choice, "find_resolution", lambda cells: calls.append(1) or find_resolution(cells))
-    x = np.random.default_rng(0).normal(size=(20, 3_000))
-    assert not choice.has_steps(table_of(x)) and not calls
-    assert choice.has_steps(table_of(x.round(1))) and len(calls) == 1
-    # as column by column, also with missing cells
-    for digits in (0, 1, 2, 3):
-        some = x[:, :5].round(digits)
-        some[digits, 0] = np.nan
-        steps = [find_resolution(cells) > choice.FINE * np.nanstd(cells) for cells in some.T]
-        assert choice.has_steps(table_of(some)) == any(steps)
-    monkeypatch.setattr(separators, "_is_whole", lambda cell, others: pytest.fail(cell))
-    assert separators.layout(b"a,b\n1,2\n", "comma").separator == "comma"
-
-
-@pytest.mark.parametrize("block", [1, 50, 1 << 20])
-def test_rows_are_numbered_alike_in_blocks_of_any_width(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(repeats, "BLOCK", block)
-    x = np.random.default_rng(1).integers(0, 2, (40, 4)).astype(float)
-    _, first, place = np.unique(x, axis=0, return_index=True, return_inverse=True)
-    expected = np.argsort(np.argsort(first))[place.ravel()]
-    assert repeats.items_of_rows(x).tolist() == expected.tolist()
-    assert repeats._hash_rows(x).tolist() == sum(repeats._hash(x[:, d], d) for d in range(4)).tolist()
-
-
-def table_of(x: np.ndarray) -> Dataset:
-    return Dataset("t", "points", x, is_recorded=True)

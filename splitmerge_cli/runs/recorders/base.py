@@ -126,7 +126,7 @@ class Recorder:
         return None
 
     def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
-        """Record anew what an earlier run evaluated (`evaluations`)."""
+        """Record what an earlier run evaluated (`evaluations`)."""
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
         """Fields of a chain that `assemble` needs in addition to the fields of every chain."""
