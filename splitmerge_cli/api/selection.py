@@ -90,10 +90,17 @@ A_POWER = {POWER: 0.5}
 
 
 def _list_candidates() -> dict[str, Any]:
-    """Candidates that are compared. A choice among others, by another version, is made again."""
+    """Candidates that are compared, and which of equal ones is taken. A choice by another version that compared others,
+    or took another, is made again."""
     readings = {w: [*names, *(of_given_totals() if w == "counts" else ())] for w, names in READINGS.items()}
     tails = list(choice.TAILS)
-    return {"powers": choice.POWERS, "covariances": candidates.COVARIANCES, "tails": tails, "readings": readings}
+    return {
+        "powers": choice.POWERS,
+        "covariances": candidates.COVARIANCES,
+        "tails": tails,
+        "readings": readings,
+        "of_equal": "fewest clusters",
+    }
 
 
 def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[str, str]:
