@@ -301,12 +301,14 @@ def _settle_readings(
         spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
     if OF_TAILS in spec.to_choose:
         table = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
-        say(choice.format_tails(table))
+        if not table.attrs["problem"] or OF_TAILS in spec.given_keys.values:
+            say(choice.format_tails(table))
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
     if OF_DEGREES in spec.to_choose:
         table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
-        say(format_degrees(table))
+        if not table.attrs["problem"] or OF_DEGREES in spec.given_keys.values:
+            say(format_degrees(table))
         found[OF_DEGREES] = as_records(table)
         spec = spec.with_({OF_DEGREES: table["degrees"][0]})
     return spec, found

@@ -150,9 +150,12 @@ def run(
         if caution := plan.growing:
             note(caution)
 
-        def name_sampler() -> None:
+        def name_sampler(follows: bool) -> str:
+            if spec.automatic and follows:
+                return f"{spec.automatic}; "
             if spec.automatic:
                 typer.echo(terminal.fold(spec.automatic), err=True)
+            return ""
 
         try:
             done = runs.make(plan, on_begin=name_sampler)

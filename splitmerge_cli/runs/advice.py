@@ -335,7 +335,8 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
         print(fold(line), file=sys.stderr, flush=True)
     if (scores := summaries.score_line(run)) and own is None:
         print(fold(scores), file=sys.stderr, flush=True)
-    if stopped := run.summary.get("until"):
+    stopped = run.summary.get("until")
+    if stopped and not (stopped["reached"] and judgement_of(run).converged):  # what was reached, the verdict says
         print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run, spec)):
         print(fold(line), file=sys.stderr, flush=True)
@@ -379,7 +380,9 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     else:
         few = " (few: intervals are noisy)" * (judged.ess is not None and judged.ess < FEW_DRAWS)
         draws = "" if judged.ess is None else f", smallest ESS {judged.ess:,.0f} ({judged.ess_of}){few}"
-        yield f"no sign of non-convergence: largest R-hat {rhat} ({judged.quantity}){draws}"
+        stopped = run.summary.get("until") or {"reached": False}
+        after = f" after {stopped['iterations']:,} iterations" if stopped["reached"] else ""
+        yield f"no sign of non-convergence{after}: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
         yield describe_ends(ends, judged.converged is True)
     if moves := [move for move in judged.never_accepted if not (judged.converged and move in OPTIONAL)]:

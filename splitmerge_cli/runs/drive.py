@@ -71,7 +71,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
 
 
 def make(
-    job: "RunSpecification | Plan", progress: Reporter | None = None, on_begin: Callable[[], None] | None = None
+    job: "RunSpecification | Plan", progress: Reporter | None = None, on_begin: Callable[[bool], str] | None = None
 ) -> Run:
     """Make one run, or the missing part of it.
 
@@ -82,7 +82,8 @@ def make(
     progress : Reporter, optional
         Receives how the chains get on; by default what the key `progress` says.
     on_begin : callable, optional
-        Called if nothing of the run is stored, as soon as it can be written.
+        Called if nothing of the run is stored, as soon as it can be written. It is told whether a line will say how
+        long the chains run, and returns what stands before that.
 
     Returns
     -------
@@ -124,9 +125,10 @@ def make(
             store.clear()
         chains = [store.chain(c) for c in range(spec.chains)]
         check_columns(plan, chains)
+        before = ""
         if on_begin is not None and not any(chain.checkpoint_path.exists() for chain in chains):
-            on_begin()
-        _run(plan, store, progress or reporter(spec.progress))
+            before = on_begin(spec.is_open and spec.progress != "none")
+        _run(plan, store, progress or reporter(spec.progress), before)
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
     except OSError as error:
@@ -156,7 +158,8 @@ def _provenance(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
+def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
+    """Make the chains; `before` stands before the line that says how long they run."""
     from omegaconf import OmegaConf
 
     spec = plan.spec
@@ -183,7 +186,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
         if spec.is_open:
-            progress.say(describe_aim(plan))
+            progress.say(before + describe_aim(plan))
         if spec.init == SEARCH:
             progress.say(f"init={SEARCH}: short chains look for the start of each chain first")
         take_up(plan, store, chains, progress.say)

@@ -150,7 +150,7 @@ def describe_aim(plan: "Plan") -> str:
     """Describe when the chains of a run without a fixed length stop."""
     asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
-    return f"running until {_join(aims)}, at most {plan.iterations:,} iterations (iterations=N for a fixed number)"
+    return f"running until {_join(aims)}, at most {plan.iterations:,} iterations"
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
