@@ -21,12 +21,12 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_560,
-    "api": 2_300,
-    "cli": 2_120,
+    "api": 2_320,
+    "cli": 2_100,
     "config": 2_920,
     "core": 9_680,
     "data": 8_280,
-    "diagnostics": 4_100,
+    "diagnostics": 4_120,
     "fits": 1_100,
     "kinds": 60,
     "kinds/documents": 7_860,
@@ -35,17 +35,17 @@ LINES = {
     "kinds/records": 3_200,
     "kinds/tables": 12_380,
     "kinds/tokens": 360,
-    "papers": 9_220,
+    "papers": 9_240,
     "priors": 1_180,
-    "runs": 10_920,
+    "runs": 10_940,
     "samplers": 7_220,
     "top": 1_260,
-    "verify": 3_580,
+    "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_450
+ALL_LINES = 100_500
 TEST_LINES = 58_000
-FILES, IMPORT_SHARE = 304, 6.8
+FILES, IMPORT_SHARE = 303, 6.7
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
 """Files outside a slice that have a word of it."""
