@@ -498,15 +498,10 @@ cdef class Table(Scaled):
             for k in range(0, empty + 1, 8):
                 self.score(i, k)
             self.power[own] = self.score_own(i, own) if self.size[own] > 1 else -INFINITY
+            # `power` leaves out what all clusters share
+            rest = self.log_pred(i, empty) - self.power[empty]
             for k in range(empty + 1):
-                log_density[i, k] = self.power[k]
-        for i in range(self.N):
-            # what all clusters share is what a lone item's likelihood has more
-            self.join(i, empty)
-            rest = self.cluster_log_lik(empty) - log_density[i, empty]
-            self.leave(i, empty)
-            for k in range(empty + 1):
-                log_density[i, k] += rest
+                log_density[i, k] = self.power[k] + rest
         return np.asarray(log_density)
 
 
