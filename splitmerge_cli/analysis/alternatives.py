@@ -1,4 +1,6 @@
-"""Further views of a finished run: clusters merged further, several answers, the core.
+"""Other views of a finished run: further clusterings, and densities with one item left out.
+
+Further views of a finished run: clusters merged further, several answers, the core.
 
 Leave-one-out predictive densities from the draws of one fit (docs/derivations.md, "Leave-one-out densities").
 

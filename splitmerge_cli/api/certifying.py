@@ -1,4 +1,6 @@
-"""Races: compare samplers on one posterior in a table and a figure, on request with certificates.
+"""`smcmc.certify`, and races of samplers.
+
+Races: compare samplers on one posterior in a table and a figure, on request with certificates.
 
 Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
 

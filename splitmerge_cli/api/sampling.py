@@ -1,4 +1,6 @@
-"""Unknown arguments of a function get the same answer as unknown keys of the command line.
+"""`smcmc.sample`: sample from a posterior over partitions in Python.
+
+Unknown arguments of a function get the same answer as unknown keys of the command line.
 
 Sample from a posterior over partitions in Python.
 

@@ -1,4 +1,6 @@
-"""Make a run of the library: settle, plan and drive it, in a named or temporary folder.
+"""Runs that the library makes, and posteriors that are continued with new items.
+
+Make a run of the library: settle, plan and drive it, in a named or temporary folder.
 
 New items: continue a posterior with them. Its chains start where the old ones ended.
 """

@@ -1,4 +1,6 @@
-"""``smcmc reproduce`` and ``smcmc plot``.
+"""``smcmc reproduce``, ``smcmc plot`` and ``smcmc report``.
+
+``smcmc reproduce`` and ``smcmc plot``.
 
 ``smcmc report``.
 """

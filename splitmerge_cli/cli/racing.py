@@ -1,4 +1,6 @@
-"""``smcmc certify``.
+"""``smcmc certify`` and ``smcmc race``.
+
+``smcmc certify``.
 
 ``smcmc race``: samplers on one posterior.
 """

@@ -1,4 +1,6 @@
-"""Overrides become a specification: the edge, where text is read, laid over the files of choices, or rejected.
+"""From overrides, or from a stored run, to a specification.
+
+Overrides become a specification: the edge, where text is read, laid over the files of choices, or rejected.
 
 Configurations that the folders of runs hold: read as those that are given; a folder may come from anywhere.
 """

@@ -1,4 +1,6 @@
-"""Messages about a wrong configuration: one line that names the key and what was expected.
+"""Messages about a wrong configuration, and former names that stored runs still have.
+
+Messages about a wrong configuration: one line that names the key and what was expected.
 
 Former names of models, and of modules that configurations name: stored runs have these still, and are identified by
 them.

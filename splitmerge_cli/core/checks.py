@@ -1,4 +1,6 @@
-"""Checks of numbers that come from outside, each with a message that names its key.
+"""Checks of numbers, rows and resolutions.
+
+Checks of numbers that come from outside, each with a message that names its key.
 
 The resolution at which data become whole numbers, so that sums of them are exact in any order. Rows of a table of
 which others are elsewhere, in other shards, and what is known of all.

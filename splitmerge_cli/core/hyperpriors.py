@@ -1,4 +1,6 @@
-"""Prior distributions on the number of components, from 1 on: what the option ``components`` reads.
+"""Priors of hyper-parameters and of the number of components.
+
+Prior distributions on the number of components, from 1 on: what the option ``components`` reads.
 
 Priors of hyper-parameters, and an update of a hyper-parameter whose density is known up to a constant.
 

@@ -1,4 +1,6 @@
-"""Downloads: written next to their place, counted and hashed on the way, and moved there only when complete.
+"""Published data sets: what they are, and how they are downloaded.
+
+Downloads: written next to their place, counted and hashed on the way, and moved there only when complete.
 
 They come by https alone, from servers whose certificates are verified, wherever an address redirects to.
 

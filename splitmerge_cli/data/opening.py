@@ -1,4 +1,6 @@
-"""A table that comes on standard input: read once, held in memory, and known by its first bytes.
+"""Where files of the user's data, and standard input, are opened.
+
+A table that comes on standard input: read once, held in memory, and known by its first bytes.
 
 Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
 

@@ -1,4 +1,6 @@
-"""Base of all readers of data.
+"""Readers of data: their base, and data that a Python program passes.
+
+Base of all readers of data.
 
 Data that a Python program passes: held by their digest, under which a configuration names them.
 """

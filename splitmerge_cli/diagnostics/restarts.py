@@ -1,4 +1,6 @@
-"""The diagnosis of a run as tables and lines for a terminal.
+"""Diagnostics as tables: of one run, and of restarts.
+
+The diagnosis of a run as tables and lines for a terminal.
 
 Diagnostics of restarts: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
 

@@ -1,4 +1,6 @@
-"""Partitions of many small clusters: pairs of items that are ever together, and an estimate by their components.
+"""Clusterings that are joined from smaller parts: by links of pairs, or where the density has no gap.
+
+Partitions of many small clusters: pairs of items that are ever together, and an estimate by their components.
 
 Two items are *linked* if some sampled partition puts them in one cluster. No sampled cluster reaches beyond a component
 of the graph of linked pairs. The partition of least expected loss does not either: its expected loss is

@@ -1,4 +1,6 @@
-"""Warnings of the library, shown at the line of the program that called it.
+"""Objects of a program as the data of a run: arrays and frames, what is warned of, how frames are shown.
+
+Warnings of the library, shown at the line of the program that called it.
 
 Data frames that show all of their columns in a terminal. Read objects of a program as the data of a run.
 """

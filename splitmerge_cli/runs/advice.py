@@ -1,4 +1,6 @@
-"""Lines that ``smcmc run`` prints at the end of a run, on stderr.
+"""The last lines of a run: what it found, and what to do next.
+
+Lines that ``smcmc run`` prints at the end of a run, on stderr.
 
 Advice after a run: one command to paste, made for this run, and the reason for it.
 

@@ -1,4 +1,6 @@
-"""Answers at the end of a run in addition to its clusters, by kind of data.
+"""Answers of a run: its clusterings, the one that represents them, and what a kind of data adds.
+
+Answers at the end of a run in addition to its clusters, by kind of data.
 
 The clusterings of a finished run that are scored, and the one that represents all of them.
 """

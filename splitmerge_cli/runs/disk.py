@@ -1,4 +1,6 @@
-"""How much a run or a certificate would write, and whether the disk holds that.
+"""Room on the disk: how much is written, and folders for temporary runs.
+
+How much a run or a certificate would write, and whether the disk holds that.
 
 A folder for temporary runs. It is removed however the process ends.
 """

@@ -1,4 +1,6 @@
-"""Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
+"""How chains are driven: to the store, or in memory.
+
+Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
 
 Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
 Chains of adaptive samplers learn from each other, so they advance together, with a barrier after each iteration.

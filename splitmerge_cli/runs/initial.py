@@ -1,4 +1,6 @@
-"""The parts of a run: its data set, loaded once and checked to be what its files held; its model and samplers.
+"""The parts of a run, and where its chains start.
+
+The parts of a run: its data set, loaded once and checked to be what its files held; its model and samplers.
 
 Where a chain starts: the words of ``init`` (`splitmerge_cli.config.schema.INITIAL`), or a file of labels.
 """

@@ -1,4 +1,6 @@
-"""The evidence on the chains of a run, and the judgement on it, which every line, table and page reads.
+"""The evidence on the chains of a run, and the judgement on it.
+
+The evidence on the chains of a run, and the judgement on it, which every line, table and page reads.
 
 Two more chains from both ends, where all chains of a run keep one number of clusters.
 

@@ -1,4 +1,6 @@
-"""Recorders of a run, one for each kind of data.
+"""Recorders of the draws of a run: their interface, and which draws they keep.
+
+Recorders of a run, one for each kind of data.
 
 Interface of a recorder, and what all kinds of data have in common.
 

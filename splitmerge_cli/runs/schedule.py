@@ -1,4 +1,6 @@
-"""The samplers of one iteration: the samplers that a configuration names and the ones that these need.
+"""What an iteration does, and how many iterations there are at most.
+
+The samplers of one iteration: the samplers that a configuration names and the ones that these need.
 
 Largest number of iterations of a chain if the user names no length. Model and data decide it.
 

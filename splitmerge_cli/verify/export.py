@@ -1,4 +1,6 @@
-"""Where a kernel that is not exact leaves balance most, and what in its ratio would explain it.
+"""What a check says of a kernel that is not exact, and posteriors written for other programs.
+
+Where a kernel that is not exact leaves balance most, and what in its ratio would explain it.
 
 Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
 

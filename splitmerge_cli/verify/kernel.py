@@ -1,4 +1,6 @@
-"""The sampled check: frequencies of chains against the enumerated posterior.
+"""Checks of a kernel: its transition matrices, its schedules, the frequencies of its chains.
+
+The sampled check: frequencies of chains against the enumerated posterior.
 
 How often chains are in each state of a small case, and the noise of these frequencies. The kernel of a sampler on a
 small case: its transition matrices, its balance, its mutants. Schedules as users write them, against the enumerated

@@ -1,4 +1,6 @@
-"""Samples of any program, compared with an enumerated posterior over partitions.
+"""Known posteriors that other programs can be tested against.
+
+Samples of any program, compared with an enumerated posterior over partitions.
 
 Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
 

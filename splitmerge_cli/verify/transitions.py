@@ -1,4 +1,6 @@
-"""Single moves of the compiled samplers of Herlau et al. 2014, step by step, for figures.
+"""Transition matrices of compiled samplers, and single moves of them, step by step.
+
+Single moves of the compiled samplers of Herlau et al. 2014, step by step, for figures.
 
 The exact transition matrix of a compiled sampler, by enumeration of all its execution paths.
 

@@ -1,4 +1,6 @@
-"""The section "Does the model fit?" of a run's page.
+"""Pages of HTML: their parts, and the section on the fit of the model.
+
+The section "Does the model fit?" of a run's page.
 
 Parts of HTML pages, which hold their style and pictures: they load nothing, and every text is escaped once.
 

@@ -1,4 +1,6 @@
-"""Drawing clusterings of tokens: boxes of coloured letters, and arrows as wide as they are probable.
+"""Pictures of chains: traces, ranks and running means, and clusterings as boxes of letters.
+
+Drawing clusterings of tokens: boxes of coloured letters, and arrows as wide as they are probable.
 
 The picture of a run's chains, each apart: traces, ranks, running means.
 """

@@ -1,4 +1,6 @@
-"""Pictures of several chains against a posterior: the times of a race, and the bounds and meetings of a certificate.
+"""Pictures of several chains against a posterior, and the runs of a figure as arrays.
+
+Pictures of several chains against a posterior: the times of a race, and the bounds and meetings of a certificate.
 
 The runs of a figure: chosen by their options, their traces as arrays.
 """

@@ -1,4 +1,6 @@
-"""Missing cells: which cells stand for them, NaN in their place, a note of them.
+"""Cells of a table: which are missing, which are numbers, in which units.
+
+Missing cells: which cells stand for them, NaN in their place, a note of them.
 
 Units behind the numbers of a column: factors such as k and M, one unit in all cells, or units of one quantity. The
 cells of a column in a mixed table: which are missing, which are numbers, which values there are.

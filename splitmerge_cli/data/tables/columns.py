@@ -1,4 +1,6 @@
-"""Columns of tables: found by name or number, and read as numbers, words or codes.
+"""Columns of tables: those that the user asks for, found by name or number, and read.
+
+Columns of tables: found by name or number, and read as numbers, words or codes.
 
 The columns of a table that the user asks for.
 """

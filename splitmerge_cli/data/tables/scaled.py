@@ -1,4 +1,6 @@
-"""The option ``data.reduce``: real columns that models read as their principal components.
+"""Tables that models read in another form: on scales, as principal components, as matrices.
+
+The option ``data.reduce``: real columns that models read as their principal components.
 
 The option ``data.scale``: columns that models read on a scale of their own. Matrices of numbers in files: arrays in
 .npy, kept as they are or mapped where they are large, and sparse in .npz.

@@ -1,4 +1,6 @@
-"""Text files as UTF-8: unpacked, decoded, without a byte order mark.
+"""From the bytes of a text table to its separator: unpacked, decoded, and split as its first rows show.
+
+Text files as UTF-8: unpacked, decoded, without a byte order mark.
 
 Columns of names and addresses, as people write them: two spellings are two words to every model but one. The
 separator and the decimal sign of a text table, found by its first rows.

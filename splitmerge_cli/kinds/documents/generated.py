@@ -1,4 +1,6 @@
-"""Documents drawn from topics (`splitmerge_cli.core.simulation`).
+"""Documents that are made: nested topics, and draws from the prior of the model.
+
+Documents drawn from topics (`splitmerge_cli.core.simulation`).
 
 Generated corpora: the nested topics of Rana et al. 2013, and draws from the prior of the model.
 

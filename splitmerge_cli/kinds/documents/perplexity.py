@@ -1,4 +1,6 @@
-"""Perplexity of held-out documents: of a state, and of probabilities averaged over states.
+"""Documents that were held out, and new ones: perplexity, mixtures of topics.
+
+Perplexity of held-out documents: of a state, and of probabilities averaged over states.
 
 Predictions of a run for documents that it did not see: mixtures of topics, the probability of the words.
 

@@ -1,4 +1,6 @@
-"""Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED.
+"""Published sets of documents.
+
+Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED.
 
 Published sets of documents as counts of words, and the points that `ohsumed23` makes.
 

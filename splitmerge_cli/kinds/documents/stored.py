@@ -1,4 +1,6 @@
-"""Documents under a posterior over topics: documents of the data, and new ones.
+"""What a stored run of documents has beside what every run has.
+
+Documents under a posterior over topics: documents of the data, and new ones.
 
 What a stored run of documents has beside what every run has: ``documents.csv``, and entries of the summary. Topics in
 the corpus's own terms: their words, their most distinctive words, their best documents.

@@ -1,4 +1,6 @@
-"""Topics on a terminal: the top words of a run, and how far the topics of several runs agree.
+"""Topics and documents as tables for a terminal.
+
+Topics on a terminal: the top words of a run, and how far the topics of several runs agree.
 
 The documents of a run by their topics: what ``documents.csv`` says.
 """

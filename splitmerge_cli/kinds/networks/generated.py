@@ -1,4 +1,6 @@
-"""Generated networks: planted blocks, also with directions, weights, degrees, layers, two kinds and columns of nodes; a
+"""Networks that are generated or published.
+
+Generated networks: planted blocks, also with directions, weights, degrees, layers, two kinds and columns of nodes; a
 regular grid without borders; a random graph.
 
 Source: Herlau et al., section 3.3 (the grid with a translation-invariant boundary, on which a split or a merge alone

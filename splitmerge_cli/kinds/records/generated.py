@@ -1,4 +1,6 @@
-"""Posteriors of a few records by brute force: every true value, and shares of distorted cells by quadrature.
+"""Records that are made: registers of people, draws from the model, small cases with a known posterior.
+
+Posteriors of a few records by brute force: every true value, and shares of distorted cells by quadrature.
 
 People in a register with typing errors, several records of some of them: data for entity resolution.
 

@@ -1,4 +1,6 @@
-"""Answers about entities, of which the items are records.
+"""Answers about entities, and quantities of records that check the model.
+
+Answers about entities, of which the items are records.
 
 Quantities of records, for checks of the model: in how many fields records of one entity differ, and whether fields
 depend on each other.

@@ -1,4 +1,6 @@
-"""Read-only tables of the model of records: how often each value of a field occurs, and which values are near it.
+"""Tables of values, and pairs of records that may be of one entity.
+
+Read-only tables of the model of records: how often each value of a field occurs, and which values are near it.
 
 Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields,
 one of them exactly or nearly, the most likely ones first.

@@ -1,4 +1,6 @@
-"""Fields of records: distinct values, in order, and their codes.
+"""Values of the fields of records: their codes, and which are near each other.
+
+Fields of records: distinct values, in order, and their codes.
 
 Near values of a field of records: which values a typing error, a swapped day and month or a small difference may
 turn into each other.

@@ -1,4 +1,6 @@
-"""How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1).
+"""What LSHSM saves (Luo & Shrivastava 2018): probabilities that its cache served, and time to the best log joint.
+
+How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1).
 
 Five times faster? Time to the best log joint against N, D and the number of clusters (Luo & Shrivastava 2018).
 """

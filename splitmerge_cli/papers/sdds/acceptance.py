@@ -1,4 +1,6 @@
-"""Table 1, Figures 1 and 2: what smart and dumb moves propose, computed without sampling.
+"""What moves propose and accept: Table 1, Figures 1, 2 and 5 of Wang & Russell 2015.
+
+Table 1, Figures 1 and 2: what smart and dumb moves propose, computed without sampling.
 
 Figure 5: acceptance of split and merge, and time per iteration.
 """

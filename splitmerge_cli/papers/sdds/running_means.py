@@ -1,4 +1,6 @@
-"""Run lengths of Wang & Russell 2015, names of targets, samplers of runs: shared by its figures.
+"""The runs of Wang & Russell 2015, and the figures of their traces and running means.
+
+Run lengths of Wang & Russell 2015, names of targets, samplers of runs: shared by its figures.
 
 Traces of the Bernoulli mixture: fractions of the five largest components. Figures 3 and 4: the running mean of K, and
 how often it reaches the true K.

@@ -1,4 +1,6 @@
-"""Figure 2: two last states of the triadic sampler, with typical errors.
+"""Single chains of the triadic sampler: last states (Figure 2) and proposed moves (Figure 1).
+
+Figure 2: two last states of the triadic sampler, with typical errors.
 
 Figure 1: how often each move was proposed and accepted.
 """

@@ -1,4 +1,6 @@
-"""Figure 3: distributions of the scores over data sets and seeds.
+"""Scores of the triadic samplers: Figure 3 and Table 1.
+
+Figure 3: distributions of the scores over data sets and seeds.
 
 Table 1, with what the paper leaves open: noise, lines kept or not, as_printed ratios, equal time.
 """

@@ -1,4 +1,6 @@
-"""Messages to the shards.
+"""Rows of a large table, read where they are wanted, and messages to those who read them.
+
+Messages to the shards.
 
 Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr.
 """

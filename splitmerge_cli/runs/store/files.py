@@ -1,4 +1,6 @@
-"""Arrow arrays from values, and back. pyarrow's own conversions import pandas, which takes longer than a short run.
+"""Files of a run's folder: their names, whole or absent, and Arrow arrays.
+
+Arrow arrays from values, and back. pyarrow's own conversions import pandas, which takes longer than a short run.
 
 Names of the files and tables of a run's folder.
 

@@ -1,4 +1,6 @@
-"""Manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written.
+"""What is sealed in a run's folder: its manifest, the state of its chains, the choices made.
+
+Manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written.
 
 A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own content, so that damage to it is seen too.
 

@@ -1,4 +1,6 @@
-"""Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`).
+"""Tables of a run: their columns, their streams while chains run, their folders.
+
+Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`).
 
 Tables in a folder of their own, with a manifest of all.
 

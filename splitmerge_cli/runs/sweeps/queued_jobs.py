@@ -1,4 +1,6 @@
-"""How jobs are launched: by processes here, by an engine of other machines, or by a launcher that Hydra knows.
+"""How jobs of a sweep are launched, and jobs in the queue of Slurm.
+
+How jobs are launched: by processes here, by an engine of other machines, or by a launcher that Hydra knows.
 
 Jobs in the queue of Slurm, through submitit: ``hydra/launcher=submitit_slurm`` (and ``submitit_local``).
 

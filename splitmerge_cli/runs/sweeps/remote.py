@@ -1,4 +1,6 @@
-"""Jobs on other machines: what every engine that runs them has in common.
+"""Jobs of a sweep on other machines, and the engine for the workers of Dask.
+
+Jobs on other machines: what every engine that runs them has in common.
 
 A job is sent as text (`Task`); a worker hands it to a process of its own, as ``sweeps/job.py`` does here. Its run is
 written to the folder `out`, which all machines have to share: the sweep follows the runs there. Whether they do, and

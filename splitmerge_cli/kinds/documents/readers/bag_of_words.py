@@ -1,4 +1,6 @@
-"""Texts of counts as the UCI collection "Bag of Words" has them, converted once into arrays that are then mapped.
+"""Corpora of counts: bags of words of the UCI collection, sparse matrices, LDA-C.
+
+Texts of counts as the UCI collection "Bag of Words" has them, converted once into arrays that are then mapped.
 
 Three lines say how many documents, words and entries there are; every further line is an entry: document, word, count,
 numbered from 1, documents in ascending order. The arrays are in a folder next to the text. It appears whole or not at

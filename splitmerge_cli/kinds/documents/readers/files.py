@@ -1,4 +1,6 @@
-"""The user's own documents: which of the formats a file has, and the data set that it makes.
+"""The user's own documents: from files and from objects.
+
+The user's own documents: which of the formats a file has, and the data set that it makes.
 
 Documents of objects: texts, lists of words, counts of words; new documents under the words of a corpus.
 """

@@ -1,4 +1,6 @@
-"""Choice of words in a corpus: stop words, rare and common ones are left out.
+"""From texts to a corpus: words, the choice of them, and the split.
+
+Choice of words in a corpus: stop words, rare and common ones are left out.
 
 Split of a corpus: whole documents are held out, or words of every document.
 
