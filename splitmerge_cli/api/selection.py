@@ -40,6 +40,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
+from splitmerge_cli.config import choices as choices_of
 from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
@@ -67,7 +68,6 @@ from splitmerge_cli.fits.candidates import (
 from splitmerge_cli.fits.objects import columns_read, warn_of_data
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
-from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
@@ -91,13 +91,13 @@ A_POWER = {POWER: 0.5}
 def _list_candidates() -> dict[str, Any]:
     """Candidates that are compared, and which of equal ones is taken. A choice by another version that compared others,
     or took another, is made again."""
-    readings = {w: [*names, *(of_given_totals() if w == "counts" else ())] for w, names in READINGS.items()}
-    tails = list(choice.TAILS)
     return {
         "powers": choice.POWERS,
         "covariances": candidates.COVARIANCES,
-        "tails": tails,
-        "readings": readings,
+        "tails": list(choice.TAILS),
+        "readings": {what: list(names) for what, names in READINGS.items()},
+        # which of them are of given totals only their classes know
+        "models": choices_of("model"),
         "of_equal": "fewest clusters",
     }
 
@@ -306,6 +306,9 @@ def _settle_readings(
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
     if OF_DEGREES in spec.to_choose:
+        # a table needs nothing of networks
+        from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+
         table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
         if not table.attrs["problem"] or OF_DEGREES in spec.given_keys.values:
             say(format_degrees(table))

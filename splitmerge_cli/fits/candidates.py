@@ -380,7 +380,9 @@ def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
     """Estimate the operations of one scan."""
     D, columns = count_reals(dataset), dataset.values.shape[1]
     each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
-    is_overdispersed = options["name"] in of_given_totals()[1:]
+    # the other models are imported where there are such vectors alone
+    is_of_totals = class_of("model", str(options["name"])).HAS_GIVEN_TOTALS
+    is_overdispersed = is_of_totals and options["name"] in of_given_totals()[1:]
     each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
     return min(dataset.N, MOST_ROWS) * max(each, 1)
 

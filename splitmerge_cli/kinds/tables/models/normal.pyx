@@ -5,7 +5,7 @@ of the prior, and the factors of a likelihood and of a predictive that depend on
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
 cimport cython
-from libc.math cimport M_PI, NAN, exp, ldexp, lgamma, log, rint
+from libc.math cimport INFINITY, M_PI, NAN, exp, ldexp, lgamma, log, rint
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
@@ -481,6 +481,28 @@ cdef class Table(Scaled):
         if own >= 0 and self.size[own] > 1:
             self.power[own] = self.score_own(i, own)
         weigh_powers(self, self.power, own)
+
+    def left_out_densities(self):
+        """As of any model, each cluster settled once: an item leaves its own in closed form."""
+        cdef Py_ssize_t i, k, own, empty = self.K
+        cdef double rest
+        cdef double[:, ::1] log_density = np.empty((self.N, self.K + 1))
+        if self.allows_empty:
+            return super().left_out_densities()
+        self.begin_scan()
+        for k in range(empty + 1):
+            if self.stale[k]:
+                self.settle(k)
+        for i in range(self.N):
+            own = self.z[i]
+            for k in range(0, empty + 1, 8):
+                self.score(i, k)
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else -INFINITY
+            # `power` leaves out what all clusters share
+            rest = self.log_pred(i, empty) - self.power[empty]
+            for k in range(empty + 1):
+                log_density[i, k] = self.power[k] + rest
+        return np.asarray(log_density)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
