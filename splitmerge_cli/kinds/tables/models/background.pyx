@@ -22,6 +22,7 @@ from libc.math cimport INFINITY, exp, ldexp, log, log1p
 from libc.stdint cimport int64_t
 
 import numpy as np
+from scipy.special import expit, log_expit
 
 from splitmerge_cli.core.memory cimport longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -258,7 +259,7 @@ cdef class Background(Table):
     @property
     def noise_probabilities(self):
         """ndarray of float64, shape (K,): posterior probability that each cluster is noise, given its rows."""
-        return np.array([1.0 / (1.0 + np.exp(self.log_odds_normal(k))) for k in range(self.K)])
+        return expit([-self.log_odds_normal(k) for k in range(self.K)])
 
     # -- densities of items
     def log_densities(self, Py_ssize_t first):
@@ -270,5 +271,4 @@ cdef class Background(Table):
         normal = self.inner.log_densities(first)
         # the last of the clusters are the new items; behind it stands an empty column
         odds = np.array([self.log_odds_normal(k if k < n else self.K) for k in range(self.K)])
-        return np.logaddexp(normal - np.log1p(np.exp(-odds)),
-                            log_noise_of(rows, self.box)[:, None] - np.log1p(np.exp(odds)))
+        return np.logaddexp(normal + log_expit(odds), log_noise_of(rows, self.box)[:, None] + log_expit(-odds))

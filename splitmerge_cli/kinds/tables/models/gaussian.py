@@ -33,7 +33,7 @@ from splitmerge_cli.kinds.tables.models.normal import NOISE, Normal
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.kinds.tables.simulated import simulate_points
+from splitmerge_cli.kinds.tables.simulated import simulate_with_noise
 
 DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGaussian)}
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
@@ -114,7 +114,7 @@ class Gaussian(Normal):
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
     CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
-    simulate = staticmethod(simulate_points)
+    simulate = staticmethod(simulate_with_noise)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
         "iso": {"options": _FIXED | {"covariance": "iso"}},
@@ -126,6 +126,7 @@ class Gaussian(Normal):
         "diag, resolution": {"options": _FIXED | {"resolution": 0.5}},
         "full, gaps": {"options": _FIXED | {"covariance": "full"}, "gaps": 0.15},
         "full, tails": {"options": _FIXED | {"covariance": "full", "tails": "t"}},
+        "diag, noise": {"options": _FIXED | {"covariance": "diag", "noise": 0.3, "box": [-6, 6, -6, 6]}},
         "diag, sparse": {"options": _FIXED | {"covariance": "diag", "resolution": "none"}, "is_sparse": True},
     }
 
