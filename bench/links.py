@@ -25,9 +25,9 @@ from bench import graph_tool
 from bench.real import processor_seconds
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.short_fits import sample_by
+from splitmerge_cli.kinds.networks.link_scores import score_links
 from splitmerge_cli.kinds.networks.links import SHARE, fit_links, hold_out_links, with_relations
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.networks.removed_edges import score_links
 
 FOLDS, ITERATIONS = 3, 500
 OPTIONS = {"beta1": 1.0, "beta0": 1.0, "propensity": 1.0, "shape": 1.0, "rate": None}

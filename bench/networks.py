@@ -19,7 +19,7 @@ from bench.memory import megabytes
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.runs.datasets import give_back
+from splitmerge_cli.runs.initial import give_back
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, logsumexp
 
 from splitmerge_cli.verify import enumerate as exact
-from splitmerge_cli.verify.posteriors import cases
+from splitmerge_cli.verify.large_posteriors import cases
 
 LogWeight = Callable[[exact.State], float]
 

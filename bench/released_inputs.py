@@ -11,7 +11,7 @@ import splitmerge_cli
 from bench import released_distributions as distributions
 from splitmerge_cli.verify import enumerate as exact
 from splitmerge_cli.verify.continuous import gaussian_log_weight
-from splitmerge_cli.verify.posteriors import Posterior, cases
+from splitmerge_cli.verify.large_posteriors import Posterior, cases
 
 CASES = {case.id: case for case in cases()}
 TRIANGLES = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (2, 3)]

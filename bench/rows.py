@@ -33,11 +33,11 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds import lines as lines
 from splitmerge_cli.kinds import tokens as emm
-from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks import generated as network
-from splitmerge_cli.kinds.networks import published as published_graphs
+from splitmerge_cli.kinds.networks import generated as published_graphs
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.records import generated as records
 from splitmerge_cli.kinds.records.model import Records

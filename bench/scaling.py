@@ -23,11 +23,11 @@ from splitmerge_cli.core.history import History
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds import lines as lines
 from splitmerge_cli.kinds import tokens as emm
 from splitmerge_cli.kinds.documents import generated as corpus_generated
 from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.documents.smag import SMAG
-from splitmerge_cli.kinds.lines import data as lines
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks import generated as network
 from splitmerge_cli.kinds.networks.irm import IRM

@@ -31,7 +31,7 @@ from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interv
 from splitmerge_cli.diagnostics.similarity import co_clustering
 from splitmerge_cli.kinds.tables.simulated import draw_pseudo_counts, draw_tails, simulate_scattered_shares
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.initial import build_model
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

@@ -28,7 +28,7 @@ from editions.supplement import keep_supplement
 from measure_sensitivity import judge_sdds, replace_names
 from scipy import stats
 
-from splitmerge_cli.analysis.plots.runs import data_sets, pick
+from splitmerge_cli.analysis.plots.races import data_sets, pick
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late
@@ -52,7 +52,7 @@ from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
 from splitmerge_cli.papers.sdds import acceptance as sdds_acceptance
 from splitmerge_cli.papers.sdds import climbs as sdds_climbs
-from splitmerge_cli.papers.sdds.runs import share_accepted
+from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.smag.confusion import States
 from splitmerge_cli.papers.verdict_tables import read_claims

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from splitmerge_cli.analysis.plots.runs import data_sets, pick
+from splitmerge_cli.analysis.plots.races import data_sets, pick
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics import mixing, restarts
 from splitmerge_cli.papers.arm import runs as arm_runs
@@ -38,7 +38,7 @@ from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import Climbs
 from splitmerge_cli.papers.reproduce import draw_figure
 from splitmerge_cli.papers.sdds import acceptance, running_means
-from splitmerge_cli.papers.sdds.runs import share_accepted
+from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts, perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores

@@ -14,10 +14,9 @@ import pandas as pd
 
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.shared import Prepared
-from splitmerge_cli.kinds.records.candidates import prepare
-from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs
-from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs, prepare
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.initial import load_dataset
 
 
 def main(file: str, number: str, folder: str, *keys: str) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 import pandas as pd
 from compare_samplers import losses
 
-from splitmerge_cli.config import auto
+from splitmerge_cli.config import resolution
 from splitmerge_cli.papers.comparisons.choice import rule
 
 ROOT = Path(__file__).resolve().parents[1]
 MATRIX = ROOT / "docs" / "reproduction" / "matrix.csv.gz"
 LATER, DEFAULT = ROOT / "docs" / "choice.csv.gz", "5 sams"
 """Later races, and the name of what is taken there."""
-TARGET = ROOT / "splitmerge_cli" / "config" / auto.FILE
+TARGET = ROOT / "splitmerge_cli" / "config" / resolution.FILE
 
 
 def text() -> str:

@@ -17,7 +17,7 @@ from editions import overview
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.kinds.tables.support import example, support
+from splitmerge_cli.kinds.tables.rows import example, support
 from splitmerge_cli.papers.discovery import paper_of
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from splitmerge_cli.config import Component, choices, component
 from splitmerge_cli.config.components import options_of
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.verify.cases import Request
 from splitmerge_cli.verify.command import build_cases, check_case
-from splitmerge_cli.verify.options import Request
 
 __all__ = ["Proof", "assert_exact"]
 

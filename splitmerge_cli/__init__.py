@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from splitmerge_cli.api.estimators import SplitMergeTopics as SplitMergeTopics
     from splitmerge_cli.api.posterior import Posterior as Posterior
     from splitmerge_cli.api.sampling import sample as sample
-    from splitmerge_cli.fits.cautions import DataNote as DataNote
-    from splitmerge_cli.fits.cautions import NotConverged as NotConverged
-    from splitmerge_cli.fits.cautions import UnseenWords as UnseenWords
+    from splitmerge_cli.fits.objects import DataNote as DataNote
+    from splitmerge_cli.fits.objects import NotConverged as NotConverged
+    from splitmerge_cli.fits.objects import UnseenWords as UnseenWords
 
     __version__: str
 
 _PLACES = {
-    "DataNote": "fits.cautions",
-    "NotConverged": "fits.cautions",
+    "DataNote": "fits.objects",
+    "NotConverged": "fits.objects",
     "Posterior": "api.posterior",
     "SplitMergeBlocks": "api.estimators",
     "SplitMergeClustering": "api.estimators",
     "SplitMergeTopics": "api.estimators",
-    "UnseenWords": "fits.cautions",
+    "UnseenWords": "fits.objects",
     "certify": "api.certifying",
     "sample": "api.sampling",
 }

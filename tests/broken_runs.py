@@ -8,7 +8,7 @@ from local_shards import LocalShards
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs import RunError, drive, run
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.runs.shards.messages import ShardLost
+from splitmerge_cli.runs.shards.source import ShardLost
 
 
 class Breaks(Reporter):

@@ -14,7 +14,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.kinds.tables.support import example
+from splitmerge_cli.kinds.tables.rows import example
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -11,7 +11,7 @@ import key_pages
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.config.components import option_rows, title
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.kinds.tables.support import example, support
+from splitmerge_cli.kinds.tables.rows import example, support
 
 MODE = "sampler.mode"
 """The option of all samplers, which docs/samplers/index.md explains."""

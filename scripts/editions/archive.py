@@ -24,9 +24,8 @@ from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.received import member, open_zip, parse_json, reject_machine_error
-from splitmerge_cli.runs.store.files import replace_file
+from splitmerge_cli.runs.store.files import MANIFEST, replace_file
 from splitmerge_cli.runs.store.manifest import Manifest, sha256_of
-from splitmerge_cli.runs.store.names import MANIFEST
 from splitmerge_cli.runs.store.read import Run
 
 SUMS = "SHA256SUMS"

@@ -27,7 +27,7 @@ from PIL import Image
 from editions.rules import changes, rules
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.data import downloads
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, paper_names, select
@@ -229,8 +229,8 @@ def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
     """Return the runs' data by name: SHA-256 of each published file; empty where they are generated."""
     digests_by_name: dict[str, dict[str, str]] = {}
     for name in sorted({str(run.config["data"]["name"]) for run in runs}):
-        files = sets.SETS[name].files if name in sets.SETS else ()
-        paths = {file.name: sets.place(name) / file.name for file in files}
+        files = downloads.SETS[name].files if name in downloads.SETS else ()
+        paths = {file.name: downloads.place(name) / file.name for file in files}
         digests_by_name[name] = {file: sha256_of(path) for file, path in paths.items() if path.is_file()}
     return digests_by_name
 

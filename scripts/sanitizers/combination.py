@@ -227,8 +227,8 @@ def _shard_moves(case: Case) -> list[Any]:
     """The sampler on items in one shard, and in three, one of them empty; none if there are no shards of these."""
     from splitmerge_cli.config import choice, locate
     from splitmerge_cli.core.capabilities import Shards
+    from splitmerge_cli.core.checks import Columns
     from splitmerge_cli.core.rng import Rng
-    from splitmerge_cli.core.rows import Columns
     from splitmerge_cli.runs.shards.items import ShardItems, sharded_subcluster
 
     model, of = json.loads(case.model.target), json.loads(case.sampler.target)

@@ -15,7 +15,7 @@ import numpy as np
 import smcmc
 from splitmerge_cli import instruction_sets
 from splitmerge_cli.config import ConfigError, choices, component
-from splitmerge_cli.kinds.tables.support import example, support
+from splitmerge_cli.kinds.tables.rows import example, support
 
 FEW = {"sams", "lshsm"}
 """Samplers of a quick look."""

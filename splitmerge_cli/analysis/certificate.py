@@ -27,7 +27,7 @@ from splitmerge_cli.diagnostics.meeting_times import (
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of
-from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.store.schema import SealedFolder
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))

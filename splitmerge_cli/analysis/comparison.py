@@ -18,14 +18,13 @@ from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
-from splitmerge_cli.runs.answers import answers_of, kind_of
-from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import listed_clusters
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.names import CLUSTERS, LISTED_RUNS
+from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS
 from splitmerge_cli.runs.store.read import GROUPS, Run
-from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.store.schema import SealedFolder
 from splitmerge_cli.runs.stored import specification_of
 
 MOST_RUNS = 20

@@ -13,9 +13,9 @@ from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.initial import build_model, load_dataset
 
 ENOUGH = 0.01
 """Standard error of a log density (nats) or of a probability below which no more draws are taken."""

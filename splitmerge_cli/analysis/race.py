@@ -21,10 +21,9 @@ from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
 from splitmerge_cli.diagnostics.partition_losses import all_distances
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
-from splitmerge_cli.runs.store.names import LISTED_RUNS
+from splitmerge_cli.runs.store.files import LISTED_RUNS
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import hyperparameters
-from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.store.schema import SealedFolder, hyperparameters
 from splitmerge_cli.runs.sweeps import sweep
 
 TYPICAL = 0.05

@@ -1,4 +1,6 @@
-"""Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
+"""Races: compare samplers on one posterior in a table and a figure, on request with certificates.
+
+Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
 
 >>> import smcmc
 >>> print(smcmc.certify("gaussian", table))
@@ -9,16 +11,22 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.certificate import Certificate
-from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.making import choose_progress
-from splitmerge_cli.api.sampling import specify_sample
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
+from splitmerge_cli.analysis.plots import races as plots
+from splitmerge_cli.analysis.plots.style import save, use_style
+from splitmerge_cli.analysis.race import Race
+from splitmerge_cli.api.sampling import answer_misspelt, read_seed, specify_sample
+from splitmerge_cli.api.updating import choose_progress
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.config.groups import main_values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.plan import Plan
@@ -149,3 +157,43 @@ def make_certificate(
     with use_style():
         save(plots.meetings(result), result.path / FIGURE)
     return result
+
+
+FIGURE_OF_RACE = "race"
+
+
+def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
+    """Certify every sampler of a race by so many `pairs` of coupled chains, `jobs` being its runs, and say what its
+    estimates cost: the variance of the estimate of one pair times the processor seconds of a pair."""
+    changed = {key: main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
+    changed |= {} if workers is None else {"workers": workers}
+    jobs_to_certify: list[RunSpecification] = []
+    for job in jobs:
+        config = job.with_(changed)
+        if config in jobs_to_certify:
+            continue
+        jobs_to_certify.append(config)
+        try:
+            certificate = make_certificate(check_coupling(config), pairs)
+        except ConfigError as error:
+            yield f"{config.sampler_name}: {error}"
+            continue
+        estimates, sampler = certificate.estimates(), certificate.config["sampler"]["name"]
+        if not len(estimates):
+            yield f"{sampler}: {'; '.join(certificate.lacks)}"
+            continue
+        by_quantity = estimates.set_index("quantity")
+        seconds = float(np.mean([pair.seconds for pair in certificate.pairs]))
+        cost = by_quantity["standard_error"] ** 2 * by_quantity["pairs"] * seconds
+        yield (
+            f"{sampler}: variance x seconds of an unbiased estimate {cost['n_clusters']:.3g} (n_clusters), "
+            f"{cost['log_joint']:.3g} (log joint)"
+        )
+
+
+def write_race(race: Race, out: Path) -> Path:
+    """Write the tables and the figure of a race to a folder of `out`, and return it."""
+    folder = race.write(out)
+    with use_style():
+        save(plots.times(race), folder / FIGURE_OF_RACE)
+    return folder

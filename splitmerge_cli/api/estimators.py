@@ -14,12 +14,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.sampling import row_options, sample_silently
+from splitmerge_cli.api.sampling import answer_misspelt, row_options, sample_silently
 from splitmerge_cli.api.selection import AUTO, kind_of_model
 from splitmerge_cli.data.objects import as_pandas, holds_long_digits
-from splitmerge_cli.kinds.documents import results as documents
+from splitmerge_cli.kinds.documents import stored as documents
 
 _MOST_SEED = 2**31 - 1
 

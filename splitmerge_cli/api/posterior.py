@@ -28,15 +28,13 @@ from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of,
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.fits.cautions import DataNote, warn
-from splitmerge_cli.fits.frames import Table
-from splitmerge_cli.kinds.documents import Documents, topic_summary
-from splitmerge_cli.kinds.documents import results as documents
+from splitmerge_cli.fits.objects import DataNote, Table, warn
+from splitmerge_cli.kinds.documents import Documents, stored
+from splitmerge_cli.kinds.documents import stored as documents
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
-from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import interval_of_run, searched_interval
+from splitmerge_cli.runs.answers import answers_of, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
 from splitmerge_cli.runs.misfit import find_unlike, put_first
@@ -330,7 +328,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         first = self.run.first_cluster
         if self._of_documents:
             eta = documents.eta_of(self.run.config)
-            table = Table(topic_summary.summary(self.dataset, self._labels, eta, first_cluster=first))
+            table = Table(stored.summary(self.dataset, self._labels, eta, first_cluster=first))
             if len(self._recorded_partitions):
                 sure = self._membership()["certainty"].groupby(self._labels).mean()
                 table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
@@ -354,7 +352,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         if not self._of_documents:
             raise ConfigError(f"model={self.run.config['model']['name']} has no topics; expected model=hdp")
         self._warn()
-        return topic_summary.topic_word(self.dataset, self._labels, documents.eta_of(self.run.config))
+        return stored.topic_word(self.dataset, self._labels, documents.eta_of(self.run.config))
 
     def column_summary(self) -> Table:
         """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.

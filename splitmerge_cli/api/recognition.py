@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitmerge_cli.data.opening import readable, require_file, unpack
-from splitmerge_cli.data.tables.encoded import TEXT_CONVERTERS, suffix_of
 from splitmerge_cli.data.tables.free_text import is_numeric
+from splitmerge_cli.data.tables.separators import TEXT_CONVERTERS, suffix_of
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.kinds.documents.readers.files import HEAD, TABLES, format_of_lines

@@ -1,19 +1,22 @@
-"""Sample from a posterior over partitions in Python.
+"""Unknown arguments of a function get the same answer as unknown keys of the command line.
+
+Sample from a posterior over partitions in Python.
 
 >>> import smcmc
 >>> posterior = smcmc.sample("gaussian", table, iterations=2000)
 >>> posterior.point_estimate()
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.making import choose_progress, make
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.api.selection import (
@@ -28,13 +31,65 @@ from splitmerge_cli.api.selection import (
     read_whole_numbers,
     settle,
 )
-from splitmerge_cli.config import ConfigError, specify_keys
+from splitmerge_cli.api.updating import choose_progress, make
+from splitmerge_cli.config import specify_keys
+from splitmerge_cli.config.errors import ConfigError, nearest
+from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
-from splitmerge_cli.data.tables.reduced import reduce_keys
+from splitmerge_cli.data.tables.scaled import reduce_keys
 from splitmerge_cli.fits.candidates import of_given_totals
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def answer_misspelt(function: _F) -> _F:
+    """Let a function answer an unknown argument with a `TypeError` that names the nearest, or says where
+    a key of the command line belongs."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{name}: no such argument. {_advice(name, known)}")
+        return function(*args, **given)
+
+    return cast(_F, wrapper)
+
+
+def _advice(name: str, known: list[str]) -> str:
+    if "options" in known and name in {key for key, _ in all_keys()}:
+        return f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
+    near = nearest(name, known)
+    return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
+
+
+_SEEDS = 2**31
+"""Seeds that a generator draws from."""
+
+
+def read_seed(seed: int, rng: Any) -> int:
+    """Return the seed of a run, or derive it from `rng` (SPEC 7 of Scientific Python): a whole number is
+    the seed itself; whatever else `numpy.random.default_rng` takes draws one.
+
+    Raises
+    ------
+    ConfigError
+        Both are given, or `rng` is nothing that a generator can be made of.
+    """
+    if rng is None:
+        return seed
+    if seed:
+        raise ConfigError(f"seed={seed}, rng: expected one of them")
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        return int(rng)
+    try:
+        return int(np.random.default_rng(rng).integers(_SEEDS))
+    except TypeError as error:
+        raise ConfigError(f"rng: {type(rng).__name__}; expected a whole number or a numpy.random.Generator") from error
 
 
 @answer_misspelt
@@ -105,7 +160,7 @@ def sample(
         True label of each item, or the name of a column, for scores.
     weights : array_like or str, optional
         How often each row of a table counts, or the name of a column; fractions are powers of the rows' likelihoods.
-        This and the next five are ``data.weights``, ``data.group``, ``data.labels``, ``data.must_link``,
+        This and the next five are ``data.weights``, ``data.group``, ``data.values``, ``data.must_link``,
         ``data.cannot_link`` and ``data.prior_counts`` of the command line.
     groups : array_like or str, optional
         Unit of each row, or the name of a column: the rows of one unit stay together.

@@ -38,14 +38,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from splitmerge_cli.api.making import Settled
+from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
 from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.reduced import reduce_keys
+from splitmerge_cli.data.tables.scaled import reduce_keys
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import (
     AS_THEY_ARE,
@@ -64,16 +64,15 @@ from splitmerge_cli.fits.candidates import (
     of_given_totals,
     scales_for,
 )
-from splitmerge_cli.fits.cautions import warn_of_data
-from splitmerge_cli.fits.objects import columns_read
+from splitmerge_cli.fits.objects import columns_read, warn_of_data
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, short_fits
 from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
-from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.initial import load_dataset
+from splitmerge_cli.runs.store import manifest
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
@@ -158,8 +157,8 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | _list_candidates()))
-    if spec.resume and (stored := choices.recall(file, say)):
+    file = manifest.path_of(spec.out, choice_id(spec, _describe_comparison() | _list_candidates()))
+    if spec.resume and (stored := manifest.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
@@ -167,7 +166,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     if not spec.timing:
         settled = settled._replace(chosen=_without_times(settled.chosen))
     if settled.chosen is not None:
-        choices.keep(file, settled.chosen, settled.spec.find_changes(spec))
+        manifest.keep(file, settled.chosen, settled.spec.find_changes(spec))
     return settled
 
 

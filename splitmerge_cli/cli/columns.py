@@ -10,8 +10,8 @@ from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.undecided import MIXED
 
 

@@ -22,12 +22,12 @@ COMMANDS = {
         CLUSTER, "results", "Show the clusters of runs: sizes, certainty, and what each differs most in."
     ),
     "plot": Command(CLUSTER, "figures", "Draw the pictures of runs, or figures of the papers, from stored results."),
-    "report": Command(CLUSTER, "reports", "Write one page of HTML about runs; without runs, about the papers."),
+    "report": Command(CLUSTER, "figures", "Write one page of HTML about runs; without runs, about the papers."),
     "shards": Command(CLUSTER, "shards", "Cluster a table that is too large for one machine."),
     "diagnose": Command(
         JUDGE, "results", "Show whether chains have converged, with R-hat and ESS, and what to do next."
     ),
-    "certify": Command(JUDGE, "certifying", "Bound the distance of a chain from its posterior."),
+    "certify": Command(JUDGE, "racing", "Bound the distance of a chain from its posterior."),
     "sweep": Command(COMPARE, "running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
     "compare": Command(
         COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."

@@ -23,10 +23,10 @@ from splitmerge_cli.config import (
     usable_choices,
 )
 from splitmerge_cli.config.components import file_comments, option_rows, title
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import kinds
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.transfer import show_progress
-from splitmerge_cli.kinds.tables.support import example, support
+from splitmerge_cli.data.objects import show_progress
+from splitmerge_cli.kinds.tables.rows import example, support
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
@@ -109,9 +109,9 @@ def data_list(config_dir: ConfigDir = None) -> None:
 
 def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
-    if name in sets.SETS:
-        published = sets.SETS[name]
-        return published.kind, published.N, sets.describe_place(name)
+    if name in downloads.SETS:
+        published = downloads.SETS[name]
+        return published.kind, published.N, downloads.describe_place(name)
     options = choice("data", name, places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
@@ -136,9 +136,9 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     described = inspect.getdoc(DataSource({"name": name} | options).function) or ""
     typer.echo(described)
     del options["_target_"]
-    if name in sets.SETS:
+    if name in downloads.SETS:
         typer.echo("\nThe published set\n-----------------")
-        for line in sets.describe(name).splitlines():
+        for line in downloads.describe(name).splitlines():
             typer.echo(terminal.hang(line[:9], line[9:]))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     # a reader's docstring says what each option is
@@ -154,10 +154,10 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
 def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
     options = choice("data", name)
-    if name in sets.SETS:
+    if name in downloads.SETS:
         with show_progress() as report:
-            path = sets.fetch(name, report)
-        for note in sets.verification_notes(name):
+            path = downloads.fetch(name, report)
+        for note in downloads.verification_notes(name):
             complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:

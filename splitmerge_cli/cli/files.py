@@ -7,7 +7,7 @@ from splitmerge_cli.cli.base import note
 from splitmerge_cli.config import choices, component
 from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, write
 
 _OF_NETWORKS = [

@@ -11,10 +11,10 @@ from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
+from splitmerge_cli.diagnostics.restarts import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, open_run, summaries
+from splitmerge_cli.runs import advice, open_run, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
 from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.store.files import DamagedRun
@@ -57,7 +57,7 @@ def diagnose(
                 one = open_run(one.path, config_dir)
                 rows = [] if one.is_done else evidence_of(one)
                 frame = one.diagnostics() if one.is_done else as_frame(rows)
-                for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
+                for line in advice.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
                     print_line(line)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))

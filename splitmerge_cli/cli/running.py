@@ -123,7 +123,7 @@ def run(
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
-    from splitmerge_cli.runs import closing
+    from splitmerge_cli.runs import advice
 
     printed: set[str] = set()
 
@@ -161,10 +161,10 @@ def run(
 
             interrupts.say(f"smcmc: {error}")
             interrupts.allow(interrupts.ANSWER)
-            for line in lines_so_far(plan, closing.MOST_CLUSTERS):
+            for line in lines_so_far(plan, advice.MOST_CLUSTERS):
                 typer.echo(terminal.fold(line), err=True)
             raise
-    closing.say(done, spec)
+    advice.say(done, spec)
     typer.echo(done.path)
 
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.cli.base import ConfigDir, app, explain_errors, fail, print_entries
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.opening import content, limit_bytes, require_file
-from splitmerge_cli.data.tables.npy import load_npy
-from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.formats import load_npy, read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS
 from splitmerge_cli.received import DataError, reject_machine_error
-from splitmerge_cli.verify import posteriors as known_posteriors
+from splitmerge_cli.verify import large_posteriors as known_posteriors
 from splitmerge_cli.verify.command import verify as verify_command
 from splitmerge_cli.verify.export import export as write
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         gibbs_update,
         read_component,
     )
-    from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify
+    from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify, specify_stored
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
         choices,
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.layers import choice, complete
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
-    from splitmerge_cli.config.stored import specify_stored
 
 _NAMES = {
     "components": "Component DataSource class_of classes component gibbs_update read_component",
-    "composition": "compose compose_raw rewrite specify",
+    "composition": "compose compose_raw rewrite specify specify_stored",
     "errors": "ConfigError show",
     "groups": "choices describe figure_styles import_beside load locate places plain shared_options unshared_options "
     "usable_choices",
@@ -48,7 +47,6 @@ _NAMES = {
     "layers": "choice complete",
     "schema": "GROUPS Schema",
     "specification": "RunSpecification specify_keys",
-    "stored": "specify_stored",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

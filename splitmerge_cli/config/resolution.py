@@ -1,23 +1,102 @@
-"""From what is named of a run to its configuration: choices and values laid over the files of the choices, then values
+"""Resolve ``sampler=auto``, the default where no sampler is named: by model, as the races of samplers say.
+
+``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``, which chose, and the chains of
+``docs/choice.csv.gz``, which say what the choice loses.
+
+From what is named of a run to its configuration: choices and values laid over the files of the choices, then values
 that follow from others: interpolations, the sampler of ``sampler=auto``, weighted lists, start and length.
 """
 
+import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import auto, schema
+from splitmerge_cli.config import schema
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import MISSING, choices, plain
 from splitmerge_cli.config.hydra_adapter import protect
 from splitmerge_cli.config.layers import choice, compose_choices, merge
 from splitmerge_cli.core.options import Gamma
+
+AUTO = "auto"
+ANY = "any"
+"""Row of the models that were in no race."""
+FILE = "auto.csv"
+NOT_NAMED = "no sampler is named, and sampler=auto has no options; expected sampler=NAME as well"
+IN_LIST = "expected no sampler, because schedule=[...] names its own"
+"""Reasons why an option of the sampler is wrong."""
+SCAN = "full_scan"
+"""The schedule that stands for none of the user's own."""
+PASSES = {"records": "sams"}
+"""By model with near pairs, whose iterations are passes over these, the sampler."""
+CROSSES = {"emm": "independence"}
+"""By model, the sampler in place of the one that races chose, whose chains stay in the mode where they begin: a race
+to a target that all chains reach does not show it."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Sampler that ``sampler=auto`` takes for a model (`ANY` of one that was in no race), and its `moves` before each
+    scan; `single`: the sampler where the schedule is the user's own; `sets`: data sets of the races that chose."""
+
+    model: str
+    sampler: str
+    moves: int
+    single: str
+    sets: int
+
+
+@cache
+def _table() -> dict[str, Choice]:
+    text = (resources.files("splitmerge_cli.config") / FILE).read_text(encoding="utf-8")
+    return {
+        row["model"]: Choice(row["model"], row["sampler"], int(row["moves"]), row["single"], int(row["sets"]))
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def choice_for(model: str) -> Choice:
+    """Return what ``sampler=auto`` takes for a model of this name."""
+    if model in PASSES:
+        return Choice(model, PASSES[model], 1, PASSES[model], 0)
+    entry = _table().get(model, _table()[ANY])
+    return replace(entry, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else entry
+
+
+def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
+    """Choose the sampler for a model and a schedule as they are configured, and its moves before each scan.
+
+    The schedule stays as it is where the user names one, or a number of moves.
+    """
+    best, moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
+    is_own_schedule = schedule.get("name") != SCAN or moves != 1
+    return (best.single, moves) if is_own_schedule else (best.sampler, best.moves)
+
+
+def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
+    """Say in a line what is taken, and why."""
+    entry = choice_for(str(model.get("name")))
+    sampler, moves = choose(model, schedule)
+    chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
+    if entry.model in PASSES:
+        return f"{chosen}: splits, merges and exchanges of near pairs"
+    if entry.model in CROSSES:
+        return f"{chosen} (its proposals cross between modes of model={entry.model})"
+    if entry.model == ANY:
+        return f"{chosen}; model={model.get('name')} was in no race"
+    usual, alone = _table()[ANY], (sampler, moves) != (entry.sampler, entry.moves)
+    same = sampler == usual.single if alone else (sampler, moves) == (usual.sampler, usual.moves)
+    best = "best with one move a scan" if alone else "best of 7"
+    return f"{chosen}, {best} over {usual.sets if same else entry.sets} data sets"
 
 
 @dataclass(frozen=True)
@@ -69,8 +148,8 @@ def name_keys(
     before = compose_choices(choices_, named.search_path).chosen
     for key in schema.LEFT_TO_DATA:
         if key in changed:
-            (to_choose.add if changed[key] == auto.AUTO else to_choose.discard)(key)
-    if changed.get("model") == auto.AUTO:
+            (to_choose.add if changed[key] == AUTO else to_choose.discard)(key)
+    if changed.get("model") == AUTO:
         changed["model"], changes = None, {**changes, "model": None}
     for group in schema.CHOOSING:
         if group in changed and (name := changed.pop(group)) is not None:
@@ -202,9 +281,9 @@ def _resolve_any(unresolved: Mapping[str, Any]) -> dict[str, Any]:
 def choose_sampler(values: dict[str, Any]) -> str:
     """Put the sampler in place for which ``sampler=auto`` stands; returns its name."""
     for key, value in values["sampler"].items():
-        if (key, value) != ("name", auto.AUTO):
-            raise ConfigError(f"sampler.{key}={show(value)}: {auto.NOT_NAMED}")
-    name, moves = auto.choose(values["model"], values["schedule"])
+        if (key, value) != ("name", AUTO):
+            raise ConfigError(f"sampler.{key}={show(value)}: {NOT_NAMED}")
+    name, moves = choose(values["model"], values["schedule"])
     values["sampler"] = choice("sampler", name)
     if values["schedule"].get("mix") is None and values["schedule"].get("moves", 1) != moves:
         values["schedule"] = values["schedule"] | {"moves": moves}
@@ -273,8 +352,8 @@ def check_schedule(schedule: Mapping[str, Any]) -> None:
     moves = schedule.get("moves", 1)
     if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:
         raise ConfigError(f"schedule.moves={show(moves)}: expected a whole number from 1 to {_MOST_MOVES:,}")
-    if moves != 1 and schedule["name"] != auto.SCAN:
-        raise ConfigError(f"schedule.moves={moves}: expected schedule={auto.SCAN}, whose scans they come before")
+    if moves != 1 and schedule["name"] != SCAN:
+        raise ConfigError(f"schedule.moves={moves}: expected schedule={SCAN}, whose scans they come before")
 
 
 def check_weight(key: str, weight: Any) -> float:

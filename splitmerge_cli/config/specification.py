@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import auto, resolution, schema
+from splitmerge_cli.config import resolution, schema
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, types_of_key
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.groups import MISSING, import_beside, places, unshared_options
@@ -73,7 +73,7 @@ class RunSpecification(schema.Schema):
     @property
     def is_open(self) -> bool:
         """Whether nobody names a length: chains end when they have run long enough, or at a number of iterations that
-        the size of the data sets (`splitmerge_cli.runs.limits.most_iterations`)."""
+        the size of the data sets (`splitmerge_cli.runs.schedule.most_iterations`)."""
         return self.iterations is None and self.budget is None
 
     @property
@@ -200,8 +200,8 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     automatic = None
     in_list = values["schedule"].get("mix") is not None
     undecided = chosen["data"] == "csv" and not chosen.get("experiment") and chosen["model"] == "emm"
-    if chosen["sampler"] == auto.AUTO:
-        automatic = None if in_list else auto.explain(values["model"], values["schedule"])
+    if chosen["sampler"] == resolution.AUTO:
+        automatic = None if in_list else resolution.explain(values["model"], values["schedule"])
         chosen["sampler"] = resolution.choose_sampler(values)
     data = read_data(chosen["data"], values["data"], own_places)
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
@@ -209,7 +209,7 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     if in_list:
         if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
-            raise ConfigError(f"{word}: {auto.IN_LIST}")
+            raise ConfigError(f"{word}: {resolution.IN_LIST}")
         samplers = resolution.read_list(values, own_places)
     else:
         samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
@@ -332,10 +332,10 @@ def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> dict[st
     mix = values["schedule"].get("mix")
     if mix and not changed.keys() & {"schedule", "sampler"}:
         return {"schedule": [{one["name"]: {k: one[k] for k in one if k not in schema.NOT_TYPED}} for one in mix]}
-    schedule = changed.pop("schedule", auto.SCAN if mix or "sampler" in changed else values["schedule"]["name"])
-    sampler = changed.pop("sampler", auto.AUTO if mix else values["sampler"]["name"])
-    chosen = {"sampler": sampler} if sampler != auto.AUTO else {}
-    return chosen | ({"schedule": schedule} if schedule != auto.SCAN else {})
+    schedule = changed.pop("schedule", resolution.SCAN if mix or "sampler" in changed else values["schedule"]["name"])
+    sampler = changed.pop("sampler", resolution.AUTO if mix else values["sampler"]["name"])
+    chosen = {"sampler": sampler} if sampler != resolution.AUTO else {}
+    return chosen | ({"schedule": schedule} if schedule != resolution.SCAN else {})
 
 
 def override(key: str, value: Any, types: Accepts | None = None) -> str:

@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.bundles import BUNDLES, Bundles
-from splitmerge_cli.data.column_types import COLUMN_TYPES as COLUMN_TYPES
-from splitmerge_cli.data.column_types import ColumnType, Copies
-from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
-from splitmerge_cli.data.values import blocks, place_of
+from splitmerge_cli.data.values import COLUMN_TYPES as COLUMN_TYPES
+from splitmerge_cli.data.values import ColumnType, Copies, Scales, blocks, in_units, log_jacobian, place_of, titles
 from splitmerge_cli.received import DataError
 
 FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
@@ -57,7 +55,7 @@ class Kind:
     """The function that makes an `example`."""
     reading: ClassVar[str] = "splitmerge_cli.data.reading:KindReading"
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
-    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.base:Recorder"
+    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders:Recorder"
     """The class that records a run."""
     quantities: ClassVar[str] = "splitmerge_cli.runs.quantities:Table"
     """The class that measures quantities for posterior predictive checks."""
@@ -99,7 +97,7 @@ class Kind:
     """Iterations of a chain where a fixed length is needed and none is named."""
     limits: ClassVar[tuple[int, int, int] | None] = None
     """Fewest and most iterations of a chain whose length nobody names, and most visits of items (iterations times
-    items); None: as the values of a table ask for (`splitmerge_cli.runs.limits`)."""
+    items); None: as the values of a table ask for (`splitmerge_cli.runs.schedule`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
     own_keys: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +146,7 @@ class Kind:
     pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures that a run may have."""
     drawings: ClassVar[str] = ""
-    """The table of the kind's own pictures, as module:name: `splitmerge_cli.analysis.plots.runs.Picture` by name. One
+    """The table of the kind's own pictures, as module:name: `splitmerge_cli.analysis.plots.races.Picture` by name. One
     of a general name (`splitmerge_cli.analysis.plots.run.PICTURES`) takes its place."""
 
     def __str__(self) -> str:
@@ -427,10 +425,10 @@ class Dataset:
         Whether the numbers are of a table of the user's own, which records real columns to some step (the option
         `resolution` of models of such columns). Generated and published data are taken as they are.
     scales : tuple of Scale or None, or None
-        ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
+        ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.values`); None
         if all are in the units of the data.
     reduction : Reduction or None
-        ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
+        ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.scaled`).
     exposure : numpy.ndarray or None
         ``counts``: float64 ``[N]``, positive: what the counts of each row are per unit of, such as its total.
     bundles : Bundles or None

@@ -1,6 +1,11 @@
-"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
+"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents.
 
-from collections.abc import Mapping, Sequence
+How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
@@ -10,21 +15,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
-from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.downloads import Report
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
-from splitmerge_cli.data.tables.columns import index
+from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
+from splitmerge_cli.data.tables.scaled import ReduceOption, ScaleOption, read_scales, reduce_columns
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table
-from splitmerge_cli.data.tables.wanted import TOTAL, as_list
-from splitmerge_cli.data.values import notes_entry, place_of, positions_in, require, width_entry
+from splitmerge_cli.data.values import notes_entry, numbered_labels, place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
+from splitmerge_cli.terminal import console
 
 
 def from_object(
@@ -397,3 +402,37 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts, vocabulary, names
+
+
+LINE_EVERY = 10_000_000
+"""Bytes between two lines."""
+
+
+@contextmanager
+def show_progress() -> Iterator[Report]:
+    """Yield a report for `splitmerge_cli.data.downloads.fetch`, which shows its progress."""
+    if not sys.stderr.isatty():
+        yield _line()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def redraw(name: str, here: int, size: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=size)
+            progress.update(tasks[name], completed=here)
+
+        yield redraw
+
+
+def _line() -> Report:
+    printed: dict[str, int] = {}
+
+    def tell(name: str, here: int, size: int | None) -> None:
+        if here // LINE_EVERY > printed.get(name, 0) or here == size:
+            printed[name] = here // LINE_EVERY
+            whole = "" if size is None else f" of {size:,}"
+            print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
+
+    return tell

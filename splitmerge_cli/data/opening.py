@@ -1,4 +1,6 @@
-"""Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
+"""A table that comes on standard input: read once, held in memory, and known by its first bytes.
+
+Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
 
 Every reader of data goes through here. What a file says of its size is not believed: what is packed is counted while it
 expands, and nothing is allocated for a number that a header promises.
@@ -11,8 +13,9 @@ import lzma
 import os
 import re
 import shlex
+import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,9 +29,58 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import numpy as np
 
 from splitmerge_cli import received
-from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.values import LARGEST, require
 from splitmerge_cli.received import DataError, kind_of, reason
+
+SIGN = "-"
+"""The path that stands for it."""
+_SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\3\4": ".xlsx", b"\x93NUMPY": ".npy"}
+"""Endings of names that go with the first bytes of formats that are not text."""
+_PACKED = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_PACKED |= {b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)}
+"""Endings that go with the first bytes of what is packed; a zip cannot be told from an .xlsx file."""
+
+_held: tuple[BinaryIO, bytes] | None = None
+"""The stream that was read, and what came on it."""
+
+
+class StandardInput(type(Path())):  # type: ignore[misc]
+    """The path of standard input, as messages show it; on a command line it is `SIGN`."""
+
+    typed = SIGN
+
+
+def path_of_input() -> Path:
+    """The path that stands for standard input."""
+    input_path: Path = StandardInput("standard input")
+    return input_path
+
+
+def is_standard_input(path: object) -> bool:
+    """Whether a path, as it is typed or from `path`, means standard input."""
+    return path == SIGN or isinstance(path, StandardInput)
+
+
+def read_input(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
+    """Read standard input to its end with `read_all`, once: later calls return the same bytes. Raises a `DataError`
+    if it is a terminal, or is closed.
+    """
+    global _held
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed:
+        raise DataError(f"data.path={SIGN}: standard input is closed; expected a table on it")
+    if _held is None or _held[0] is not stream:
+        if stream.isatty():
+            raise DataError(f"data.path={SIGN}: standard input is a terminal; expected a table on it (... < FILE)")
+        _held = stream, read_all("standard input", stream)
+    return _held[1]
+
+
+def suffix_of(data: bytes, packed: bool = False) -> str:
+    """The ending of a name that goes with what came, by which it is `packed` or not; empty for text."""
+    known = _PACKED if packed else _SUFFIXES
+    return next((suffix for magic, suffix in known.items() if data.startswith(magic)), "")
+
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Endings of files that are unpacked while they are read."""
@@ -155,8 +207,8 @@ class Limit:
 
 def require_file(path: str | Path, expected: str) -> Path:
     """Return the path of a regular file, or of standard input; a `DataError` says what was `expected` in its place."""
-    if standard_input.is_standard_input(path):
-        return standard_input.path()
+    if is_standard_input(path):
+        return path_of_input()
     path = Path(path)
     try:
         mode = kind_of(os.stat(path).st_mode)
@@ -168,7 +220,7 @@ def require_file(path: str | Path, expected: str) -> Path:
     except (OSError, ValueError) as error:
         mode = f"cannot be read: {reason(error)}"
     if mode is not None and str(path) in ("/dev/stdin", "/proc/self/fd/0"):
-        expected = f"{standard_input.SIGN}, which stands for standard input, or {expected}"
+        expected = f"{SIGN}, which stands for standard input, or {expected}"
     if mode is not None:
         raise DataError(f"{path}: {mode}; expected {expected}")
     return path
@@ -185,8 +237,8 @@ def reject_address(path: str | Path) -> None:
 @contextmanager
 def open_file(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
     """Open a file as `splitmerge_cli.received.open_file` does, or standard input for ``-`` and its path."""
-    if standard_input.is_standard_input(path):
-        yield BytesIO(standard_input.read(Limit.current().read))
+    if is_standard_input(path):
+        yield BytesIO(read_input(Limit.current().read))
         return
     with received.open_file(path, called) as file:
         yield file
@@ -208,7 +260,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
     """Unpack an open file whose name ends in one of `PACKED`; standard input where it begins as such a file."""
     suffix = path.suffix.lower()
     if isinstance(file, BytesIO):
-        suffix = standard_input.suffix(file.getvalue(), packed=True)
+        suffix = suffix_of(file.getvalue(), packed=True)
     if suffix == ".zst":
         from pyarrow import CompressedInputStream  # takes longer than a short run
 

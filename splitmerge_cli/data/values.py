@@ -1,7 +1,15 @@
-"""Checks of the values of data, and of the options that choose them; parts of messages that name a cell."""
+"""Types of the columns in a table, and rows that are read once.
+
+Checks of the values of data, and of the options that choose them; parts of messages that name a cell. Scales of real
+columns: a column that models read as its logarithm, its square root, or a power, and the way back. Labels of items:
+numbered, or drawn at random; names of generated tokens.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice, product
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +19,30 @@ from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+COLUMN_TYPES = ("binary", "categorical", "ordinal", "count", "real")
+"""Types of columns in a mixed table."""
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """Type of a column in a mixed table, one of `COLUMN_TYPES`, and the values (levels) that the codes of a ``binary``,
+    ``categorical`` or ``ordinal`` one stand for, code 0 first.
+    """
+
+    type: str
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows of a table, each different one of which is read once: the item that each row is (int32 ``[rows]``, numbered
+    by first appearance), and names of the rows, where the data give one.
+    """
+
+    items: NDArray[np.int32]
+    names: list[str] | None = None
+
 
 ONE_DOCUMENT = (
     "a single document has two words or more, and one document cannot show topics, which are words that are in some "
@@ -171,3 +203,173 @@ def require_range(key: str, value: Sequence[float], least: float, largest: float
 def require_seed(seed: int) -> None:
     """Raise a `DataError` unless NumPy takes the seed of the data."""
     require(isinstance(seed, int) and seed >= 0, "data.seed", seed, "a whole number, at least 0")
+
+
+LOG, SQRT, YEO_JOHNSON = "log", "sqrt", "yeo-johnson"
+LEAST_POWER, MOST_POWER = -5.0, 5.0
+"""Powers of Yeo and Johnson that are taken: others leave no digits to tell values apart."""
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale of a column, increasing in its values.
+
+    Attributes
+    ----------
+    name : {"log", "sqrt", "yeo-johnson"}
+        ``log`` and ``sqrt`` take positive numbers, ``yeo-johnson`` any.
+    power : float
+        Of ``yeo-johnson`` (Yeo and Johnson 2000): 1 leaves a column as it is; lower powers draw in large
+        values.
+
+    Examples
+    --------
+    >>> log = Scale("log")
+    >>> y = log.read(np.array([1.0, 10.0]))
+    >>> log.undo(y).round(6).tolist(), log.log_jacobian(y).round(3).tolist()
+    ([1.0, 10.0], [-0.0, -2.303])
+    """
+
+    name: str
+    power: float = 1.0
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.power:g})" if self.name == YEO_JOHNSON else self.name
+
+    @property
+    def option(self) -> str | float:
+        """The scale as ``data.scale`` names it."""
+        return self.power if self.name == YEO_JOHNSON else self.name
+
+    def read(self, x: Numbers) -> Numbers:
+        """Values on this scale; NaN of missing cells, and of values that the scale does not take."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if self.name == LOG:
+                return np.log(np.where(x > 0, x, np.nan))
+            if self.name == SQRT:
+                return np.sqrt(np.where(x > 0, x, np.nan))
+        from scipy.special import boxcox1p
+
+        own_power, other = self.power, 2.0 - self.power
+        return np.asarray(np.sign(x) * np.where(x >= 0, boxcox1p(np.abs(x), own_power), boxcox1p(np.abs(x), other)))
+
+    def undo(self, y: Numbers) -> Numbers:
+        """Values in the units of the data; infinite beyond the ends of the scale."""
+        y = np.asarray(y, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            if self.name == LOG:
+                return np.exp(y)
+            if self.name == SQRT:
+                return np.maximum(y, 0.0) ** 2
+        from scipy.special import inv_boxcox1p
+
+        power, size = np.where(y >= 0, self.power, 2.0 - self.power), np.abs(y)
+        inside = ~(power * size <= -1.0)
+        return np.asarray(np.sign(y) * np.where(inside, inv_boxcox1p(np.where(inside, size, 0.0), power), np.inf))
+
+    def log_jacobian(self, y: Numbers) -> Numbers:
+        """Log derivative of the scale by the values in the units of the data, at values on the scale: what is added to
+        a log density on the scale to make one in the units of the data."""
+        if self.name == LOG:
+            return np.asarray(-y)
+        if self.name == SQRT:
+            return np.asarray(-np.log(2.0 * y))
+        x = self.undo(y)
+        return np.asarray((self.power - 1.0) * np.sign(x) * np.log1p(np.abs(x)))
+
+
+def titles(columns: Sequence[str], scales: "Scales | None") -> list[str]:
+    """Names of columns for pictures, with their scales.
+
+    Examples
+    --------
+    >>> titles(["x", "y"], (Scale("log"), None))
+    ['x (log scale)', 'y']
+    """
+    pairs = zip(columns, scales or [None] * len(columns), strict=True)
+    return [name if scale is None else f"{name} ({scale} scale)" for name, scale in pairs]
+
+
+Scales = tuple[Scale | None, ...]
+"""The scale of each column; None of a column that is read as it is."""
+
+
+def on_scales(
+    x: Numbers, scales: Scales, columns: Sequence[str] | None = None, positions: Sequence[int] | None = None
+) -> Numbers:
+    """Rows ``[N, D]`` on the scales of their columns; raises a `DataError` for a value that a scale does not take."""
+    scaled = np.array(x, dtype=np.float64)
+    for j, scale in enumerate(scales):
+        if scale is None:
+            continue
+        scaled[:, j] = scale.read(x[:, j])
+        bad = np.isnan(scaled[:, j]) & ~np.isnan(x[:, j])
+        if bad.any():
+            i = int(bad.argmax())
+            place = place_of(i, j, columns, positions)
+            instead = "; data.scale={NAME:0} (yeo-johnson) takes any number" if scale.name in (LOG, SQRT) else ""
+            raise DataError(f"{place}: {x[i, j]:g}; expected a positive number, which a {scale} scale takes{instead}")
+        large = np.abs(scaled[:, j]) > MAGNITUDE
+        if large.any():
+            i = int(large.argmax())
+            place = place_of(i, j, columns, positions)
+            found = f"{x[i, j]:g} is {scaled[i, j]:g} on the {scale} scale"
+            raise DataError(f"{place}: {found}; expected {FINITE} (data.scale=none reads the columns as they are)")
+    return scaled
+
+
+def in_units(y: Numbers, scales: Scales) -> Numbers:
+    """Rows ``[N, D]`` in the units of the data."""
+    return np.column_stack([y[:, j] if scale is None else scale.undo(y[:, j]) for j, scale in enumerate(scales)])
+
+
+def log_jacobian(y: Numbers, scales: Scales) -> Numbers:
+    """Sum over the columns of `Scale.log_jacobian` for each row, ``[N]``; a missing cell adds nothing."""
+    parts = [np.nan_to_num(scale.log_jacobian(y[:, j])) for j, scale in enumerate(scales) if scale is not None]
+    return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(len(y))
+
+
+def numbered_labels(labels: Any) -> NDArray[np.int32]:
+    """Labels of any type, numbered by first appearance; -1 for None and NaN."""
+    import pandas as pd
+
+    if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
+        labels = listed()  # of Arrow and polars
+    # whole numbers of a list, or of pandas, would become floats if one is missing
+    if isinstance(labels, list | tuple):
+        series = pd.Series(labels, dtype=object)
+    else:
+        exact = isinstance(labels, pd.Series | pd.api.extensions.ExtensionArray)
+        series = pd.Series(labels if exact else np.asarray(labels))
+    return pd.factorize(series)[0].astype(np.int32)
+
+
+def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.int32]:
+    """Clusters of `N` items from a Chinese restaurant process: int32 ``[N]``, numbered by first appearance.
+
+    Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., or else joins the
+    cluster of one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once, a
+    double each; the chains of joined items are then followed to the item that opened their cluster, twice as far in
+    each pass.
+    """
+    item = np.arange(N)
+    drawn = rng.random(N) * (item + concentration)
+    opens = drawn >= item
+    joined = np.where(opens, item, np.minimum(drawn, item)).astype(np.int32)
+    while not np.array_equal(joined, further := joined[joined]):
+        joined = further
+    number = np.cumsum(opens, dtype=np.int32) - 1
+    return number[joined].astype(np.int32)
+
+
+def equal_sizes(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int32]:
+    """int32 ``[N]``: clusters 0 .. K - 1 of N / K items each (the first N mod K one more), in random order."""
+    return rng.permutation(np.arange(N, dtype=np.int32) % np.int32(K))
+
+
+def token_names(n: int) -> list[str]:
+    """Names of `n` tokens: A, B, ..., Z, AA, AB, ..."""
+    names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
+    return list(islice(names, n))

@@ -1,7 +1,7 @@
 """Compare covariances, and readings of whole numbers, by leave-one-out densities: which predicts a row best from the
 others?
 
-Each candidate is fitted once to all rows (`splitmerge_cli.analysis.leave_one_out`), by short chains first; what is far
+Each candidate is fitted once to all rows (`splitmerge_cli.analysis.alternatives`), by short chains first; what is far
 behind after these is dropped, and the others are fitted by longer ones. Under a power of the likelihood, where one fit
 does not give these densities, rows of five folds are held out.
 """
@@ -16,18 +16,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
+from splitmerge_cli.analysis.alternatives import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.objects import MIXED
 from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
-from splitmerge_cli.runs.limits import count_ordinal
+from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs.schedule import count_ordinal
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""

@@ -1,7 +1,14 @@
-"""Read objects of a program as the data of a run."""
+"""Warnings of the library, shown at the line of the program that called it.
 
+Data frames that show all of their columns in a terminal. Read objects of a program as the data of a run.
+"""
+
+import shutil
+import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +17,81 @@ from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError, choices, class_of
 from splitmerge_cli.data.dataset import Dataset, get_kind
-from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
+from splitmerge_cli.data.reading import hold
+from splitmerge_cli.data.tables.notes import ROUTINE
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES
 from splitmerge_cli.runs.stored import specification_of
+
+
+class NotConverged(UserWarning):
+    """Results may be wrong, because the chains have not converged, or cannot show that they have.
+
+    Beside scikit-learn it is a ``sklearn.exceptions.ConvergenceWarning``, too.
+    """
+
+
+class UnseenWords(UserWarning):
+    """New documents have words that the data do not have. These words are left out."""
+
+
+class DataNote(UserWarning):
+    """Columns, directions or weights were left out of the data, or are not read as they are written.
+
+    The text is the same as in ``smcmc run``.
+    """
+
+
+def warn_of_data(dataset: Dataset) -> None:
+    """Warn if parts of a data set were left out or converted. How columns are read is in `Dataset.notes`."""
+    if notes := [note for note in dataset.notes if not any(routine in note for routine in ROUTINE)]:
+        warn("\n".join(notes), DataNote)
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Issue a warning at the line that called the package, from any depth, through scikit-learn or not.
+
+    It is shown each time that the line is run, unless the program filters it.
+    """
+    frame = sys._getframe()
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("splitmerge_cli", "sklearn"):
+        frame = frame.f_back
+    # a program that filters the warning of scikit-learn has imported it
+    known = sys.modules.get("sklearn.exceptions")
+    if category is NotConverged and known is not None:
+        category = _as_both(known.ConvergenceWarning)
+    # without a registry, which would show a line's warning once
+    where = frame.f_code.co_filename, frame.f_lineno, str(frame.f_globals.get("__name__"))
+    warnings.warn_explicit(message, category, *where, registry={})
+
+
+@cache
+def _as_both(other: type[UserWarning]) -> type[UserWarning]:
+    return type(NotConverged.__name__, (NotConverged, other), {"__module__": NotConverged.__module__})
+
+
+NUMBERED = 8
+"""Letters for the number of a row, next to a column as wide as the terminal."""
+
+
+class Table(pd.DataFrame):
+    """A data frame that hides no column in a narrow terminal: columns that do not fit follow below."""
+
+    @property
+    def _constructor(self) -> type["Table"]:
+        return Table
+
+    def __repr__(self) -> str:
+        # a notebook or a file is as wide as pandas says, wherever it is written
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width") or 80
+        widest = max(width - NUMBERED, NUMBERED)
+        with pd.option_context(
+            *("display.max_columns", None), *("display.width", width), *("display.max_colwidth", widest)
+        ):
+            return super().__repr__()
+
 
 MIXED = "mixed"
 """The kind of data, and the model, of tables of any columns."""

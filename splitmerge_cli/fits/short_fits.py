@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli import runs
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
+from splitmerge_cli.analysis.alternatives import LeaveOneOut, leave_one_out
 from splitmerge_cli.analysis.predictive import predict
 from splitmerge_cli.config import Component, specify_keys
 from splitmerge_cli.data.dataset import Dataset
@@ -17,7 +17,7 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.fits.candidates import Fits, Sample
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.in_memory import ShortRun
+from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.progress import now_and_then
 from splitmerge_cli.runs.starts import start_of
 

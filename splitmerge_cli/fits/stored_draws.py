@@ -13,16 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
+from splitmerge_cli.analysis.alternatives import LeaveOneOut, leave_one_out
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.given import hold
+from splitmerge_cli.data.reading import hold
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.fits.cautions import NotConverged, warn
-from splitmerge_cli.fits.objects import dataset_again
+from splitmerge_cli.fits.objects import NotConverged, dataset_again, warn
 from splitmerge_cli.runs import dataset_of, open_run
-from splitmerge_cli.runs.clusterings import joined_partitions
+from splitmerge_cli.runs.answers import joined_partitions
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run

@@ -27,7 +27,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli.config import ConfigError, plain, specify
 from splitmerge_cli.config.schema import RUNTIME_KEYS
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.data import downloads
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.runs.sweeps.sweep import expand
 
@@ -196,15 +196,15 @@ def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) 
         str(instead["published"])
         for source in sources
         for instead in _plan(source, config_dir)["stand_in"]
-        if not sets.present(instead["published"])
+        if not downloads.present(instead["published"])
     ]
     if not absent:
         return False
     if scale != "quick":
-        where = sets.folder() / absent[0]
+        where = downloads.folder() / absent[0]
         raise ConfigError(
             f"{name} --scale {scale}: {where}: the published data are not there; expected them in the folder that the "
-            f"environment variable {sets.VARIABLE} names (smcmc data info {absent[0]} says where they "
+            f"environment variable {downloads.VARIABLE} names (smcmc data info {absent[0]} says where they "
             "come from; --scale quick generates others)"
         )
     return True

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.count_priors import CountPriorOption
+from splitmerge_cli.core.hyperpriors import CountPriorOption
 from splitmerge_cli.core.prior import Prior, TablePrior
 
 

@@ -21,7 +21,7 @@ from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_positive
-from splitmerge_cli.core.count_priors import CountPriorOption
+from splitmerge_cli.core.hyperpriors import CountPriorOption
 from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior, to_line
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.shared import share

@@ -1,23 +1,45 @@
-"""Answers at the end of a run in addition to its clusters, by kind of data."""
+"""Answers at the end of a run in addition to its clusters, by kind of data.
+
+The clusterings of a finished run that are scored, and the one that represents all of them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition, minimise_expected_loss
+from splitmerge_cli.diagnostics.partition_losses import by_size
+from splitmerge_cli.diagnostics.point_estimate import (
+    Estimate,
+    TooManyClusters,
+    counts_larger,
+    estimate_partition,
+    first_rows,
+    interval_of_counts,
+    minimise_expected_loss,
+    most_partitions,
+)
+from splitmerge_cli.diagnostics.summary import Clustering, second_half
+from splitmerge_cli.runs.recorders import Late, Recorder, best
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.files import numbers_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders.base import Late
+    from splitmerge_cli.runs.recorders import Late
+    from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import RunStore
 
 
@@ -147,3 +169,218 @@ def answers_of(kind: Kind) -> type[Answers]:
     """The answers of a kind of data."""
     found: type[Answers] = resolve_name(kind.answers) if kind.answers else Answers
     return found
+
+
+Outcomes = Sequence[Mapping[str, Any]]
+FEWEST = 100
+"""With fewer recorded draws the interval for the number of clusters comes from the trace, which has all draws."""
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The estimate over all chains."""
+
+    estimate: "Estimate"
+    least: "Estimate"
+    """The partition of least expected variation of information, whatever number of clusters it has."""
+    interval: tuple[int, int]
+    """The 95 % interval of the number of clusters, over all draws; see `interval_of_run`."""
+    sampled: NDArray[np.int32]
+    """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
+    chains: Mapping[int, NDArray[np.int32]]
+    """Such an estimate ``[N]`` for each chain that recorded some, if the truth is known."""
+
+
+def clusterings_of(
+    recorder: Recorder, outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
+) -> dict[str, Clustering]:
+    """The clusterings that are scored, by name; `point` is the one that the run writes. `outcomes`: outcomes of the
+    chains. `pooled`: the estimate over all chains. `why_not`: why the run does not write it; None: it does.
+    """
+
+    def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
+        chain = best(outcomes, criterion)
+        labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
+        return Clustering(labels, labels[chain], f"chain {chain}: highest log {meaning}")
+
+    best_states = {
+        "last": of_outcomes("last_labels", "best_log_joint", "joint"),
+        "best": of_outcomes("best_labels", "best_log_joint", "joint"),
+        "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
+    }
+    of_chains = {} if pooled is None else pooled.chains
+    listed = "clusters.csv: " * recorder.is_listed
+    if pooled is not None and why_not is None:
+        note = f"{listed}{pooled.estimate.partitions} partitions of all chains"
+        return best_states | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
+    # of long documents no state but the last is written
+    instead = best_states["best" if recorder.is_listed else "last"]
+    labels = None if instead.over_all is None else by_size(instead.over_all)
+    return best_states | {"point": Clustering(of_chains, labels, f"{listed}{instead.note}; {why_not}")}
+
+
+def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
+    """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
+    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
+    """
+    return interval_of_counts(late_counts(trace))
+
+
+def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
+    """The numbers of clusters of which `interval_of_trace` is the interval."""
+    columns = ("chain", "iteration", "n_clusters")
+    return np.asarray(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
+
+
+def interval_of_run(run: "Run") -> tuple[int, int]:
+    """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show: without outliers, as
+    the first line of a result has the number.
+
+    A finished run has it in its summary. It is computed from the trace of an unfinished run, and of a run made before
+    summaries had it. See `interval_of_trace`.
+    """
+    stored = run.summary.get(schema.INTERVAL) if run.is_done else None
+    if stored is not None:
+        return int(stored[0]), int(stored[1])
+    return interval_of_trace(run.trace(["chain", "iteration", "n_clusters"]))
+
+
+def searched_interval(run: "Run") -> tuple[int, int]:
+    """The numbers of clusters, outliers included, that the estimate of a run may have."""
+    stored = run.summary["point_estimate"].get("interval") if run.is_done else None
+    return (int(stored[0]), int(stored[1])) if stored else interval_of_run(run)
+
+
+def listed_counts(
+    recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], bool]:
+    """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
+    if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
+    dataset = recorder.dataset
+    is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).describes_clusters
+    if not is_apart or sum(map(len, sampled.values())) < FEWEST:
+        return counts, False
+    return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True
+
+
+def pooled_estimate(
+    recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
+) -> tuple[Pooled | None, str | None]:
+    """Return the estimate over all chains; or None, and why not. `recorder`: the data set of the run; `sampled`: by
+    chain, the partitions that `select_averaged` gives; `interval`: the interval of the number of clusters.
+    """
+    if why := recorder.not_estimated:
+        return None, why
+    if not sampled:
+        return None, "no late partitions were recorded; trace.partitions=10 records more"
+    try:
+        together, dataset = np.concatenate(list(sampled.values())), recorder.dataset
+        answers, items, sizes = answers_of(dataset.kind), dataset.items, dataset.row_sizes
+        estimate = answers.estimate(together, dataset, interval=interval)
+        least = answers.central(together if items is None else first_rows(together, items), dataset.pairs_apart)
+        if sizes is not None:
+            estimate = replace(estimate, labels=by_size(estimate.labels, sizes))
+        least = least if items is None else replace(least, labels=least.labels[items])
+        each = {}
+        if dataset.truth is not None and len(sampled) == 1:
+            each = dict.fromkeys(sampled, estimate.labels)
+        elif dataset.truth is not None:
+            each = {c: answers.estimate(rows, dataset).labels for c, rows in sampled.items()}
+    except TooManyClusters as error:
+        return None, str(error)
+    return Pooled(estimate, least, interval, together, each), None
+
+
+def sampled_partitions(run: "Run") -> NDArray[np.int32]:
+    """The partitions ``[M, N]`` that the estimate of a finished run averages; raises `ConfigError` without any."""
+    if (joined := joined_partitions(run)) is not None:
+        return joined
+    summary = run.summary
+    by_chain = second_half_partitions(run.path, summary["N"], summary["iterations"])
+    if not by_chain:
+        raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
+    return np.concatenate(list(by_chain.values()))
+
+
+def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
+    """The partitions ``[M, N]`` of a finished run whose clusters are joined, as ``gap`` asks; None if they are not.
+
+    See `splitmerge_cli.runs.grouping.join_draws`.
+    """
+    if not run.is_done or (run.summary.get(schema.JOINED_BY) or {"why_not": ""})["why_not"] is not None:
+        return None
+    labels = run.rows(schema.JOINED, ["labels"])["labels"]
+    return numbers_of(labels).reshape(-1, run.summary["N"])
+
+
+def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
+    Returns by chain int32 ``[M, N]``; chains that have none are left out.
+    """
+    return select_averaged(late_partitions(path, N, iterations))
+
+
+def select_averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
+    """Select the late partitions that an estimate averages: those with one spacing, so that each weighs the same."""
+    return {c: rows.labels for c, rows in select_draws(late).items()}
+
+
+def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
+    """Select the draws that `select_averaged` gives the partitions of."""
+    chosen = {c: of_one_spacing(np.arange(len(rows.labels)), rows.iterations) for c, rows in late.items()}
+    return {c: Late(rows.iterations[chosen[c]], rows.labels[chosen[c]]) for c, rows in late.items()}
+
+
+def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
+    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them. `path`:
+    the folder of the run; `N`: items; `iterations`: iterations of every chain. Returns by chain; chains that have none
+    are left out.
+    """
+    with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
+        chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
+        of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]
+        chosen = [
+            rows[late_rows(iteration[rows], iterations_made, N)]
+            for rows, iterations_made in zip(of_chain, iterations, strict=True)
+        ]
+        wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
+        columns = [name for name in ("labels", schema.PARAMETERS) if name in file.schema_arrow.names]
+        further: list[NDArray[np.float64]] = []
+        for group in range(file.num_row_groups):
+            end = begin + file.metadata.row_group(group).num_rows
+            here = wanted[(wanted >= begin) & (wanted < end)] - begin
+            if len(here):
+                table = file.read_row_group(group, columns=columns)
+                parts.append(numbers_of(table["labels"]).reshape(-1, N)[here])
+                if len(columns) > 1:
+                    further.append(numbers_of(table[schema.PARAMETERS]).reshape(len(table), -1)[here])
+            begin = end
+    ends = np.cumsum([len(numbers) for numbers in chosen])
+    each = np.split(np.concatenate(parts), ends[:-1])
+    more = np.split(np.concatenate(further), ends[:-1]) if further else [None] * len(each)
+    return {c: Late(iteration[chosen[c]], labels, more[c]) for c, labels in enumerate(each) if len(labels)}
+
+
+def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:
+    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`. `recorded`:
+    int64, ascending; `iterations_made`: iterations of the chain; `N`: items.
+    """
+    numbers, most = np.flatnonzero(recorded > iterations_made / 2), most_partitions(N)
+    if len(numbers) <= most:
+        return numbers
+    numbers = of_one_spacing(numbers, recorded)
+    # by a stride, so that the spacing stays one: more than half of `most` remain
+    stride = -(-len(numbers) // most)
+    return numbers[(len(numbers) - 1) % stride :: stride]
+
+
+def of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of a chain that are one widest spacing apart, so that each weighs the same.
+
+    Counted back from the last row, each stretch of iterations as long as the widest spacing has one row: its last.
+    """
+    if len(numbers) < 2:
+        return numbers
+    at = iterations[numbers]
+    stretch = (at[-1] - at) // np.diff(at).max()
+    return numbers[np.append(stretch[1:] != stretch[:-1], True)]

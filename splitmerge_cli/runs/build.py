@@ -17,8 +17,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs import starts
-from splitmerge_cli.runs.datasets import build_model, build_sampler
-from splitmerge_cli.runs.initial import initial_labels, of_chain, set_labels
+from splitmerge_cli.runs.initial import build_model, build_sampler, initial_labels, of_chain, set_labels
 from splitmerge_cli.runs.schedule import build_schedule
 
 if TYPE_CHECKING:

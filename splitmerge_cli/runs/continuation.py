@@ -19,13 +19,12 @@ from splitmerge_cli.runs.identity import chains_id, complete
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.stopping import look, looks
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import DamagedRun, report_damage
-from splitmerge_cli.runs.store.names import STATES
+from splitmerge_cli.runs.store.files import STATES, DamagedRun, report_damage
 from splitmerge_cli.runs.store.store import save_checkpoints
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders.spacing import Spacing
+    from splitmerge_cli.runs.recorders import Spacing
     from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
-from splitmerge_cli.runs.clusterings import of_one_spacing
+from splitmerge_cli.runs.answers import of_one_spacing
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
 

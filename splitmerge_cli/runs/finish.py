@@ -23,10 +23,10 @@ from splitmerge_cli.diagnostics.point_estimate import (
     thin_partitions,
 )
 from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.runs import both_ends, stopping, summaries
-from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import (
+from splitmerge_cli.runs import judgement, stopping, summaries
+from splitmerge_cli.runs.answers import (
     Late,
+    answers_of,
     clusterings_of,
     late_counts,
     late_partitions,
@@ -38,11 +38,9 @@ from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws, list
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
-from splitmerge_cli.runs.recorders.base import best
+from splitmerge_cli.runs.recorders import best
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.arrays import array_of, numbers_of
-from splitmerge_cli.runs.store.files import json_text
-from splitmerge_cli.runs.store.names import SUMMARY
+from splitmerge_cli.runs.store.files import SUMMARY, array_of, json_text, numbers_of
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 from splitmerge_cli.runs.summaries import FAR
 
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.clusterings import Pooled
+    from splitmerge_cli.runs.answers import Pooled
     from splitmerge_cli.runs.plan import Plan
 
 
@@ -85,9 +83,9 @@ def assemble(
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
-    if both_ends.are_needed(plan, judged):
+    if judgement.are_needed(plan, judged):
         say("all chains keep one number of clusters: two more chains, from both ends, check it")
-        ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
+        ends = judgement.run_from_both_ends(plan, min(iterations), trace, of_chains)
         diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, *possible_K))
         judged = convergence(diagnostics)
     groups, gap, joined_by = None, plan.spec.gap, None

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import ConfigError, class_of
 from splitmerge_cli.data.dataset import get_kind
 from splitmerge_cli.diagnostics.cluster_table import count_of, span
-from splitmerge_cli.diagnostics.density_gaps import join_clusters
 from splitmerge_cli.diagnostics.point_estimate import (
     FEW_SHARE,
     LEVEL,
@@ -21,7 +20,8 @@ from splitmerge_cli.diagnostics.point_estimate import (
     interval_of_counts,
     is_outlying,
 )
-from splitmerge_cli.runs.recorders.base import Late
+from splitmerge_cli.diagnostics.small_clusters import join_clusters
+from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def why_not_joined(dataset: "Dataset") -> str | None:
 def join_draws(
     dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
-    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`). `late`: by chain, the draws that an
+    """Join the clusters of draws (`splitmerge_cli.diagnostics.small_clusters`). `late`: by chain, the draws that an
     estimate averages; `most`: draws in all, at most. Returns for each gap the joined draws by chain; why there are
     none.
     """

@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli.config.renamed import former, rename
+from splitmerge_cli.config.errors import former, rename
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
-from splitmerge_cli.runs.store.files import is_locked
-from splitmerge_cli.runs.store.names import LOCK, STATUS, WORK
+from splitmerge_cli.runs.store.files import LOCK, STATUS, WORK, is_locked
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:

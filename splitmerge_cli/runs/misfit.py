@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.config.auto import AUTO
+from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.tables.repeats import ONCE
 from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders.base import Late
+    from splitmerge_cli.runs.recorders import Late
 
 CELLS = 50_000
 """Cells that are drawn in a replication, about."""
@@ -43,7 +43,7 @@ MOST_NAMED = 3
 
 def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     """Check the model of a run that ends, by its late partitions. `late`: by chain, as
-    `splitmerge_cli.runs.clusterings.late_partitions` gives them. Returns for the summary: `draws` (replications),
+    `splitmerge_cli.runs.answers.late_partitions` gives them. Returns for the summary: `draws` (replications),
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
     `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
     """

@@ -18,14 +18,12 @@ from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.grouping import why_not_joined
 from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
-from splitmerge_cli.runs.initial import read_labels
-from splitmerge_cli.runs.limits import most_iterations
-from splitmerge_cli.runs.recorders import recorder_of
-from splitmerge_cli.runs.recorders.base import Recorder
+from splitmerge_cli.runs.initial import load_dataset, read_labels
+from splitmerge_cli.runs.recorders import Recorder, recorder_of
+from splitmerge_cli.runs.schedule import most_iterations
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import require_writable
 

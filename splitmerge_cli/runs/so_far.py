@@ -10,10 +10,9 @@ from splitmerge_cli.diagnostics.cluster_table import cluster_lines
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
 from splitmerge_cli.runs import summaries, uncertainty
-from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
+from splitmerge_cli.runs.answers import answers_of, interval_of_trace, late_rows
 from splitmerge_cli.runs.grouping import total_size
-from splitmerge_cli.runs.recorders.base import Late
+from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS
 from splitmerge_cli.terminal import one_line

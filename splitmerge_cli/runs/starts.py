@@ -36,11 +36,9 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
-from splitmerge_cli.runs.initial import initial_labels, set_labels
-from splitmerge_cli.runs.limits import START_WORK, count_ordinal, count_values, most_iterations
-from splitmerge_cli.runs.schedule import build_starting_chain
+from splitmerge_cli.runs.initial import build_model, initial_labels, load_dataset, set_labels
+from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, count_ordinal, count_values, most_iterations
 
 STAGES = "stages"
 ROWS = 4_000

@@ -5,7 +5,7 @@ time half as many more: at iterations that depend on nothing else, so that a run
 workers. What is looked at is the second half of what each chain has made by then.
 
 Where no length is named the most that a chain makes is a number of iterations, too
-(`splitmerge_cli.runs.limits.most_iterations`).
+(`splitmerge_cli.runs.schedule.most_iterations`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,10 @@ from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import starts
-from splitmerge_cli.runs.answers import answers_of
-from splitmerge_cli.runs.clusterings import late_rows, select_averaged
+from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
-from splitmerge_cli.runs.limits import ANSWER, count_ordinal
-from splitmerge_cli.runs.recorders.base import Late
+from splitmerge_cli.runs.recorders import Late
+from splitmerge_cli.runs.schedule import ANSWER, count_ordinal
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.data.opening import SIGN, limit_bytes
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
-from splitmerge_cli.runs.store.names import CONFIG
+from splitmerge_cli.runs.initial import build_model, load_dataset
+from splitmerge_cli.runs.store.files import CONFIG
 from splitmerge_cli.runs.store.read import Run
 
 

@@ -39,8 +39,7 @@ from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import report_damage
-from splitmerge_cli.runs.store.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
+from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.terminal import one_line
 
@@ -223,7 +222,7 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 def interval_lines(run: Run) -> Iterator[str]:
     """Lines about the number of clusters of a finished run, see `describe_interval`; none if its chains have not
     converged: a range over chains that differ describes none of them."""
-    from splitmerge_cli.runs.clusterings import interval_of_run
+    from splitmerge_cli.runs.answers import interval_of_run
 
     if judgement_of(run).converged is False:
         return iter(())
@@ -233,7 +232,7 @@ def interval_lines(run: Run) -> Iterator[str]:
 def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> Iterator[str]:
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
-    `interval`: see `splitmerge_cli.runs.clusterings.interval_of_run`; `summary`: ``summary.json``; `unit`: word for a
+    `interval`: see `splitmerge_cli.runs.answers.interval_of_run`; `summary`: ``summary.json``; `unit`: word for a
     cluster, see `splitmerge_cli.runs.grouping.nouns`.
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"

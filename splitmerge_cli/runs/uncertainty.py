@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.around_estimate import Bound, credible_ball
 from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.arrays import array_of
+from splitmerge_cli.runs.store.files import array_of
 from splitmerge_cli.runs.store.store import RunStore
 
 LEVEL = 0.95

@@ -8,8 +8,8 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.initial import build_model, load_dataset
 
 MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""

@@ -1,25 +1,31 @@
-"""Small cases with a known posterior: a model on a few items, all its states, and their exact probabilities."""
+"""Forms of a sampler that ``smcmc verify`` checks, and their options on small data.
+
+Small cases with a known posterior: a model on a few items, all its states, and their exact probabilities. Options of
+``smcmc verify``, read once: names become code here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from splitmerge_cli.config import Component, ConfigError, choice, choices, quote_priors, read_component, unreadable
+from splitmerge_cli.config.hydra_adapter import parse_override
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import get_kind
-from splitmerge_cli.verify.continuous import (
-    candidates_log_weight,
-    lines_log_weight,
-)
+from splitmerge_cli.runs.initial import build_sampler
+from splitmerge_cli.verify.continuous import candidates_log_weight, lines_log_weight
 from splitmerge_cli.verify.enumerate import (
     Concentration,
     State,
@@ -32,6 +38,50 @@ from splitmerge_cli.verify.enumerate import (
     mixture_states,
     normalise,
 )
+
+
+class Form(NamedTuple):
+    """A form of a sampler."""
+
+    name: str
+    """The sampler's name and the options that make the form."""
+    title: str
+    """The name, and further options that the user named or that are small."""
+    sampler: Component
+    rejection: str
+    """Why it cannot be built on this case; empty if it can, or where the sampler has no other form."""
+
+
+def list_forms(case: Case, sampler: Component, options: Mapping[str, Any], mode: str) -> Iterator[Form]:
+    """List the forms of a sampler, which supports the model, in a mode; none where mode=as_printed is no other sampler.
+    Options that the user has given are the same in all forms."""
+    target = sampler.target
+    # by a term, or by an allocation or anchors of its own
+    if mode == "as_printed" and target.PRINTED_TERM is None and "printed" not in target.TERMS:
+        return
+    own_options = {key: value for key, value in options.items() if key in sampler.options}
+    small = {
+        key: value for key, value in target.small_options(case.model).items() if key in sampler.options
+    } | own_options
+    chosen = [
+        {key: own_options.get(key, value) for key, value in form.items()} for form in target.FORMS.get(mode, [{}])
+    ]
+    for number, form in enumerate(chosen):
+        if form in chosen[:number]:
+            continue
+        name = " ".join([sampler.name, *map(str, form.values())])
+        further = [f"{key}={value}" for key, value in (own_options if form else small).items() if key not in form]
+        component = sampler.with_options(**{**small, **form, "mode": mode})
+        yield Form(name, " ".join([name, *further]), component, _find_rejection(case, component) if form else "")
+
+
+def _find_rejection(case: Case, sampler: Component) -> str:
+    """Return why a sampler that supports the model cannot be built on this case; empty: it can."""
+    try:
+        build_sampler(sampler, case.model, Rng(0))
+    except ConfigError as error:
+        return str(error.__cause__)
+    return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,3 +303,104 @@ def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping
         raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
     own = _own_case(model)
     return (reference_case if own is None else own[0])(model, size, seed, params or {})
+
+
+KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
+"""Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model. Without
+a schedule samplers are checked, each alone."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The samplers to check and the small cases to check them on."""
+
+    samplers: list[Component]
+    models: list[Component]
+    sampler_options: dict[str, Any]
+    model_options: dict[str, Any]
+    """Options that the user names, as given: they hold for every chosen sampler or model that has them."""
+    modes: list[str]
+    """``exact``, ``as_printed`` or both."""
+    size: int
+    seed: int
+    iterations: int
+    schedule: str | None
+    """As in `smcmc run`; checked instead of the samplers alone."""
+    everything: bool
+    """Explain samplers that are biased as printed, too."""
+
+
+def read_request(args: Mapping[str, str], own_places: Sequence[str], everything: bool = False) -> Request:
+    """Read and check the command's options, `KEYS` and options of samplers and models; `own_places` is Hydra's
+    additional search path. A `ConfigError` names an unknown key or choice, or a value out of range."""
+    values: dict[str, Any] = dict(KEYS)
+    nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
+    for key, text in args.items():
+        value = _read_value(key, text)
+        group, _, option = key.partition(".")
+        if option and group in nested:
+            if (group, option) == ("sampler", "mode"):
+                raise ConfigError(f"sampler.mode={text}: here the key is mode: exact, as_printed or both")
+            nested[group][option] = value
+        elif key in KEYS:
+            values[key] = value
+        else:
+            near = difflib.get_close_matches(key, [*KEYS, "sampler.", "model."], 1)
+            raise ConfigError(
+                f"{key}: no such key of verify; expected one of {', '.join(KEYS)}, sampler.OPTION, model.OPTION"
+                + (f". Did you mean {near[0]}?" if near else "")
+            )
+    for key, least, largest in (("size", 1, 7), ("seed", 0, 2**63), ("iterations", 0, 10**9)):
+        if isinstance(values[key], bool) or not isinstance(values[key], int) or not least <= values[key] <= largest:
+            raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {largest}")
+    if values["iterations"] and values["iterations"] < 1000:
+        raise ConfigError(f"iterations={values['iterations']}: expected 0 or at least 1000")
+    if values["mode"] not in ("exact", "as_printed", "both"):
+        raise ConfigError(f"mode={values['mode']}: expected exact, as_printed or both")
+    if schedule := values["schedule"]:
+        if mode := args.get("mode"):
+            raise ConfigError(f"mode={mode}: expected no mode with schedule={schedule}, which is checked as it is")
+        if not schedule.startswith("[") and ("sampler" not in args or "," in args["sampler"]):
+            raise ConfigError(f"schedule={schedule}: expected one sampler as well, such as sampler=sdds")
+    chosen = {group: _read_group(group, values[group], nested[group], own_places) for group in nested}
+    return Request(
+        samplers=chosen["sampler"],
+        models=chosen["model"],
+        sampler_options=nested["sampler"],
+        model_options=nested["model"],
+        modes=["exact", "as_printed"] if values["mode"] == "both" else [values["mode"]],
+        everything=everything,
+        **{key: values[key] for key in ("size", "seed", "iterations", "schedule")},
+    )
+
+
+def _read_group(group: str, text: str, options: Mapping[str, Any], own_places: Sequence[str]) -> list[Component]:
+    """Read the samplers or models of these names, each with the options that it has."""
+    names = choices(group, own_places)
+    chosen = names if text == "all" else text.split(",")
+    for name in chosen:
+        if name not in names:
+            raise ConfigError(f"{group}={name}: expected all or one of {', '.join(names)}")
+    files = {name: choice(group, name, own_places) for name in chosen}
+    known = {key for file in files.values() for key in file if not key.startswith("_") and key != "name"}
+    for option in options:
+        if option not in known:
+            expected = ", ".join(sorted(known))
+            raise ConfigError(f"{group}.{option}: no such option of {text}; expected one of {expected}")
+    return [
+        read_component(group, name, file | {key: value for key, value in options.items() if key in file}, own_places)
+        for name, file in files.items()
+    ]
+
+
+def _read_value(key: str, text: str) -> Any:
+    """Return a value as `smcmc run` reads it; names of groups, which may be lists, and schedules as they stand."""
+    if key in ("sampler", "model", "schedule"):
+        return text
+    try:
+        override = parse_override(quote_priors(f"{key}={text}"))
+    except ConfigError as error:
+        raise ConfigError(unreadable(f"{key}={text}")) from error
+    if override.sweep:
+        raise ConfigError(f"{key}={text}: several values; expected one")
+    return override.value

@@ -14,13 +14,17 @@ from rich.text import Text
 
 from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.verify.cases import Case, small_case, variants_of
-from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_weights
-from splitmerge_cli.verify.explain import Worst, worst_transition
-from splitmerge_cli.verify.forms import Form, list_forms
-from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
-from splitmerge_cli.verify.options import Request, read_request
-from splitmerge_cli.verify.schedules import print_line, verify_schedule
+from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
+from splitmerge_cli.verify.export import Worst, worst_transition
+from splitmerge_cli.verify.kernel import (
+    EXACT,
+    Kernel,
+    kernel_of,
+    print_line,
+    sampled_check,
+    sampled_check_of_weights,
+    verify_schedule,
+)
 from splitmerge_cli.verify.transitions import (
     is_irreducible,
     stationarity_defect,
@@ -93,7 +97,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     Parameters
     ----------
     args : mapping of str to str
-        See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
+        See `splitmerge_cli.verify.cases.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
         check (0: none); ``schedule`` what `smcmc run` takes: it is checked instead of the samplers alone. A
         `ConfigError` names an unknown key or choice, or a value out of range.

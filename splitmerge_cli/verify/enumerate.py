@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp
 
-from splitmerge_cli.core.count_priors import CountPrior
-from splitmerge_cli.core.hyperpriors import Beta, from_line, log_density_on_line
+from splitmerge_cli.core.hyperpriors import Beta, CountPrior, from_line, log_density_on_line
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.priors import priors, specification
 

@@ -1,24 +1,210 @@
-"""Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
+"""Where a kernel that is not exact leaves balance most, and what in its ratio would explain it.
+
+Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
 
 The posteriors of `small_posteriors` have the probability of every state, the ones of `large_posteriors` have means that
 were made before. ``exported/README.md`` describes the files, and is one of them.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.core.rng import ContinuousDraw, Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.priors import priors, specification
+from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.store.manifest import sha256_of
-from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.store.schema import SealedFolder
 from splitmerge_cli.verify import large_posteriors, small_posteriors
+from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify.enumerate import State
+from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
+from splitmerge_cli.verify.paths import TooManyPaths
+from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.small_posteriors import Posterior
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    disagreements,
+    example_histories,
+    list_paths,
+    transition_matrix,
+)
 from splitmerge_cli.version import __version__
+
+DENSITIES = "the ratio of the posterior densities"
+PROPOSALS = "the probabilities of proposing the move and its inverse"
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The pair of states between which a kernel leaves balance most."""
+
+    origin: State
+    target: State
+    """The one that more flow leaves than comes back to it, and the other."""
+    move: str
+    """The move that carries most of the flow."""
+    there: float
+    back: float
+    """Flow from origin to target and back, under the posterior: pi(a) P(a, b)."""
+    explanation: str
+    """The change of the ratio after which the kernel is in balance; empty if none was found."""
+
+    @property
+    def imbalance(self) -> float:
+        """float: there minus back."""
+        return self.there - self.back
+
+    def __str__(self) -> str:
+        explanation = self.explanation or "no single term explains it"
+        return (
+            f"worst: {format_state(self.origin)} to {format_state(self.target)} by {self.move}, "
+            f"flow {self.there:.3g} there and {self.back:.3g} back; {explanation}"
+        )
+
+
+def format_state(state: State) -> str:
+    """Return a state as its clusters: ``{0 2}{1}``, and how many are empty."""
+    labels, K = state[0], state[1]
+    clusters = [" ".join(str(i) for i, k in enumerate(labels) if k == c) for c in range(max(labels) + 1)]
+    empty = K - len(clusters)
+    return "".join(f"{{{items}}}" for items in clusters) + (f" and {empty} empty" if empty > 0 else "")
+
+
+def worst_transition(case: Case, sampler: Component) -> Worst | None:
+    """Find where a sampler leaves balance most on a case; None if the choices cannot be listed, and where the kernel
+    is in balance."""
+    rng = Rng(0)
+    built = build_sampler(sampler, case.model, rng)
+    try:
+        P = _least_balanced(case, rng, built)
+    except (ContinuousDraw, TooManyPaths):
+        return None
+    flow = case.pi[:, None] * P
+    a, b = (int(t) for t in np.unravel_index(int((flow - flow.T).argmax()), P.shape))
+    # nan: it leaves the states that the prior allows
+    if not flow[a, b] - flow[b, a] >= EXACT:
+        return None
+    start, back = case.states[a], case.states[b]
+    by_move: dict[str, float] = {}
+    for target, probability, _, move in list_paths(case.model, rng, built, start):
+        if target == back:
+            by_move[move] = by_move.get(move, 0.0) + probability
+    move = max(by_move, key=lambda name: by_move[name])
+    return Worst(start, back, move, float(flow[a, b]), float(flow[b, a]), _explain(case, rng, built, (a, b)))
+
+
+def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
+    """Return the transition matrix; of an adaptive sampler the one that is furthest from balance.
+
+    The sampler is then fixed to the pair of items and the partitions of that matrix.
+    """
+    if not hasattr(built, "fix"):
+        return transition_matrix(case.model, rng, built, case.states)
+    worst, least = None, -1.0
+    for history in example_histories(case.states, 4 if case.model.N < 6 else 2):
+        for pair in disagreements(history):
+            built.fix(*history, *pair)
+            P = transition_matrix(case.model, rng, built, case.states)
+            if (defect := balance_defect(P, case.pi)) > least:
+                worst, least, least_balanced = (history, pair), defect, P
+    assert worst is not None
+    built.fix(*worst[0], *worst[1])
+    return least_balanced
+
+
+def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
+    """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
+    try:
+        proposals_made = proposals(case.model, rng, built, case.states)
+    except (SeveralProposals, TooManyPaths, ContinuousDraw):
+        return ""
+    if not np.isfinite(proposals_made.log_ratio).any():
+        return ""
+    for text, change in (*_changes_by_term(proposals_made), *_changes_by_density(case, proposals_made)):
+        with np.errstate(invalid="ignore"):
+            P = proposals_made.with_ratio(proposals_made.log_ratio + change)
+        if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
+            return text
+    return _explain_by_moves(case, proposals_made, built.moves)
+
+
+def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    if not proposals_made.terms or not proposals_made.has_named_terms():
+        return
+    for t, (term, counts) in enumerate(zip(proposals_made.terms, proposals_made.counted, strict=True)):
+        if not proposals_made.is_factor(term):
+            continue
+        value = proposals_made.values[:, t]
+        if not counts:
+            yield f"its term {term!r} is left out", value
+            continue
+        yield f"its term {term!r} should not count", -value
+        yield f"its term {term!r} has the wrong sign", -2.0 * value
+        yield f"its term {term!r} should count twice", value
+
+
+def _changes_by_density(case: Case, proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Changes by the ratio of the posterior densities."""
+    target = np.log(case.pi[proposals_made.target]) - np.log(case.pi[proposals_made.origin])
+    yield f"{DENSITIES} is left out", target
+    yield f"{DENSITIES} has the wrong sign", 2.0 * target
+    yield f"{DENSITIES} should count once, not twice", -target
+
+
+def _explain_by_moves(case: Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
+    """Find what the ratio lacks compared with posterior densities and proposal probabilities.
+
+    It may be right up to a factor for each move.
+    """
+    chosen = (proposals_made.origin != proposals_made.target) & np.isfinite(proposals_made.log_ratio)
+    n = proposals_made.states
+    q = np.bincount(proposals_made.origin * n + proposals_made.target, proposals_made.probability, n * n)
+    paths = np.bincount(proposals_made.origin * n + proposals_made.target, minlength=n * n)
+    origin, target, move = proposals_made.origin[chosen], proposals_made.target[chosen], proposals_made.move[chosen]
+    to, fro = origin * n + target, target * n + origin
+    with np.errstate(divide="ignore", invalid="ignore"):
+        proposed = np.log(q[fro]) - np.log(q[to])
+        # of one path, as a ratio counts it that is written for a path
+        forward, reverse = np.log(proposals_made.probability[chosen]), np.log(q[fro] / paths[fro])
+    if not np.isfinite(reverse).all():
+        none = int(np.flatnonzero(~np.isfinite(reverse))[0])
+        start, back = (format_state(case.states[k]) for k in (origin[none], target[none]))
+        return f"it proposes to go from {start} to {back}, and never back"
+    density = np.log(case.pi[target]) - np.log(case.pi[origin])
+    lacks = density + proposed - proposals_made.log_ratio[chosen]
+    changes = {
+        "": np.zeros(len(lacks)),
+        "the probability of proposing the move (forward) is left out": -forward,
+        "the probability of proposing the inverse move (reverse) is left out": reverse,
+        f"{PROPOSALS} are left out": proposed,
+        f"{PROPOSALS} have changed places": 2.0 * proposed,
+        f"{PROPOSALS} should not count": -proposed,
+        f"{DENSITIES} and {PROPOSALS} are left out": density + proposed,
+    }
+    for text, change in changes.items():
+        left = {int(k): (lacks - change)[move == k] for k in np.unique(move)}
+        if max(np.ptp(values) for values in left.values()) < EXACT:
+            factors = [
+                f"a factor {np.exp(values[0]):.4g} of {moves[k]}"
+                for k, values in left.items()
+                if abs(values[0]) > EXACT
+            ]
+            lacking = f"its ratio lacks {' and '.join(factors)}" if factors else ""
+            return "; ".join(filter(None, [text, lacking]))
+    return ""
+
 
 COMMAND = "smcmc posteriors export"
 INDEX, MODELS = "index.json", "MODELS.md"

@@ -16,7 +16,7 @@ from splitmerge_cli.config import Component
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.runs.datasets import build_sampler
+from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import Ends, list_paths, paths_from

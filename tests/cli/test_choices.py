@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import RunSpecification, component, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -20,7 +20,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.repeats import keep_together
 from splitmerge_cli.fits import candidates, short_fits
 from splitmerge_cli.runs import run_id
-from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 
 ARGS = ["data=csv", "data.path=t.csv", "model=auto"]
@@ -131,7 +131,7 @@ def test_a_damaged_choice_is_made_again(table: pd.DataFrame, fits: list[str], da
         write_sealed(file, stored)
     again, lines = _settle()
     assert lines[0] == f"{file}: damaged; the choice is made again" and again.values == first.values
-    assert file.read_bytes() != content[:-9] and choices.recall(file, print) is not None
+    assert file.read_bytes() != content[:-9] and manifest.recall(file, print) is not None
 
 
 def test_a_folder_that_cannot_be_written_is_left_to_the_run(table: pd.DataFrame, fits: list[str]) -> None:

@@ -20,14 +20,14 @@ from splitmerge_cli import runs, terminal
 from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.analysis.pages import runs as pages
 from splitmerge_cli.analysis.pages.runs import _count_certain
-from splitmerge_cli.analysis.plots.runs import subject
+from splitmerge_cli.analysis.plots.races import subject
 from splitmerge_cli.analysis.predictive import items_of, predict
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, component, compose, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import convergence
 from splitmerge_cli.runs import prepare, summaries
-from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.answers import sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.store.read import Run
 

@@ -19,7 +19,7 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.runs.recorders.spacing import Spacing
+from splitmerge_cli.runs.recorders import Spacing
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import lock_file
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed

@@ -22,7 +22,7 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.runs import build, finish, initial
 from splitmerge_cli.runs.disk import recorded_bytes
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.runs.store import state, store, streams
+from splitmerge_cli.runs.store import manifest, schema, store
 from splitmerge_cli.runs.store.files import write_json
 from splitmerge_cli.runs.store.manifest import write_manifest
 from splitmerge_cli.runs.store.read import Run, find_runs
@@ -123,9 +123,9 @@ def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored_runs: Path,
     """A file that can be read, though nothing that was ever written."""
     shutil.copytree(stored_runs / "half", "results")
     path = next(Path("results").glob("*/*/work/chain-0.npz"))
-    entry = state.load(path)
+    entry = manifest.load(path)
     entry["state"][key] = value
-    state.save(path, entry)
+    manifest.save(path, entry)
     result = smcmc("run", *ARGS)
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
@@ -223,7 +223,7 @@ def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatc
 
     write = store.write_sealed
     monkeypatch.setattr(store, "write_sealed", full)
-    monkeypatch.setattr(streams.Stream, "sync", lambda stream: full(Path(), None))
+    monkeypatch.setattr(schema.Stream, "sync", lambda stream: full(Path(), None))
     result = smcmc("run", *ARGS)
     assert result.exit_code == 1
     assert "No space left on device; the stored draws are intact" in result.stderr

@@ -13,11 +13,11 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.config import compose
-from splitmerge_cli.config.auto import choice_for
+from splitmerge_cli.config.resolution import choice_for
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.convergence import Convergence
-from splitmerge_cli.runs import advice, closing, prepare
+from splitmerge_cli.runs import advice, prepare
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -164,7 +164,7 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
     run = Run(ended.stdout.strip().splitlines()[-1])
     summary = run.summary | said
     again = SimpleNamespace(summary=summary, config=run.config, path=run.path, config_dir=None, is_done=True)
-    *_, line = closing.verdict(again)
+    *_, line = advice.verdict(again)
     assert line.startswith("next: smcmc run data=")
     given = shlex.split(line)[3:]
     if not any(word.startswith("model.covariance=auto") for word in given):

@@ -17,13 +17,12 @@ from typer.testing import CliRunner
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.race import race_of
-from splitmerge_cli.api.races import write_race
+from splitmerge_cli.api.certifying import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.runs.shards.messages import ShardLost
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.shard import Shard
-from splitmerge_cli.runs.shards.source import open_source
+from splitmerge_cli.runs.shards.source import ShardLost, open_source
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest
 from splitmerge_cli.runs.store.read import Run, find_runs

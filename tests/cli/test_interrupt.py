@@ -15,7 +15,7 @@ import pytest
 from cli.calls import wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import drive, in_memory, interrupts
+from splitmerge_cli.runs import drive, interrupts
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.runs.store.read import Run, find_runs
 
@@ -116,7 +116,7 @@ main()
 @pytest.mark.parametrize(
     ("module", "name", "args", "said"),
     [
-        ("splitmerge_cli.runs.datasets", "_load_once", '"run"', "smcmc: interrupted"),
+        ("splitmerge_cli.runs.initial", "_load_once", '"run"', "smcmc: interrupted"),
         (
             "splitmerge_cli.runs.plan",
             "file_digests",
@@ -285,7 +285,7 @@ def test_a_signal_is_heeded_that_comes_when_the_chains_have_ended(
         patch.setattr(drive, "await_chains", strike)
         with pytest.raises(runs.Interrupted):
             runs.run(spec)
-        patch.setattr(in_memory, "await_chains", strike)
+        patch.setattr(drive, "await_chains", strike)
         with pytest.raises(KeyboardInterrupt):
-            in_memory.ShortRun(runs.prepare(spec)).sample_states(20)
+            drive.ShortRun(runs.prepare(spec)).sample_states(20)
     assert Run(runs.run(spec)).summary["iterations"] == [20, 20]

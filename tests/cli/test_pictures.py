@@ -12,9 +12,8 @@ from printing import problems
 
 from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.chains import count_ranks
-from splitmerge_cli.analysis.plots.marks import SMALLEST
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
-from splitmerge_cli.analysis.plots.style import HALF, use_style
+from splitmerge_cli.analysis.plots.style import HALF, SMALLEST, use_style
 from splitmerge_cli.kinds.tables.plots import columns
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.store.read import Run

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.verify import posteriors
+from splitmerge_cli.verify import large_posteriors
 
-CASES = {case.id: case for case in posteriors.cases()}
+CASES = {case.id: case for case in large_posteriors.cases()}
 SMALL = [id for id, case in CASES.items() if case.n_items <= 6]
 LARGE = [id for id, case in CASES.items() if case.n_items >= 9]
 
@@ -40,17 +40,17 @@ def draws(id: str, n: int, seed: int = 0, bend: float = 0.0) -> tuple[np.ndarray
 @pytest.mark.parametrize("id", SMALL)
 def test_exact_draws_agree_and_others_do_not(id):
     labels, K = draws(id, 20_000)
-    found = posteriors.check(CASES[id], labels, K)
+    found = large_posteriors.check(CASES[id], labels, K)
     assert found.agrees and abs(found.mean_K - found.exact_mean_K) < 5 * found.error_mean_K
     labels, K = draws(id, 20_000, bend=0.1)
-    assert not posteriors.check(CASES[id], labels, K).agrees
+    assert not large_posteriors.check(CASES[id], labels, K).agrees
 
 
 def test_repeated_draws_are_worth_less():
     """Each draw written fifty times: the noise is estimated from batches, and grows with the autocorrelation."""
     labels, K = draws("bernoulli-n4", 4000)
-    once = posteriors.check(CASES["bernoulli-n4"], labels, K)
-    often = posteriors.check(CASES["bernoulli-n4"], np.repeat(labels[:400], 50, axis=0), np.repeat(K[:400], 50))
+    once = large_posteriors.check(CASES["bernoulli-n4"], labels, K)
+    often = large_posteriors.check(CASES["bernoulli-n4"], np.repeat(labels[:400], 50, axis=0), np.repeat(K[:400], 50))
     assert often.noise > 2 * once.noise and often.agrees
 
 
@@ -133,7 +133,7 @@ def test_names_that_are_none(smcmc):
 def test_a_state_that_the_model_has_not():
     labels, K = draws("emm-n5-labelled", 300)
     with pytest.raises(ConfigError, match="has no such state"):
-        posteriors.check(CASES["emm-n5-labelled"], labels, K + 50)
+        large_posteriors.check(CASES["emm-n5-labelled"], labels, K + 50)
 
 
 @pytest.mark.slow

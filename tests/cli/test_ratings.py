@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import Dataset

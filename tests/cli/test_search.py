@@ -10,9 +10,9 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.kinds.networks.start import NODES
-from splitmerge_cli.runs import drive, limits, prepare, starts, stopping
-from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.kinds.networks.quantities import NODES
+from splitmerge_cli.runs import drive, prepare, schedule, starts, stopping
+from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
 
@@ -73,8 +73,8 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     monkeypatch.setattr(stopping, "APART_AFTER", 300)
     monkeypatch.setattr(stopping, "EARLY_MOST", 0)
     monkeypatch.setattr(stopping, "FIRST", 200)
-    monkeypatch.setattr(limits, "LEAST", 900)
-    monkeypatch.setattr(limits, "MOST", 900)
+    monkeypatch.setattr(schedule, "LEAST", 900)
+    monkeypatch.setattr(schedule, "MOST", 900)
     monkeypatch.setattr(
         stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import splitmerge_cli as sm
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify

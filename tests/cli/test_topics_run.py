@@ -14,7 +14,7 @@ from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.kinds.documents.heldout import METHODS
 from splitmerge_cli.kinds.documents.plots import FEW_WORDS
 from splitmerge_cli.runs import finish, prepare
-from splitmerge_cli.runs.clusterings import interval_of_trace
+from splitmerge_cli.runs.answers import interval_of_trace
 from splitmerge_cli.runs.store.read import Run
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]

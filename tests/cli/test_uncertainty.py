@@ -24,7 +24,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
 from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs import prepare, uncertainty
-from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.summaries import describe_interval
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import limits, run_id, stopping
-from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.runs import run_id, schedule, stopping
+from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store.read import Run
 
 ARGS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", "timing=false", "progress=none"]
@@ -105,8 +105,8 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
 def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LEAST", 300)
-    monkeypatch.setattr(limits, "MOST", 300)
+    monkeypatch.setattr(schedule, "LEAST", 300)
+    monkeypatch.setattr(schedule, "MOST", 300)
     args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
     text = ran(*args)
     assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [300] * 4 and "not long enough" in text
@@ -140,7 +140,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
     spec = compose(args)
     dataset = load_dataset(spec.data, spec.model.kind, {})
-    assert limits.most_iterations(spec, dataset) == most
+    assert schedule.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(spec=spec, iterations=most)
     found = list(stopping.looks(plan))
     early = stopping.EARLY if most <= stopping.EARLY_MOST else ()

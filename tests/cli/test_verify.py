@@ -11,8 +11,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
-from splitmerge_cli.runs.datasets import build_sampler
-from splitmerge_cli.verify import command, explain
+from splitmerge_cli.runs.initial import build_sampler
+from splitmerge_cli.verify import command, export
 from splitmerge_cli.verify.cases import small_case, variants_of
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.proposals import proposals
@@ -172,7 +172,7 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
         )
         said = [
             text
-            for text, change in explain._changes_by_term(less)
+            for text, change in export._changes_by_term(less)
             if balance_defect(less.with_ratio(less.log_ratio + change), case.pi) < 1e-10
         ]
         assert f"its term {term!r} is left out" in said

@@ -12,7 +12,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import choice, choices, compose, describe, locate
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.chain import advance_together
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.data import downloads
 from splitmerge_cli.papers import discovery, experiments
 from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand, read_jobs
 
@@ -33,7 +33,7 @@ NEEDS = {
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},
     **{name: ["data=jain_neal"] for name in ("chaperones", "exchange", "locally_informed", "nonreversible")},
 }
-GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
+GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in downloads.SETS]
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def data_for(model: str) -> str:
     ("group", "name"), [(group, name) for group in ("data", "model", "sampler", "schedule") for name in choices(group)]
 )
 def test_composes_and_builds(group: str, name: str) -> None:
-    if group == "data" and name in sets.SETS and not sets.present(name):
+    if group == "data" and name in downloads.SETS and not downloads.present(name):
         pytest.skip(f"the folder SMCMC_DATA holds no {name}")
     if name == "refresh":
         pytest.skip("it moves no item: a schedule names it beside others")

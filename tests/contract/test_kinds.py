@@ -15,7 +15,7 @@ from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.kinds.tables.support import example
+from splitmerge_cli.kinds.tables.rows import example
 from splitmerge_cli.received import DataError
 
 ROOT = Path(splitmerge_cli.__file__).parent

@@ -12,12 +12,11 @@ from editions.kept import picture_of
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots.boxes import probability_text
+from splitmerge_cli.analysis.plots.chains import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.papers.arm.tables import plus_minus
-from splitmerge_cli.papers.sdds.running_means import select_counted
-from splitmerge_cli.papers.sdds.runs import STEPS
+from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproduction" / "edition-2"
 

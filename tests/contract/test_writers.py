@@ -36,15 +36,14 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "analysis/pages/runs.py": ({"write_text"}, "a page for people, which nothing reads"),
     "kinds/networks/links.py": ({"write_text"}, "a table for people, which nothing reads"),
     "kinds/records/entities.py": ({"write_text"}, "pairs that a person labels: the file is to change"),
-    "runs/scratch.py": ({"mkdtemp"}, "a folder for short runs, which the store writes and nothing reads again"),
+    "runs/disk.py": ({"mkdtemp"}, "a folder for short runs, which the store writes and nothing reads again"),
     "analysis/pages/html.py": ({"savefig"}, "into memory: pictures of a page"),
     "api/updating.py": (
-        {"np.save", "replace_file", "write_bytes"},
-        "start states, whose digest is in the id of their run",
+        {"mkdtemp", "np.save", "replace_file", "write_bytes"},
+        "start states, whose digest is in the id of their run, and a folder for a run, which the store writes",
     ),
     "papers/reproduce.py": ({"replace_file", "to_csv", "write_text"}, "figures and tables, which have manifests"),
     "fits/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
-    "api/making.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certifying.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
     "analysis/certificate.py": (
         {"np.save", "open", "replace_file"},
@@ -59,8 +58,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"np.save", "open", "write_array_header_1_0", "write_text"},
         "arrays of a text, and a record with its digest: they are made again when it is another",
     ),
-    "data/published/download.py": ({"open"}, "a download, whose digest is published or recorded"),
-    "data/published/sets.py": ({"write_text"}, "SHA256SUMS, the digests of downloads"),
+    "data/downloads.py": (
+        {"open", "write_text"},
+        "a download, whose digest is published or recorded, and SHA256SUMS, the digests of downloads",
+    ),
 }
 
 

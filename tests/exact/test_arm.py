@@ -19,7 +19,7 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.frequencies import adaptive_frequencies
+from splitmerge_cli.verify.kernel import adaptive_frequencies
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,

@@ -8,8 +8,8 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
-from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.initial import build_model
 
 COUNTS = np.array([2, 1, 3, 1, 2, 1])
 LABELS = np.array([0, 0, 1, 1, 0, 2], dtype=np.int32)

@@ -36,8 +36,7 @@ from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import Case, small_case
-from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.schedules import iteration_matrix
+from splitmerge_cli.verify.kernel import iteration_matrix, sampled_frequencies
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
 Level = tuple[str, int]

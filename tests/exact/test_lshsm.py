@@ -17,7 +17,7 @@ from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     is_irreducible,

@@ -32,7 +32,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 nan = np.nan

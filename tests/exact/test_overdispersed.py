@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 from small_cases import check_resumption
 
-from splitmerge_cli.analysis.leave_one_out import leave_one_out
+from splitmerge_cli.analysis.alternatives import leave_one_out
 from splitmerge_cli.config import component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -22,7 +22,7 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import scattered_counts_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 OPTIONS = {"alpha": 0.7, "shape": 1.5, "rate": 0.4}

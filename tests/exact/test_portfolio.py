@@ -10,7 +10,7 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare, run
-from splitmerge_cli.runs.closing import _describe_portfolio
+from splitmerge_cli.runs.advice import _describe_portfolio
 from splitmerge_cli.samplers.portfolio import MEMBERS, Portfolio
 from splitmerge_cli.verify.transitions import stationarity_defect, transition_matrix
 

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.choice import take

@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 from small_priors import PACKAGE
 
 import smcmc
-from splitmerge_cli.analysis.leave_one_out import FEWEST, leave_one_out, smooth_tails
+from splitmerge_cli.analysis.alternatives import FEWEST, leave_one_out, smooth_tails
 from splitmerge_cli.analysis.predictive import Following, by_state, predict
 from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
 from splitmerge_cli.core.simulation import Given

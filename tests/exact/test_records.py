@@ -9,7 +9,7 @@ from scipy import stats
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType
-from splitmerge_cli.kinds.records.cases import (
+from splitmerge_cli.kinds.records.generated import (
     probabilities,
     records_log_weight,
     share_nodes,
@@ -22,7 +22,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "anna", "bobby", "carl", "carla", "karl", "karla", "zoe")

@@ -11,9 +11,9 @@ from compiled import pieces
 from scipy import stats
 
 from splitmerge_cli.config import specify
-from splitmerge_cli.config.stored import specify_stored
+from splitmerge_cli.config.composition import specify_stored
 from splitmerge_cli.core.chain import Chain
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
@@ -23,7 +23,7 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}

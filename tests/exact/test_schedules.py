@@ -19,7 +19,7 @@ from splitmerge_cli.core.sampler import CLUSTERS, EMPTY, PARTITION
 from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.schedules import iteration_matrix, sample_schedule
+from splitmerge_cli.verify.kernel import iteration_matrix, sample_schedule
 from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation
 
 # with and without empty clusters, and with parameters from a finite set

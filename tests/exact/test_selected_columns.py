@@ -235,7 +235,7 @@ def draw_informative(seed: int, D: int = 100) -> tuple[pd.DataFrame, NDArray[np.
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.NotConverged")
 def test_five_columns_of_a_hundred_are_found() -> None:
     frame, z = draw_informative(0)
     model = {"name": "gaussian", "select": True}

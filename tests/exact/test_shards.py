@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.core import capabilities
+from splitmerge_cli.core.checks import Columns
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed

@@ -27,8 +27,7 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
-from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.kernel import EXACT, sampled_frequencies
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
 FIXED = {"gamma": 1.6, "alpha0": 0.9}

@@ -31,7 +31,7 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight, tailed_log_weight, weighted_log_lik
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 COVARIANCES = ["diag", "iso", "full"]

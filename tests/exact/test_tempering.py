@@ -20,7 +20,7 @@ from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.runs.closing import _describe_swaps
+from splitmerge_cli.runs.advice import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case

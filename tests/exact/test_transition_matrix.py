@@ -43,7 +43,7 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import (
     balance_defect,

@@ -32,8 +32,8 @@ from splitmerge_cli.core.options import (
     Resolution,
 )
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.priors import PriorOption
 
 SMALL = 20
@@ -262,9 +262,9 @@ def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
         if "path" in options:
             continue
         small = {key: _cut(value) for key, value in options.items()}
-        if name in sets.SETS and not sets.present(name):
+        if name in downloads.SETS and not downloads.present(name):
             continue
-        if name in sets.SETS:
+        if name in downloads.SETS:
             small = {key: None if value == "${N}" else value for key, value in options.items()}
 
         def build(given: dict[str, Any], target: Any = target) -> Dataset:

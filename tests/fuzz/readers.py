@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import config
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import initial
 
@@ -25,13 +25,13 @@ def names() -> dict[str, list[str]]:
     own = [name for name in config.choices("data") if "path" in config.choice("data", name)]
     if not Path("published").exists():
         written._copies(Path("published"))
-    copied = {name: [file.name for file in of.files] for name, of in sets.SETS.items() if sets.present(name)}
+    copied = {name: [file.name for file in of.files] for name, of in downloads.SETS.items() if downloads.present(name)}
     return {name: [] for name in own} | {"init": []} | copied
 
 
 def content(name: str, file: str) -> bytes:
     """Content of a file in a published set's small copy."""
-    return (sets.place(name) / file).read_bytes()
+    return (downloads.place(name) / file).read_bytes()
 
 
 def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected: Any) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_bytes(data)
     before = {name: (FOLDER / name).stat().st_size for name in files}
-    kept = dict(sets.SETS)
+    kept = dict(downloads.SETS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -60,7 +60,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
     except Exception:
         return "traceback", traceback.format_exc()
     finally:
-        sets.SETS.update(kept)
+        downloads.SETS.update(kept)
     left = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()}
     if reader not in kept and (
         left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)
@@ -77,13 +77,13 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
             for key, value in options.items()}  # fmt: skip
     if reader == "init":
         return initial.read_labels(here["path"])[0]
-    if reader in sets.SETS:
-        of = sets.SETS[reader]
-        place = sets.place(reader)
+    if reader in downloads.SETS:
+        of = downloads.SETS[reader]
+        place = downloads.place(reader)
         kept = {name: (place / name).read_bytes() for name in files}
         # who fuzzes it may choose the digest too
-        free = tuple(sets.File(file.name) for file in of.files)
-        sets.SETS[reader] = sets.Published(**vars(of) | {"files": free})
+        free = tuple(downloads.File(file.name) for file in of.files)
+        downloads.SETS[reader] = downloads.Published(**vars(of) | {"files": free})
         try:
             for name, data in files.items():
                 (place / name).write_bytes(data)
@@ -91,7 +91,7 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
         finally:
             for name, data in kept.items():
                 (place / name).write_bytes(data)
-            (place / sets.SUMS).unlink(missing_ok=True)
+            (place / downloads.SUMS).unlink(missing_ok=True)
             for made in place.glob("*.arrays"):
                 shutil.rmtree(made)
     if "path" in here and options["path"] == ".":

@@ -20,7 +20,7 @@ from broken_runs import break_off
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs.store import state
+from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.manifest import MANIFEST, write_manifest, write_sealed
 from splitmerge_cli.runs.store.read import find_runs
 from splitmerge_cli.runs.store.store import CONFIG, STATUS, TOGETHER, WORK
@@ -218,8 +218,8 @@ def _set_value(path: Path, where: float, what: Any) -> None:
         path.write_text(json.dumps(change_value(json.loads(path.read_text()), where, what)))
     elif path.suffix == ".npz":
         _reseal(path)
-        value = change_value(state.load(path), where, what)
-        state.save(path, value if isinstance(value, dict) else {"value": value})
+        value = change_value(manifest.load(path), where, what)
+        manifest.save(path, value if isinstance(value, dict) else {"value": value})
 
 
 def _set_table(path: Path, how: str, where: float, value: Any) -> None:
@@ -262,7 +262,7 @@ def _column(value: Any, rows: int, kind: Any) -> pa.Array:
 
 def _seal(folder: Path) -> None:
     """Make all digests of a folder fit what is in it."""
-    config, status, manifest = (folder / name for name in (CONFIG, STATUS, MANIFEST))
+    config, status, files = (folder / name for name in (CONFIG, STATUS, MANIFEST))
     try:
         values = json.loads(status.read_bytes())
         values.pop("sha256", None)
@@ -273,18 +273,18 @@ def _seal(folder: Path) -> None:
         pass  # it is none any more
     if not (folder / WORK).is_dir():
         try:
-            listed = json.loads(manifest.read_bytes())["files"]
+            listed = json.loads(files.read_bytes())["files"]
             if {name: listed[name].keys() for name in listed} == {name: {"bytes", "sha256"} for name in listed}:
-                write_manifest(manifest, [name for name in listed if (folder / name).is_file()])
+                write_manifest(files, [name for name in listed if (folder / name).is_file()])
             else:
-                write_sealed(manifest, {"files": listed})
+                write_sealed(files, {"files": listed})
         except Exception:
             pass
         return
     # streams: their marks are in the checkpoints
     for checkpoint in (folder / WORK).glob("*.npz"):
         try:
-            saved = state.load(checkpoint)
+            saved = manifest.load(checkpoint)
             entries = saved["chains"] if checkpoint.name == TOGETHER else [saved]
             for number, entry in enumerate(entries):
                 chain = number if checkpoint.name == TOGETHER else int(checkpoint.stem.partition("-")[2])
@@ -293,7 +293,7 @@ def _seal(folder: Path) -> None:
                     if stream.is_file() and entry["marks"][table][0] > 0:
                         content = stream.read_bytes()[: max(entry["marks"][table][0], 0)]
                         entry["marks"][table] = [len(content), zlib.crc32(content)]
-            state.save(checkpoint, saved)
+            manifest.save(checkpoint, saved)
         except Exception:
             # not one of the class any more, or damaged in its bytes: the CRC alone is made to fit
             _reseal(checkpoint)
@@ -301,5 +301,5 @@ def _seal(folder: Path) -> None:
 
 def _reseal(checkpoint: Path) -> None:
     """Make the CRC-32 of a checkpoint fit its bytes."""
-    content = checkpoint.read_bytes()[: -state._TRAILER.size]
-    checkpoint.write_bytes(content + state._TRAILER.pack(state._MAGIC, zlib.crc32(content)))
+    content = checkpoint.read_bytes()[: -manifest._TRAILER.size]
+    checkpoint.write_bytes(content + manifest._TRAILER.pack(manifest._MAGIC, zlib.crc32(content)))

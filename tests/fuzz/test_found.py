@@ -18,22 +18,21 @@ from scipy.sparse import csr_array
 from splitmerge_cli import runs
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.data import downloads
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.diagnosis_tables import table
+from splitmerge_cli.diagnostics.restarts import table
 from splitmerge_cli.diagnostics.summary import diagnose
+from splitmerge_cli.kinds.networks.generated import usair97
 from splitmerge_cli.kinds.networks.plots import network
-from splitmerge_cli.kinds.networks.published import usair97
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.progress import ChainProgress, reporter
-from splitmerge_cli.runs.store import state
-from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.runs.store.files import LISTED_RUNS, DamagedRun
 from splitmerge_cli.runs.store.manifest import write_manifest
-from splitmerge_cli.runs.store.names import LISTED_RUNS
 from splitmerge_cli.runs.store.read import Run, find_runs
-from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.store.schema import SealedFolder
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -105,13 +104,13 @@ def test_a_log_joint_beyond_all_digits_is_a_short_line(
 
 
 def test_a_published_file_without_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(sets.VARIABLE, ".")
+    monkeypatch.setenv(downloads.VARIABLE, ".")
     Path("usair97").mkdir()
     pd.DataFrame({"source": ["1"], "target": ["2"]}).to_csv("usair97/edges.csv.gz", index=False)
     pd.DataFrame({"id": ["1", "2"], "other": ["a", "b"]}).to_csv("usair97/nodes.csv.gz", index=False)
-    files = tuple(sets.File(name) for name in ("edges.csv.gz", "nodes.csv.gz"))
-    of = sets.SETS["usair97"]
-    monkeypatch.setitem(sets.SETS, "usair97", sets.Published(**vars(of) | {"files": files}))
+    files = tuple(downloads.File(name) for name in ("edges.csv.gz", "nodes.csv.gz"))
+    of = downloads.SETS["usair97"]
+    monkeypatch.setitem(downloads.SETS, "usair97", downloads.Published(**vars(of) | {"files": files}))
     with pytest.raises(DataError, match=r"nodes\.csv\.gz: columns id, other; expected one named name"):
         usair97()
 
@@ -213,9 +212,9 @@ def test_a_checkpoint_that_no_run_has_is_damaged(key: str, value: Any) -> None:
     run = open_run(next(Path("results").glob("*/*")))
     assert len(diagnose(run.trace(), run.moves().to_dict("records")))
     file = run.path / "work/chain-0.npz"
-    saved = state.load(file)
+    saved = manifest.load(file)
     saved["outcome"][key] = value
-    state.save(file, saved)
+    manifest.save(file, saved)
     with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
         run.moves()
 

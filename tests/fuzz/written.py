@@ -14,8 +14,8 @@ import pandas as pd
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.kinds.tables import kdd
+from splitmerge_cli.data import downloads
+from splitmerge_cli.kinds.tables import generated
 
 N = 20
 WORDS = ["heart", "lung", "The", "flow", "vein", "blood"]
@@ -126,8 +126,8 @@ def _graph(path: Path, edges: pd.DataFrame) -> None:
 
 def _copies(folder: Path) -> None:
     """Put a small set in the place of every published one whose files are of known names."""
-    os.environ[sets.VARIABLE] = str(folder.resolve())
-    kdd.ROWS = N
+    os.environ[downloads.VARIABLE] = str(folder.resolve())
+    generated.ROWS = N
     rng = np.random.default_rng(2)
     counts = csr_array(rng.poisson(0.7, size=(N, len(WORDS))).astype(np.int32))
     names = ["doc,name,ohsumed_file,label,group,category", *(f"{i},f{i},f{i},{'AB'[i % 2]},B,B" for i in range(N))]
@@ -137,7 +137,7 @@ def _copies(folder: Path) -> None:
     ]
     ties = ["source,target,weight", *(f"{i},{(i + d) % N},1.5" for i in range(N) for d in (1, 3))]
     nodes = ["id,name,region", *(f"{i},n{i},r{i % 4}" for i in range(N))]
-    proteins = [" ".join(f"{x:.2f}" for x in row) for row in rng.normal(size=(N, kdd.FEATURES))]
+    proteins = [" ".join(f"{x:.2f}" for x in row) for row in rng.normal(size=(N, generated.FEATURES))]
     texts = {
         "points.csv.gz": "\n".join(points),
         "edges.csv.gz": "\n".join(ties),
@@ -146,8 +146,8 @@ def _copies(folder: Path) -> None:
         "KDDCUP04Bio.txt": "\n".join(proteins),
         "docword.pubmed.txt.gz": uci(counts),
     }
-    for name, of in list(sets.SETS.items()):
-        place = sets.place(name)
+    for name, of in list(downloads.SETS.items()):
+        place = downloads.place(name)
         place.mkdir(parents=True, exist_ok=True)
         files = []
         for file in of.files:
@@ -159,9 +159,9 @@ def _copies(folder: Path) -> None:
             else:
                 break  # a new one: absent, and rejected as such
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            files.append(sets.File(file.name, None, digest if file.sha256 else None))
+            files.append(downloads.File(file.name, None, digest if file.sha256 else None))
         else:
-            sets.SETS[name] = sets.Published(**vars(of) | {"files": tuple(files)})
+            downloads.SETS[name] = downloads.Published(**vars(of) | {"files": tuple(files)})
 
 
 def _cycle(words: str) -> list[str]:

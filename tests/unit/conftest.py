@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.data import downloads
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -91,7 +91,7 @@ def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the published data."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture
@@ -99,15 +99,15 @@ def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, d
     """``publish(name, files)`` puts small files in the place of a published set, with their digests; its folder."""
 
     def put(name: str, files: dict[str, str | bytes]) -> Path:
-        monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
-        (place := sets.place(name)).mkdir()
+        monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
+        (place := downloads.place(name)).mkdir()
         listed = []
         for file, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             data = gzip.compress(data) if file.endswith(".gz") else data
             (place / file).write_bytes(data)
-            listed.append(sets.File(file, len(data), hashlib.sha256(data).hexdigest()))
-        monkeypatch.setitem(sets.SETS, name, replace(sets.SETS[name], files=tuple(listed)))
+            listed.append(downloads.File(file, len(data), hashlib.sha256(data).hexdigest()))
+        monkeypatch.setitem(downloads.SETS, name, replace(downloads.SETS[name], files=tuple(listed)))
         return place
 
     return put

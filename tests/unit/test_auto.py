@@ -5,21 +5,21 @@ import pandas as pd
 import pytest
 
 import smcmc
-from splitmerge_cli.config import ConfigError, auto, choices, compose, specify
+from splitmerge_cli.config import ConfigError, choices, compose, resolution, specify
 from splitmerge_cli.papers.comparisons import choice, races
 
 
 def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
-    found = auto.choice_for("irm")
+    found = resolution.choice_for("irm")
     default = compose(["data=networkx", "iterations=10"])
     asked = compose(["data=networkx", "sampler=auto", "iterations=10"])
     named = compose(["data=networkx", f"sampler={found.sampler}", f"schedule.moves={found.moves}", "iterations=10"])
     assert default.identity == asked.identity == named.identity
-    assert auto.AUTO not in choices("sampler")
+    assert resolution.AUTO not in choices("sampler")
 
 
 def test_a_schedule_of_the_users_own_stays() -> None:
-    found = auto.choice_for("gaussian")
+    found = resolution.choice_for("gaussian")
     alone = compose(["data=gaussian", "schedule=move_only", "iterations=10"])
     assert (alone.sampler_name, alone.schedule.name) == (found.single, "move_only")
     several = compose(["data=gaussian", "schedule.moves=3", "iterations=10"])
@@ -55,9 +55,9 @@ def test_python_says_it_where_it_is_asked(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
-    found = auto.choice_for("my_own")
-    assert found.model == auto.ANY and found.sampler in choices("sampler")
-    assert "was in no race" in auto.explain({"name": "my_own"}, {"name": "full_scan", "moves": 1})
+    found = resolution.choice_for("my_own")
+    assert found.model == resolution.ANY and found.sampler in choices("sampler")
+    assert "was in no race" in resolution.explain({"name": "my_own"}, {"name": "full_scan", "moves": 1})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_choice_is_that_of_the_smallest_mean_loss_and_is_judged_on_data_left
 def test_a_sampler_that_did_not_run_everywhere_is_not_chosen() -> None:
     table = pd.concat([chains({"sams": [4, 4], "sdds": [1, 1]}), chains({"sams": [4, 4], "sdds": [1]}, "emm")])
     found = choice.rule(table).set_index("model")["sampler"]
-    assert found.to_dict() == {"gaussian": "sdds", "emm": "sams", auto.ANY: "sams"}
+    assert found.to_dict() == {"gaussian": "sdds", "emm": "sams", resolution.ANY: "sams"}
 
 
 def test_a_model_departs_from_the_usual_choice_where_its_own_is_clearly_better() -> None:
@@ -108,4 +108,4 @@ def test_a_model_departs_from_the_usual_choice_where_its_own_is_clearly_better()
     close = chains({"sams": [1, 9, 2, 3], "sdds": [2, 2, 2, 2]}, "emm")
     clear = chains({"sams": [8, 9, 7, 8], "sdds": [2, 2, 2, 2]}, "lines")
     found = choice.rule(pd.concat([usual, close, clear])).set_index("model")["sampler"]
-    assert found.to_dict() == {"gaussian": "sams", "emm": "sams", "lines": "sdds", auto.ANY: "sams"}
+    assert found.to_dict() == {"gaussian": "sams", "emm": "sams", "lines": "sdds", resolution.ANY: "sams"}

@@ -23,11 +23,10 @@ from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import limits, starts
-from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs import schedule, starts
 from splitmerge_cli.runs.draws import states_of
-from splitmerge_cli.runs.in_memory import ShortRun
-from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.drive import ShortRun
+from splitmerge_cli.runs.initial import build_model, initial_labels
 from splitmerge_cli.runs.misfit import choose_model
 from splitmerge_cli.runs.quantities import TIE, Table
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -430,7 +429,7 @@ def test_a_meet_that_the_prior_rules_out_is_no_start() -> None:
 
 
 def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.kinds.networks.start.NODES", 30)
+    monkeypatch.setattr("splitmerge_cli.kinds.networks.quantities.NODES", 30)
     said: list[str] = []
     keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
     spec = starts.start_of(specify(keys)).choose(said.append)
@@ -470,7 +469,7 @@ def test_many_ordinal_columns_start_as_categories() -> None:
 def test_an_ordinal_cell_counts_as_ten() -> None:
     spec = specify_keys({"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": ANSWERS})
     wide = answers(5_000)
-    assert limits.most_iterations(spec, wide) == limits.WORK // (10 * wide.values.size)
+    assert schedule.most_iterations(spec, wide) == schedule.WORK // (10 * wide.values.size)
 
 
 def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:

@@ -11,11 +11,11 @@ import yaml
 
 import splitmerge_cli
 from splitmerge_cli.config import ConfigError, compose, locate, specify
+from splitmerge_cli.config.errors import former, rename, today
 from splitmerge_cli.config.hydra_adapter import check_version
-from splitmerge_cli.config.renamed import former, rename, today
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.store import RunStore
 
@@ -158,8 +158,8 @@ def test_a_model_of_the_users_own_keeps_a_former_name() -> None:
 
 def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
     file = tmp_path / "0123.json"
-    choices.keep(file, {}, {"model": "dirichlet_multinomial", "data.scale": None})
-    recalled = choices.recall(file, lambda line: pytest.fail(line))
+    manifest.keep(file, {}, {"model": "dirichlet_multinomial", "data.scale": None})
+    recalled = manifest.recall(file, lambda line: pytest.fail(line))
     assert recalled is not None and recalled["changes"] == {"model": "multinomial", "data.scale": None}
 
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS
+from splitmerge_cli.data.downloads import SETS
 from splitmerge_cli.kinds.documents import published as corpus_published
 from splitmerge_cli.kinds.documents.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
 from splitmerge_cli.kinds.documents.generated import nested_topics, synthetic_documents
-from splitmerge_cli.kinds.documents.readers.split import split
-from splitmerge_cli.kinds.documents.readers.words import keep_words
+from splitmerge_cli.kinds.documents.readers.words import keep_words, split
 from splitmerge_cli.received import DataError
 
 WORDS = ["a", "b", "c"]
@@ -484,12 +483,12 @@ def test_the_numbers_of_documents_must_agree(put: Callable[..., Path]) -> None:
 
 
 def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
     for name, read in READERS.items():
         with pytest.raises(DataError, match=r"counts.npz: no such file; expected it in the folder .* SMCMC_DATA"):
             read()
-        assert str(sets.place(name)) in sets.describe(name)
-    assert "incomplete and out of date" in sets.describe("ohsumed23_documents")
+        assert str(downloads.place(name)) in downloads.describe(name)
+    assert "incomplete and out of date" in downloads.describe("ohsumed23_documents")
     assert "incomplete and out of date" in str(corpus_published.ohsumed23_documents.__doc__)
 
 
@@ -503,7 +502,7 @@ def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_published_documents(name: str, J: int, V: int, N: int, categories: int) -> None:
-    if not sets.present(name):
+    if not downloads.present(name):
         pytest.skip(f"SMCMC_DATA holds no {name}")
     made = READERS[name]()
     assert (made.values.tokens.J, made.values.V, made.N, len(made.values.categories)) == (J, V, N, categories)

@@ -17,9 +17,8 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.readers import bag_of_words
 from splitmerge_cli.kinds.documents.readers import files as corpus_files
-from splitmerge_cli.kinds.documents.readers.files import corpus, digest
-from splitmerge_cli.kinds.documents.readers.objects import known_words
-from splitmerge_cli.kinds.documents.readers.texts import Words
+from splitmerge_cli.kinds.documents.readers.files import corpus, digest, known_words
+from splitmerge_cli.kinds.documents.readers.words import Words
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)

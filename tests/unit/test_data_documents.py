@@ -13,10 +13,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
-from splitmerge_cli.kinds.documents import published_counts, pubmed
+from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
+from splitmerge_cli.kinds.documents import published
 from splitmerge_cli.kinds.documents.readers import bag_of_words
 from splitmerge_cli.kinds.documents.readers import counts as counts_of
 from splitmerge_cli.kinds.documents.readers.counts import Documents
@@ -28,7 +28,7 @@ WORDS = ["heart", "lung", "acute", "flow"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -142,13 +142,13 @@ def ohsumed(publish: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_ohsumed23(ohsumed: Path) -> None:
-    data = published_counts.ohsumed23()
+    data = published.ohsumed23()
     assert data.name == "ohsumed23" and data.values.shape == (4, 3) and data.columns == ["heart", "acute", "flow"]
     assert data.truth is not None and data.truth.tolist() == [0, 1, 0, 2] and data.truth.dtype == np.int32
     assert data.names == ["007", "008", "009", "010"] and data.meta["categories"] == ["C04", "C01", "C02"]
     sizes = data.meta["documents"]
     assert (sizes["words"], sizes["vocabulary"], sizes["empty"]) == (3, 4, 1) and "out of date" in sizes["terms"]
-    few = published_counts.ohsumed23(2, "counts")
+    few = published.ohsumed23(2, "counts")
     assert np.array_equal(few.values.toarray(), COUNTS[:2][:, [0, 2, 3]])
     assert few.truth.tolist() == [0, 1] and few.meta["categories"] == ["C04", "C01"] and few.names == ["007", "008"]
 
@@ -156,18 +156,18 @@ def test_ohsumed23(ohsumed: Path) -> None:
 def test_what_the_reader_is_told() -> None:
     for name, N in (("ohsumed23", 7400), ("pubmed", 8_200_000)):
         assert str(N) == SETS[name].N
-    assert "incomplete and out of date" in sets.describe("ohsumed23")
-    assert "incomplete and out of date" in str(published_counts.ohsumed23.__doc__)
+    assert "incomplete and out of date" in downloads.describe("ohsumed23")
+    assert "incomplete and out of date" in str(published.ohsumed23.__doc__)
 
 
-@pytest.mark.skipif(not sets.present("ohsumed23"), reason="SMCMC_DATA holds no ohsumed23")
+@pytest.mark.skipif(not downloads.present("ohsumed23"), reason="SMCMC_DATA holds no ohsumed23")
 def test_the_published_ohsumed23() -> None:
-    data = published_counts.ohsumed23(weights="counts")
+    data = published.ohsumed23(weights="counts")
     assert data.values.shape == (7400, 31_627) and data.values.nnz == 435_597 and data.values.sum() == 705_346
     sizes = dict(zip(data.meta["categories"], np.bincount(data.truth).tolist(), strict=True))
     assert len(sizes) == 23 and (sizes["C14"], sizes["C04"], sizes["C22"]) == (1175, 1030, 19)
     assert data.meta["documents"]["empty"] == 0 and data.meta["documents"]["vocabulary"] == 141_043
-    np.testing.assert_allclose(np.sqrt((published_counts.ohsumed23().values ** 2).sum(axis=1)), 1)
+    np.testing.assert_allclose(np.sqrt((published.ohsumed23().values ** 2).sum(axis=1)), 1)
 
 
 # PubMed
@@ -181,31 +181,31 @@ def place(folder: Path) -> Path:
     """Where PubMed's files belong, with four documents in them."""
     (folder / "pubmed").mkdir()
     write(folder / "pubmed", TEXT)
-    (folder / "pubmed" / pubmed.VOCABULARY).write_text("\n".join(WORDS) + "\n")
+    (folder / "pubmed" / published.VOCABULARY).write_text("\n".join(WORDS) + "\n")
     return folder / "pubmed"
 
 
 def write(place: Path, text: str) -> Path:
-    (place / pubmed.COUNTS).write_bytes(gzip.compress(text.encode()))
-    return place / pubmed.COUNTS
+    (place / published.COUNTS).write_bytes(gzip.compress(text.encode()))
+    return place / published.COUNTS
 
 
 def test_pubmed(place: Path) -> None:
-    read = pubmed.read_pubmed()
+    read = published.read_pubmed()
     assert np.array_equal(read.counts.toarray(), COUNTS) and read.counts.dtype == np.int32
     assert read.counts.indices.dtype == np.int32 and read.vocabulary == WORDS
-    data = pubmed.pubmed(None, "counts")
+    data = published.pubmed(None, "counts")
     assert data.columns == ["heart", "acute", "flow"] and data.truth is None and data.names is None
     assert np.array_equal(data.values.toarray(), COUNTS[:, [0, 2, 3]])
     assert data.meta["truth"] == "no labels are published" and data.meta["documents"]["empty"] == 1
-    assert np.array_equal(pubmed.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
-    files = [place / pubmed.COUNTS, place / pubmed.VOCABULARY]
+    assert np.array_equal(published.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
+    files = [place / published.COUNTS, place / published.VOCABULARY]
     assert data.notes == [
-        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {sets.sha256_of(file)}"
+        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {downloads.sha256_of(file)}"
         for file in files
     ]
     for n in (1, 2, 3, 4):
-        assert np.array_equal(pubmed.read_pubmed(n).counts.toarray(), COUNTS[:n])
+        assert np.array_equal(published.read_pubmed(n).counts.toarray(), COUNTS[:n])
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 5, 7, 11, 64])
@@ -214,7 +214,7 @@ def test_texts_are_read_in_blocks(place: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(bag_of_words, "CHUNK", max(chunk, 12))
     monkeypatch.setattr(bag_of_words._Text, "_read", lambda text, size: text._stream.read(chunk))
     write(place, TEXT.removesuffix("\n") + "\n" if end == "\n" else TEXT.replace("\n", end or "\n").rstrip("\n\r"))
-    assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+    assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
 
 
 def test_a_text_that_is_not_packed(place: Path) -> None:
@@ -240,11 +240,11 @@ def test_many_documents_with_words_in_any_order(
 
 
 def test_the_text_is_converted_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = place / pubmed.COUNTS
-    assert pubmed.read_pubmed(1).counts.shape == (1, 4)
+    path = place / published.COUNTS
+    assert published.read_pubmed(1).counts.shape == (1, 4)
     names = {"indptr.npy", "indices.npy", "counts.npy", bag_of_words.RECORD}
     assert {file.name for file in bag_of_words.folder_of(path).iterdir()} == names
-    assert {file.name for file in place.iterdir()} == {path.name, f"{path.name}.arrays", pubmed.VOCABULARY}
+    assert {file.name for file in place.iterdir()} == {path.name, f"{path.name}.arrays", published.VOCABULARY}
 
     def reject(*args: object) -> None:
         raise AssertionError("read again")
@@ -253,21 +253,21 @@ def test_the_text_is_converted_once(place: Path, monkeypatch: pytest.MonkeyPatch
         # neither converted nor hashed again
         patch.setattr(bag_of_words, "_convert", reject)
         patch.setattr(bag_of_words, "sha256_of", reject)
-        assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+        assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
     with monkeypatch.context() as patch:
         patch.setattr(bag_of_words, "_convert", reject)
         # another time, the same content: hashed once more
         for _ in range(2):
             os.utime(path, (1, 1))
-            assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+            assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
             patch.setattr(bag_of_words, "sha256_of", reject)
     write(place, TEXT.replace("2 3 3", "2 3 5"))
-    assert pubmed.read_pubmed().counts[1, 2] == 5
+    assert published.read_pubmed().counts[1, 2] == 5
 
 
 def test_arrays_that_are_damaged(place: Path) -> None:
-    path = place / pubmed.COUNTS
-    pubmed.read_pubmed()
+    path = place / published.COUNTS
+    published.read_pubmed()
     folder = bag_of_words.folder_of(path)
     for name in bag_of_words.ARRAYS:
         file = folder / f"{name}.npy"
@@ -275,17 +275,17 @@ def test_arrays_that_are_damaged(place: Path) -> None:
         for content in (b"", whole[:-1], None):
             file.unlink() if content is None else file.write_bytes(content)
             with pytest.raises(DataError, match=r"arrays: damaged: .*; expected the arrays of docword.pubmed.txt"):
-                pubmed.read_pubmed()
+                published.read_pubmed()
         file.write_bytes(whole)
     # without a record they are made again
     for record in ("{", "[]", json.dumps({"sha256": "0"})):
         (folder / bag_of_words.RECORD).write_text(record)
-        assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+        assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
 
 
 def test_another_process_was_faster(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = place / pubmed.COUNTS
-    pubmed.read_pubmed()
+    path = place / published.COUNTS
+    published.read_pubmed()
     theirs = bag_of_words.folder_of(path)
     saved = place / "saved"
     theirs.rename(saved)
@@ -297,7 +297,7 @@ def test_another_process_was_faster(place: Path, monkeypatch: pytest.MonkeyPatch
         saved.rename(theirs)
 
     monkeypatch.setattr(bag_of_words, "_write_arrays", meanwhile)
-    assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+    assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
 
 
 @pytest.mark.parametrize(
@@ -339,17 +339,17 @@ def test_texts_that_are_refused(
 ) -> None:
     monkeypatch.setattr(bag_of_words, "CHUNK", chunk)
     write(place, text)
-    with pytest.raises(DataError, match=rf"{pubmed.COUNTS}: {message}") as info:
-        pubmed.read_pubmed()
+    with pytest.raises(DataError, match=rf"{published.COUNTS}: {message}") as info:
+        published.read_pubmed()
     assert "\n" not in str(info.value)
-    assert {file.name for file in place.iterdir()} == {pubmed.COUNTS, pubmed.VOCABULARY}
+    assert {file.name for file in place.iterdir()} == {published.COUNTS, published.VOCABULARY}
 
 
 def test_a_line_without_an_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bag_of_words, "CHUNK", 16)
     write(place, TEXT + "1" * 100)
     with pytest.raises(DataError, match=r"row \d+: a line without an end; expected document, word and count"):
-        pubmed.read_pubmed()
+        published.read_pubmed()
 
 
 def test_more_entries_of_a_document_than_words(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,18 +357,18 @@ def test_more_entries_of_a_document_than_words(place: Path, monkeypatch: pytest.
     monkeypatch.setattr(bag_of_words, "CHUNK", 24)
     write(place, "4\n4\n16\n" + "1 1 2\n1 2 1\n1 3 1\n1 4 1\n1 2 1\n" + "1 3 1\n" * 11)
     with pytest.raises(DataError, match="row 8: word 2 of document 1 again"):
-        pubmed.read_pubmed()
+        published.read_pubmed()
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-12], lambda b: b[:20], lambda b: b"\x1f\x8b" + b"x" * 30, lambda b: b"4\n"]
 )
 def test_packed_texts_that_are_cut_short(place: Path, damage: Callable[[bytes], bytes]) -> None:
-    path = place / pubmed.COUNTS
+    path = place / published.COUNTS
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(DataError, match=rf"{pubmed.COUNTS}: cannot be read beyond row \d+: "):
-        pubmed.read_pubmed()
-    assert {file.name for file in place.iterdir()} == {pubmed.COUNTS, pubmed.VOCABULARY}
+    with pytest.raises(DataError, match=rf"{published.COUNTS}: cannot be read beyond row \d+: "):
+        published.read_pubmed()
+    assert {file.name for file in place.iterdir()} == {published.COUNTS, published.VOCABULARY}
 
 
 def test_arrays_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,17 +377,17 @@ def test_arrays_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
     with pytest.raises(DataError, match=r"arrays: cannot be written: No space left on device; expected room for"):
-        pubmed.read_pubmed()
-    assert {file.name for file in place.iterdir()} == {pubmed.COUNTS, pubmed.VOCABULARY}
+        published.read_pubmed()
+    assert {file.name for file in place.iterdir()} == {published.COUNTS, published.VOCABULARY}
 
 
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (lambda: pubmed.pubmed(5), "data.documents=5: expected at most 4, the number of documents of .*, or null"),
-        (lambda: pubmed.pubmed(0), "data.documents=0: expected a whole number from 1"),
-        (lambda: pubmed.pubmed(weights="x", documents=2), "data.weights=x: expected one of"),
-        (lambda: pubmed.pubmed(4, min_documents=9), "data.min_documents=9: no word is left; expected at most 3"),
+        (lambda: published.pubmed(5), "data.documents=5: expected at most 4, the number of documents of .*, or null"),
+        (lambda: published.pubmed(0), "data.documents=0: expected a whole number from 1"),
+        (lambda: published.pubmed(weights="x", documents=2), "data.weights=x: expected one of"),
+        (lambda: published.pubmed(4, min_documents=9), "data.min_documents=9: no word is left; expected at most 3"),
     ],
 )
 def test_options_out_of_range(place: Path, read: Callable[[], Dataset], message: str) -> None:
@@ -397,17 +397,17 @@ def test_options_out_of_range(place: Path, read: Callable[[], Dataset], message:
 
 def test_an_absent_set_says_how_to_get_it(folder: Path) -> None:
     with pytest.raises(DataError, match=r"^data=pubmed: .*no such file; .* \(smcmc data fetch pubmed downloads it, "):
-        pubmed.pubmed()
+        published.pubmed()
 
 
 def test_long_readings_are_reported(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pubmed.read_pubmed()
+    published.read_pubmed()
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(bag_of_words, "LINE_EVERY", 1)
     path = write(place, TEXT.replace("2 3 3", "2 3 4"))
-    pubmed.read_pubmed()
+    published.read_pubmed()
     assert f"{path.name} (converted once): {path.stat().st_size} of" in capsys.readouterr().err
 
 
@@ -417,24 +417,24 @@ def server_folder(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, 
     there = tmp_path / "there"
     place.rename(there)
     address = support(there)
-    files = tuple(File(name, address=f"{address}/{name}") for name in (pubmed.COUNTS, pubmed.VOCABULARY))
+    files = tuple(File(name, address=f"{address}/{name}") for name in (published.COUNTS, published.VOCABULARY))
     monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
     return there
 
 
 def test_pubmed_is_fetched(server_folder: Path, place: Path) -> None:
-    assert sets.fetch("pubmed") == place
+    assert downloads.fetch("pubmed") == place
     assert len((place / SUMS).read_text().splitlines()) == 2
-    assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+    assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
     # a text that was changed is not the one that was fetched, whatever was made from it before
     write(place, TEXT.replace("2 3 3", "2 3 5"))
     with pytest.raises(
-        DataError, match=rf"{pubmed.COUNTS}: SHA-256 .*; expected .*, as first fetched according to .*{SUMS}"
+        DataError, match=rf"{published.COUNTS}: SHA-256 .*; expected .*, as first fetched according to .*{SUMS}"
     ):
-        pubmed.read_pubmed()
-    (place / pubmed.COUNTS).unlink()
-    sets.fetch("pubmed")
-    assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
+        published.read_pubmed()
+    (place / published.COUNTS).unlink()
+    downloads.fetch("pubmed")
+    assert np.array_equal(published.read_pubmed().counts.toarray(), COUNTS)
 
 
 # runs
@@ -458,5 +458,5 @@ def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     args = ["data=ohsumed23", "sampler=sams", "chains=1", "iterations=5", "progress=none", f"out={tmp_path / 'out'}"]
     path = runs.run(compose(args))
     summary = json.loads((path / "summary.json").read_text())
-    assert summary["documents"] == published_counts.ohsumed23().meta["documents"]
+    assert summary["documents"] == published.ohsumed23().meta["documents"]
     assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name,certainty,second,second_probability"

@@ -14,13 +14,13 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.config import specify
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS
+from splitmerge_cli.data.downloads import SETS
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks import generated as network
-from splitmerge_cli.kinds.networks import published as published_graphs
-from splitmerge_cli.kinds.networks.readers import bundled
+from splitmerge_cli.kinds.networks import generated as published_graphs
+from splitmerge_cli.kinds.networks.readers import objects
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, keep, merge
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
@@ -479,13 +479,13 @@ def test_grids_are_regular(N: int, options: dict[str, Any], sides: list[int]) ->
     ],
 )
 def test_networks_of_networkx(name: str, N: int, ties: int, clusters: list[int] | None) -> None:
-    graph = bundled.network(name)
+    graph = objects.network(name)
     assert (graph.N, graph.values.nnz // 2, graph.kind.name, graph.name) == (N, ties, "graph", name)
     assert graph.names is not None and len(set(graph.names)) == N
     assert (None if graph.truth is None else np.bincount(graph.truth).tolist()) == clusters
     if name == "davis":
         assert graph.truth is not None and (graph.values[graph.truth == 0][:, graph.truth == 0]).nnz == 0
-    half, three = bundled.network(name, scale=0.5), bundled.network(name, N=3)
+    half, three = objects.network(name, scale=0.5), objects.network(name, N=3)
     assert [round(N / 2), 3] == [half.N, three.N]
 
 
@@ -493,7 +493,7 @@ def test_a_network_that_networkx_does_not_hold() -> None:
     with pytest.raises(
         DataError, match=r"^data.graph=zebra: expected one of karate, davis, florentine, les_miserables"
     ):
-        bundled.network("zebra")
+        objects.network("zebra")
 
 
 # the published ones
@@ -522,7 +522,7 @@ def test_a_published_network(publish: Callable[..., Path]) -> None:
     ],
 )
 def test_the_published_networks(name: str, N: int, ties: int, isolated: int, scale: float, kept: int) -> None:
-    if not sets.present(name):
+    if not downloads.present(name):
         pytest.skip(f"SMCMC_DATA holds no {name}")
     load = getattr(published_graphs, name)
     graph = load()

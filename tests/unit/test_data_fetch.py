@@ -14,10 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli import cli
-from splitmerge_cli.data import transfer
-from splitmerge_cli.data.published import download, sets
-from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
-from splitmerge_cli.kinds.tables import kdd
+from splitmerge_cli.data import downloads, objects
+from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
+from splitmerge_cli.kinds.tables import generated
 from splitmerge_cli.received import DataError
 
 CONTENT = b"1 2 3\n" * 200_000
@@ -82,7 +81,7 @@ def plain(start: Callable[..., str]) -> Server:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of published sets that is made by the first fetch."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "data"))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path / "data"))
     return tmp_path / "data"
 
 
@@ -104,14 +103,14 @@ def test_a_file_arrives_whole(
     offer(monkeypatch, server, sha256)
     server.announced = announced
     told: list[tuple[str, int, int | None]] = []
-    assert sets.fetch("far", lambda *at: told.append(at)) == folder / "far"
+    assert downloads.fetch("far", lambda *at: told.append(at)) == folder / "far"
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT
     assert [name for name, _, _ in told] == ["a.txt"] * len(told) and len(told) > 1
     assert told[-1] == ("a.txt", len(CONTENT), announced) and sorted(told, key=lambda at: at[1]) == told
     names = {path.name for path in (folder / "far").iterdir()}
     assert names == ({"a.txt"} if sha256 else {"a.txt", SUMS})
     # what is here is not fetched again
-    sets.fetch("far")
+    downloads.fetch("far")
     assert server.requests == 1
 
 
@@ -119,27 +118,27 @@ def test_an_unknown_digest_is_recorded_and_held_to(
     folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = offer(monkeypatch, server)
-    assert "SHA-256 not known" in sets.describe("far") and address in sets.describe("far")
-    sets.fetch("far")
+    assert "SHA-256 not known" in downloads.describe("far") and address in downloads.describe("far")
+    downloads.fetch("far")
     sums, path = folder / "far" / SUMS, folder / "far" / "a.txt"
     assert sums.read_text() == f"{DIGEST}  a.txt\n"
-    assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in sets.describe("far")
-    assert sets.locate("far", "a.txt") == path
+    assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in downloads.describe("far")
+    assert downloads.locate("far", "a.txt") == path
     path.write_bytes(CONTENT[:-6])
     with pytest.raises(
         DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}"
     ):
-        sets.locate("far", "a.txt")
+        downloads.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
     with pytest.raises(
         DataError,
         match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}",
     ):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
-    sets.fetch("far")
+    downloads.fetch("far")
     assert path.read_bytes() == server.content
 
 
@@ -149,20 +148,20 @@ def test_a_file_that_was_put_there_is_taken_as_it_is(
     offer(monkeypatch, server)
     (folder / "far").mkdir(parents=True)
     (folder / "far" / "a.txt").write_text("mine")
-    assert sets.fetch("far") == folder / "far" and server.requests == 0
-    assert sets.locate("far", "a.txt").read_text() == "mine"
+    assert downloads.fetch("far") == folder / "far" and server.requests == 0
+    assert downloads.locate("far", "a.txt").read_text() == "mine"
 
 
 def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server)
-    sets.fetch("far")
+    downloads.fetch("far")
     sums = folder / "far" / SUMS
     sums.write_text(f"{DIGEST}  a.txt\nabc  b.txt\n")
     with pytest.raises(DataError, match=rf"{SUMS}: row 2: expected a SHA-256, two spaces"):
-        sets.locate("far", "a.txt")
+        downloads.locate("far", "a.txt")
     sums.write_bytes(b"\xff")
     with pytest.raises(DataError, match=rf"{SUMS}: cannot be read"):
-        sets.locate("far", "a.txt")
+        downloads.locate("far", "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -183,9 +182,9 @@ def test_nothing_is_left_of_a_failure(
     for key, value in answer.items():
         setattr(server, key, value)
     with pytest.raises(DataError, match=rf"^{address}: {message}"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert not folder.exists()
-    assert not sets.present("far")
+    assert not downloads.present("far")
 
 
 def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +194,7 @@ def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkey
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sets.fetch("far", interrupt)
+        downloads.fetch("far", interrupt)
     assert not folder.exists()
 
 
@@ -204,11 +203,11 @@ def test_a_machine_without_a_network(folder: Path, server: Server, monkeypatch: 
 
     class Unreachable:
         def open(self, *args: object, **kwargs: object) -> None:
-            raise download.URLError(OSError(-2, "Name or service not known"))
+            raise downloads.URLError(OSError(-2, "Name or service not known"))
 
-    monkeypatch.setattr(download, "_opener", Unreachable)
+    monkeypatch.setattr(downloads, "_opener", Unreachable)
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: Name or service not known \(a machine"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert not folder.exists()
 
 
@@ -230,9 +229,9 @@ class Silent(io.BytesIO):
 
 def test_a_server_that_falls_silent(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address = offer(monkeypatch, server)
-    monkeypatch.setattr(download, "_opener", lambda: Silent(b"1 2 3"))
+    monkeypatch.setattr(downloads, "_opener", lambda: Silent(b"1 2 3"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: timed out"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert not folder.exists()
 
 
@@ -240,7 +239,7 @@ def test_a_place_that_cannot_be_written(folder: Path, server: Server, monkeypatc
     offer(monkeypatch, server)
     folder.write_text("a file, no folder")
     with pytest.raises(DataError, match=r"far/a.txt: cannot be written: (Not a directory|File exists)"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert folder.read_text() == "a file, no folder" and server.requests == 0
 
 
@@ -248,7 +247,7 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     """Exit status, progress on stderr, the folder on stdout."""
     address = offer(monkeypatch, server)
     monkeypatch.setattr("splitmerge_cli.cli.components.choice", lambda group, name: {})
-    monkeypatch.setattr(transfer, "LINE_EVERY", 500_000)
+    monkeypatch.setattr(objects, "LINE_EVERY", 500_000)
     server.status = 404
     rejected = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
     assert rejected.exit_code == 2 and rejected.stdout == ""
@@ -269,29 +268,29 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
 
 def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server)
-    assert sets.describe_place("far") == "absent" and sets.verification_notes("far") == []
-    assert "; unverified" not in sets.describe("far")
+    assert downloads.describe_place("far") == "absent" and downloads.verification_notes("far") == []
+    assert "; unverified" not in downloads.describe("far")
     path = folder / "far" / "a.txt"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     note = f"{path}: unverified: no source states its SHA-256; none was recorded"
-    assert sets.verification_notes("far") == [note]
-    assert sets.verification_notes("far", sets.sha256_of) == [f"{note}, it has {sets.sha256_of(path)}"]
-    assert sets.describe_place("far") == f"{path.parent} (unverified)"
-    assert "SHA-256 not known; unverified: no source states it" in sets.describe("far")
+    assert downloads.verification_notes("far") == [note]
+    assert downloads.verification_notes("far", downloads.sha256_of) == [f"{note}, it has {downloads.sha256_of(path)}"]
+    assert downloads.describe_place("far") == f"{path.parent} (unverified)"
+    assert "SHA-256 not known; unverified: no source states it" in downloads.describe("far")
     path.unlink()
-    sets.fetch("far")
-    assert sets.describe_place("far") == f"{path.parent} (unverified)"
-    assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in sets.describe("far")
+    downloads.fetch("far")
+    assert downloads.describe_place("far") == f"{path.parent} (unverified)"
+    assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in downloads.describe("far")
     offer(monkeypatch, server, DIGEST)
-    assert sets.describe_place("far") == str(path.parent) and sets.verification_notes("far") == []
-    assert "; unverified" not in sets.describe("far")
+    assert downloads.describe_place("far") == str(path.parent) and downloads.verification_notes("far") == []
+    assert "; unverified" not in downloads.describe("far")
 
 
 def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
     (tmp_path / "kddcup04bio").mkdir()
-    (tmp_path / "kddcup04bio" / kdd.FILE).write_text("1\t2\n")
+    (tmp_path / "kddcup04bio" / generated.FILE).write_text("1\t2\n")
     # of the list one line alone, which costs less
     monkeypatch.setattr("splitmerge_cli.cli.components.describe", lambda group, beside: [("kddcup04bio", "title")])
     assert f" {tmp_path / 'kddcup04bio'} (unverified) " in CliRunner().invoke(cli.app, ["data", "list"]).stdout
@@ -310,7 +309,7 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
 def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     address = offer(monkeypatch, address.format(plain=plain.address))
     with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected an https address|cannot be fetched)"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert plain.requests == 0 and not folder.exists()
 
 
@@ -347,7 +346,7 @@ def test_a_redirect_to_another_scheme_is_refused(
     server.status, server.location = status, target.format(**named)
     asked = second.address if target == "{second}" else address
     with pytest.raises(DataError, match=f"^{asked}: {message.format(target=target, **named)}"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert plain.requests == 0 and second.requests == (target == "{second}") and not folder.exists()
 
 
@@ -357,7 +356,7 @@ def test_a_redirect_to_https_is_followed(
 ) -> None:
     offer(monkeypatch, server)
     server.status, server.location = 302, "/b.txt" if relative else server.address.replace("a.txt", "b.txt")
-    sets.fetch("far")
+    downloads.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT and server.requests == 2
 
 
@@ -373,7 +372,7 @@ def test_a_certificate_that_does_not_hold_is_refused(
         # the certificate is not that of this name
         address = offer(monkeypatch, server.address.replace("127.0.0.1", "localhost"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert server.requests == 0 and not folder.exists()
 
 
@@ -386,13 +385,13 @@ def test_no_variable_of_the_environment_switches_that_off(
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
     offer(monkeypatch, server)
     with pytest.raises(DataError, match="certificate verify failed"):
-        sets.fetch("far")
+        downloads.fetch("far")
     # a proxy does not take a request of http either
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
     offer(monkeypatch, "http://example.org/a.txt")
     with pytest.raises(DataError, match="expected an https address"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert plain.requests == 0
 
 
@@ -405,28 +404,28 @@ def test_every_address_of_the_table_is_https() -> None:
 
 
 def test_a_server_that_sends_for_ever(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "MOST_BYTES", 3_000_000)
+    monkeypatch.setattr(downloads, "MOST_BYTES", 3_000_000)
     address = offer(monkeypatch, server)
     server.announced, server.endless = None, True
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert not folder.exists()
     # in the answer that redirects too
     server.status, server.location = 302, "/b.txt"
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        sets.fetch("far")
+        downloads.fetch("far")
 
 
 def test_a_size_that_is_known_is_held_to(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address = offer(monkeypatch, server, size=len(CONTENT) - 1)
     with pytest.raises(DataError, match=rf"^{address}: announces 1,200,000 bytes; expected 1,199,999$"):
-        sets.fetch("far")
+        downloads.fetch("far")
     server.announced = None
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 1,199,999$"):
-        sets.fetch("far")
+        downloads.fetch("far")
     assert not folder.exists()
     offer(monkeypatch, server, size=len(CONTENT))
-    sets.fetch("far")
+    downloads.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT
 
 
@@ -437,8 +436,8 @@ def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(
     (folder / "far").mkdir(parents=True)
     (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
     with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):
-        sets.fetch("far")
-    assert not sets.present("far")
+        downloads.fetch("far")
+    assert not downloads.present("far")
 
 
 def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,7 +448,7 @@ def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with transfer.show_progress() as report:
+    with objects.show_progress() as report:
         report("a.txt", 500_000, 1_000_000)
         report("a.txt", 1_000_000, 1_000_000)
         report("b.txt", 10, None)

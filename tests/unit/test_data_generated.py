@@ -8,10 +8,9 @@ import pytest
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.documents.generated import nested_topics, synthetic_documents
-from splitmerge_cli.kinds.lines.data import generate as lines
+from splitmerge_cli.kinds.lines import generate as lines
 from splitmerge_cli.kinds.networks.generated import generate as network
-from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal, mixed
-from splitmerge_cli.kinds.tables.kdd import kdd_like
+from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal, kdd_like, mixed
 from splitmerge_cli.kinds.tokens import generate as emm
 from splitmerge_cli.received import DataError
 

@@ -9,11 +9,10 @@ from scipy import stats
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.kinds.tables import kdd
-from splitmerge_cli.kinds.tables.generated import gaussian
-from splitmerge_cli.kinds.tables.kdd import kdd_like, uneven_sizes
+from splitmerge_cli.kinds.tables import generated
+from splitmerge_cli.kinds.tables.generated import gaussian, kdd_like, uneven_sizes
 from splitmerge_cli.received import DataError
 
 # generated
@@ -126,16 +125,16 @@ def test_the_defaults_are_the_data_they_always_were() -> None:
 
 # the published set
 
-ROW = " ".join(f"{d / 4 - 3:.2f}" for d in range(kdd.FEATURES))
+ROW = " ".join(f"{d / 4 - 3:.2f}" for d in range(generated.FEATURES))
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the file belongs, for a set of three rows."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(kdd, "ROWS", 3)
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(generated, "ROWS", 3)
     (tmp_path / "kddcup04bio").mkdir()
-    return tmp_path / "kddcup04bio" / kdd.FILE
+    return tmp_path / "kddcup04bio" / generated.FILE
 
 
 @pytest.mark.parametrize(
@@ -149,22 +148,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_published_file(place: Path, text: str) -> None:
     place.write_text(text)
-    data = kdd.kddcup04bio()
+    data = generated.kddcup04bio()
     assert data.kind.name == "points" and data.values.shape == (3, 74) and data.values.dtype == np.float64
     assert data.truth is None and "no labels" in data.meta["truth"]
     assert data.values[:, 0].tolist() == [-3, 7, -3]
     # columns that are constant are data like others
     assert data.values[:, 1:].tolist() == [[d / 4 - 3 for d in range(1, 74)]] * 3
-    assert np.array_equal(kdd.kddcup04bio(2).values, data.values[:2])
+    assert np.array_equal(generated.kddcup04bio(2).values, data.values[:2])
 
 
 def test_the_published_file_is_said_to_be_unverified(place: Path) -> None:
     place.write_text(f"{ROW}\n" * 3)
-    seen = sets.sha256_of(place)
+    seen = downloads.sha256_of(place)
     said = f"{place}: unverified: no source states its SHA-256; "
-    assert kdd.kddcup04bio().notes == [f"{said}none was recorded, it has {seen}"]
-    (place.parent / sets.SUMS).write_text(f"{seen}  {kdd.FILE}\n")
-    assert kdd.kddcup04bio().notes == [f"{said}{seen} was recorded when it was fetched"]
+    assert generated.kddcup04bio().notes == [f"{said}none was recorded, it has {seen}"]
+    (place.parent / downloads.SUMS).write_text(f"{seen}  {generated.FILE}\n")
+    assert generated.kddcup04bio().notes == [f"{said}{seen} was recorded when it was fetched"]
 
 
 def test_a_set_with_constant_columns_runs(place: Path) -> None:
@@ -195,12 +194,12 @@ def test_a_set_with_constant_columns_runs(place: Path) -> None:
 )
 def test_what_is_refused(place: Path, text: str, message: str) -> None:
     place.write_text(text)
-    with pytest.raises(DataError, match=rf"{kdd.FILE}: {message}"):
-        kdd.kddcup04bio()
+    with pytest.raises(DataError, match=rf"{generated.FILE}: {message}"):
+        generated.kddcup04bio()
 
 
 @pytest.mark.parametrize("N", [0, 4, -1])
 def test_more_rows_than_there_are(place: Path, N: int) -> None:
     place.write_text(f"{ROW}\n" * 3)
     with pytest.raises(DataError, match=rf"^N={N}: expected a whole number from 1 to 3, the number of rows, or null"):
-        kdd.kddcup04bio(N)
+        generated.kddcup04bio(N)

@@ -13,12 +13,12 @@ import pytest
 import scipy.sparse
 
 import splitmerge_cli as sm
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.tables.letters import near_pair
+from splitmerge_cli.data.tables.separators import near_pair
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian

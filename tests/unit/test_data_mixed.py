@@ -21,8 +21,8 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.initial import load_dataset
 
 
 def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) -> Dataset:

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.labels import crp, equal_sizes
-from splitmerge_cli.kinds.lines import data as lines
+from splitmerge_cli.data.values import crp, equal_sizes
+from splitmerge_cli.kinds import lines as lines
 from splitmerge_cli.kinds.tables.generated import gaussian, mixed
 
 # partitions

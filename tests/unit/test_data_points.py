@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_np
 from splitmerge_cli.data import values as checks
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables import files, matrices, repeats, separators
+from splitmerge_cli.data.tables import files, repeats, scaled, separators
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.table import WRITTEN
 from splitmerge_cli.data.tables.text import WIDE
@@ -248,7 +248,7 @@ def test_columns_of_an_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_large_arrays_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
-    monkeypatch.setattr(matrices, "MAPPED", 1)
+    monkeypatch.setattr(scaled, "MAPPED", 1)
     x = np.arange(12, dtype=dtype).reshape(4, 3)
     np.save(tmp_path / "x.npy", x)
     for N in (None, 2):

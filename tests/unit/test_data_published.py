@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS
-from splitmerge_cli.kinds.lines import data as noparama
+from splitmerge_cli.data import downloads
+from splitmerge_cli.data.downloads import SETS
+from splitmerge_cli.kinds import lines as noparama
 from splitmerge_cli.received import DataError
 
 LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"
@@ -18,7 +18,7 @@ GAUSSIANS = "x,y,cluster\n0,1,0\n2,3,0\n4,5,1\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def test_an_absent_set_says_where_it_is_looked_for(folder: Path) -> None:
 def test_another_file_than_the_published_one_is_not_read(publish: Callable[..., Path]) -> None:
     path = publish("noparama_lines", {noparama.FILE: LINES}) / noparama.FILE
     path.write_bytes(gzip.compress(LINES.replace("1.5", "1.6").encode()))
-    for read in (lambda: noparama.lines(0), lambda: sets.fetch("noparama_lines")):
+    for read in (lambda: noparama.lines(0), lambda: downloads.fetch("noparama_lines")):
         with pytest.raises(DataError, match=r"points.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
             read()
 
@@ -72,18 +72,18 @@ def test_another_file_than_the_published_one_is_not_read(publish: Callable[..., 
 def test_the_folder_is_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for unset in (
-        lambda: monkeypatch.delenv(sets.VARIABLE, raising=False),
+        lambda: monkeypatch.delenv(downloads.VARIABLE, raising=False),
         lambda: monkeypatch.setenv("SMCMC_DATA", ""),
     ):
         unset()
-        assert sets.folder().name == "smcmc"
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "here"))
-    assert sets.folder() == tmp_path / "here"
+        assert downloads.folder().name == "smcmc"
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path / "here"))
+    assert downloads.folder() == tmp_path / "here"
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_set_is_described(folder: Path, name: str) -> None:
-    text = sets.describe(name)
+    text = downloads.describe(name)
     assert "absent" in text and str(folder) in text and "SMCMC_DATA" in text
     for file in SETS[name].files:
         assert file.name in text
@@ -92,9 +92,9 @@ def test_every_set_is_described(folder: Path, name: str) -> None:
         assert of and of in text
         assert "\n" not in of
     for file in SETS[name].files:
-        sets.place(name).mkdir(exist_ok=True)
-        (sets.place(name) / file.name).touch()
-    assert "present" in sets.describe(name)
+        downloads.place(name).mkdir(exist_ok=True)
+        (downloads.place(name) / file.name).touch()
+    assert "present" in downloads.describe(name)
 
 
 @pytest.mark.parametrize("name", ["noparama_lines", "noparama_twogaussians"])
@@ -102,12 +102,12 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
     with pytest.raises(
         DataError, match=rf"^{name}: .* cannot be downloaded; .*github.com/mrquincle/noparama-datasets"
     ) as info:
-        sets.fetch(name)
+        downloads.fetch(name)
     assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)
     assert not list(folder.iterdir())
 
 
-@pytest.mark.skipif(not sets.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
+@pytest.mark.skipif(not downloads.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
 def test_the_published_lines() -> None:
     number = []
     for dataset in range(100):
@@ -117,7 +117,7 @@ def test_the_published_lines() -> None:
     assert (min(number), max(number), sum(number)) == (2, 13, 587)
 
 
-@pytest.mark.skipif(not sets.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
+@pytest.mark.skipif(not downloads.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
 def test_the_published_gaussians() -> None:
     data = noparama.two_gaussians()
     assert data.truth is not None and np.bincount(data.truth).tolist() == [100, 100]

@@ -10,8 +10,8 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.kinds.records.fields import words_of
 from splitmerge_cli.kinds.records.generated import FIELDS, generate
+from splitmerge_cli.kinds.records.similar_values import words_of
 from splitmerge_cli.received import DataError
 
 PEOPLE = """rec_id,given,dob,postcode,sex,age,entity

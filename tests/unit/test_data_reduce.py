@@ -14,16 +14,16 @@ import smcmc
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.components import densities_by_rank, find_rank, fit_components
-from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import columns
 from splitmerge_cli.kinds.tables.choice import find_scales
 from splitmerge_cli.received import DataError
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.DataNote"),
-    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged"),
+    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.DataNote"),
+    pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.NotConverged"),
 ]
 SHORT = {"iterations": 300, "chains": 2, "progress": "none"}
 

@@ -14,11 +14,11 @@ import scipy.sparse
 
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.kinds.networks.data import KEYS, network_of
 from splitmerge_cli.kinds.networks.generated import generate
-from splitmerge_cli.kinds.networks.readers import bundled
+from splitmerge_cli.kinds.networks.readers import objects
 from splitmerge_cli.kinds.networks.readers.adjacency import keep
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.kinds.networks.readers.listed import Use
@@ -251,11 +251,11 @@ def test_what_is_no_such_network(read: Read, text: str, name: str, options: Any,
 
 
 def test_small_networks_of_networkx_have_their_forms() -> None:
-    counted = bundled.network("les_miserables", values="count").relations
+    counted = objects.network("les_miserables", values="count").relations
     assert counted is not None and counted.layers[0].value is not None and counted.layers[0].value.sum() == 820
-    women = bundled.network("davis", bipartite=True).relations
+    women = objects.network("davis", bipartite=True).relations
     assert women is not None and women.sides is not None and np.bincount(women.sides).tolist() == [18, 14]
-    families = bundled.network("florentine", layer="relation").relations
+    families = objects.network("florentine", layer="relation").relations
     assert families is not None and [len(layer.ends) for layer in families.layers] == [20, 15]
 
 

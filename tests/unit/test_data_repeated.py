@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.analysis.comparison import Items
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset

@@ -11,14 +11,13 @@ from scipy.stats import yeojohnson
 from sklearn.preprocessing import PowerTransformer
 
 import smcmc
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.scales import Scale
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.values import MAGNITUDE
+from splitmerge_cli.data.values import MAGNITUDE, Scale
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice
@@ -139,7 +138,7 @@ def test_a_density_in_the_units_of_the_data_integrates_to_one(scale: str | float
 FULL = {"name": "gaussian", "covariance": "full"}
 
 
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.NotConverged")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.NotConverged")
 @pytest.mark.parametrize("model", ["gaussian", "mixed", FULL], ids=["complete", "mixed", "imputed"])
 def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: str | dict[str, str]) -> None:
     frame = draw_skewed(50)

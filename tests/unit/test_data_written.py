@@ -16,7 +16,7 @@ import pytest
 from refusals import make_numpy_error
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data import standard_input
+from splitmerge_cli.data import opening
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, sha256
@@ -372,7 +372,7 @@ def test_what_standard_input_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Terminal(b"1\n")))
     with pytest.raises(DataError, match=r"standard input is a terminal"):
         csv("-", "points")
-    assert standard_input.path().name == "standard input"
+    assert opening.path_of_input().name == "standard input"
 
 
 def test_dev_stdin_is_answered_with_what_is_read() -> None:

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import multivariate_normal
 
-from splitmerge_cli.diagnostics import density_gaps
-from splitmerge_cli.diagnostics.density_gaps import join_clusters
+from splitmerge_cli.diagnostics import small_clusters
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.diagnostics.small_clusters import join_clusters
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_the_fall_between_two_normals_is_that_of_their_density() -> None:
 
 def test_the_density_is_that_of_normal_distributions(rng) -> None:
     roots = rng.normal(size=(3, 2, 2))
-    mixture = density_gaps._Normals(
+    mixture = small_clusters._Normals(
         np.array([0.2, 0.3, 0.5]), rng.normal(size=(3, 2)), roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(2)
     )
     points = rng.normal(size=(50, 2))
@@ -128,6 +128,6 @@ def test_what_has_no_density_is_refused(rng) -> None:
 
 def test_of_many_clusters_fewer_draws_are_joined(rng, monkeypatch) -> None:
     x, labels = _normals(rng, 6)
-    monkeypatch.setattr(density_gaps, "MOST_WORK", 4e5)
+    monkeypatch.setattr(small_clusters, "MOST_WORK", 4e5)
     (joined,) = join_clusters(x, [labels] * 60, [0.25])
-    assert density_gaps.LEAST_DRAWS <= len(joined) < 60
+    assert small_clusters.LEAST_DRAWS <= len(joined) < 60

@@ -9,7 +9,7 @@ from rich.console import Console
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics
 
-from splitmerge_cli.diagnostics import agreement, diagnosis_tables, mixing, monte_carlo_errors, restarts, summary
+from splitmerge_cli.diagnostics import agreement, mixing, monte_carlo_errors, restarts, summary
 from splitmerge_cli.diagnostics.monte_carlo_errors import FEWEST, mean_error, quantile_error, report_errors
 
 
@@ -206,7 +206,7 @@ def test_diagnosis_of_a_run():
         "best": summary.Clustering(labels, labels[1], "chain 1"),
         "point": summary.Clustering({0: labels[0]}, None, "none at all"),
     }
-    d = diagnosis_tables.as_frame(summary.diagnose(trace, moves) + summary.score(clusterings, truth))
+    d = restarts.as_frame(summary.diagnose(trace, moves) + summary.score(clusterings, truth))
     kept = trace[trace["iteration"] > 200]
     by_chain = [g["log_joint"].to_numpy() for _, g in kept.groupby("chain")]
     assert value(d, "rhat/log_joint").value == pytest.approx(mixing.rhat(np.stack(by_chain)))
@@ -231,10 +231,10 @@ def test_diagnosis_of_a_run():
 
 
 def test_diagnosis_says_why_a_value_is_missing():
-    d = diagnosis_tables.as_frame(summary.diagnose(*frames(constant=True)))
+    d = restarts.as_frame(summary.diagnose(*frames(constant=True)))
     assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note
     assert np.isnan(value(d, "tau/log_joint").value) and "0 of 2" in value(d, "tau/log_joint").note
-    single = diagnosis_tables.as_frame(summary.diagnose(*frames(chains=1)))
+    single = restarts.as_frame(summary.diagnose(*frames(chains=1)))
     assert np.isnan(value(single, "rhat/K").value) and "one chain" in value(single, "rhat/K").note
     assert not (d["quantity"] == "nmi/best").any()
 
@@ -249,16 +249,14 @@ def test_chains_of_different_length_are_cut_to_the_shortest():
 
 def test_a_run_of_no_iterations_has_its_start_state_only():
     trace, moves = frames()
-    d = diagnosis_tables.as_frame(summary.diagnose(trace[trace["iteration"] == 0], moves))
+    d = restarts.as_frame(summary.diagnose(trace[trace["iteration"] == 0], moves))
     assert "fewer than 4" in value(d, "rhat/K").note
     assert np.isnan(value(d, "seconds_per_iteration").value)
 
 
 def test_terminal_table_shows_values_and_notes():
     console = Console(width=160, record=True)
-    console.print(
-        diagnosis_tables.table(diagnosis_tables.as_frame(summary.diagnose(*frames(constant=True))), title="run")
-    )
+    console.print(restarts.table(restarts.as_frame(summary.diagnose(*frames(constant=True))), title="run"))
     text = console.export_text()
     assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
 
@@ -270,7 +268,7 @@ def test_terminal_table_says_the_note_of_a_subject_once():
     }
     console = Console(width=80, record=True)
     rows = summary.diagnose(*frames()) + summary.score(clusterings, labels)
-    console.print(diagnosis_tables.table(diagnosis_tables.as_frame(rows)))
+    console.print(restarts.table(restarts.as_frame(rows)))
     text = console.export_text()
     assert text.count("the note of last") == text.count("the note of point") == 1
     # nothing is cut, only folded

@@ -14,8 +14,8 @@ from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, check_partitions, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, most_partitions
 from splitmerge_cli.diagnostics.summary import diagnose
-from splitmerge_cli.runs.clusterings import late_rows, of_one_spacing
-from splitmerge_cli.runs.recorders.spacing import Spacing
+from splitmerge_cli.runs.answers import late_rows, of_one_spacing
+from splitmerge_cli.runs.recorders import Spacing
 
 
 def f_of(loss):

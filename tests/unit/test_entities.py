@@ -194,7 +194,7 @@ def test_equal_records_of_two_entities_are_counted(labels: list[int], sources: l
     assert entities.count_equal_apart(dataset, np.array(labels, dtype=np.int32)) == expected
 
 
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.cautions.DataNote")
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.DataNote")
 def test_a_run_says_that_equal_rows_are_of_two_entities() -> None:
     """One column of names that hardly repeat: what is equal may be so by chance."""
     names = [f"{a}{b}{a}{b}" for a in "abcdefgh" for b in "uvwxyz"]

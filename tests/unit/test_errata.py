@@ -23,7 +23,7 @@ from splitmerge_cli.cli.commands import COMMANDS as NAMED
 from splitmerge_cli.config import ConfigError, choices, compose
 from splitmerge_cli.papers import claims, discovery, report
 from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.verify.options import read_request
+from splitmerge_cli.verify.cases import read_request
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"

@@ -19,12 +19,12 @@ from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.sdds.posterior import mean_K, mean_K_by_cap
+from splitmerge_cli.papers.sdds.exact import mean_K, mean_K_by_cap
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.pieces import allocation_steps
 from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 

@@ -10,15 +10,13 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli import __version__
-from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.style import dashes_of, save, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers import claims, discovery, experiments, report, reproduce
-from splitmerge_cli.papers.sdds import acceptance, climbs, exact, proposals, running_means
-from splitmerge_cli.papers.sdds import runs as sdds_runs
-from splitmerge_cli.papers.sdds import traces as sdds_traces
+from splitmerge_cli.papers.sdds import acceptance, climbs, exact, running_means
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
 from splitmerge_cli.runs import prepare
@@ -75,7 +73,7 @@ def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
         jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, "paper", tmp_path)]
         assert {int(j["seed"]) for j in jobs} == set(range(10))
         for job in jobs:
-            assert int(job["iterations"]) == sdds_runs.ITERATIONS[int(job.get("N", 500))]
+            assert int(job["iterations"]) == running_means.ITERATIONS[int(job.get("N", 500))]
 
 
 # exact figures
@@ -162,8 +160,8 @@ def test_fig3_draws_running_means(make, results):
 
 def test_coinciding_lines_uncover_those_before_them():
     """In the order drawn, every sampler's dashes end before those of the one below it."""
-    assert sdds_runs.DRAWN[:4] == ("sdds", "ss", "rgsm", "rm")
-    dashed = [dashes_of(name) for name in sdds_runs.DRAWN[1:4]]
+    assert running_means.DRAWN[:4] == ("sdds", "ss", "rgsm", "rm")
+    dashed = [dashes_of(name) for name in running_means.DRAWN[1:4]]
     assert len({on + off for _, (on, off) in dashed}) == 1
     on = [on for _, (on, _) in dashed]
     assert on == sorted(on, reverse=True) and len(set(on)) == 3
@@ -171,8 +169,8 @@ def test_coinciding_lines_uncover_those_before_them():
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
     with use_style():
-        drawing = proposals.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
-    assert drawing.notes == f"{proposals.NOTES} {proposals.EQUAL}"
+        drawing = acceptance.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
+    assert drawing.notes == f"{acceptance.NOTES_OF_PROPOSALS} {acceptance.EQUAL}"
     # under the picture, too
     said = (figures_folder / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
     assert said == f"{discovery.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
@@ -256,7 +254,7 @@ def test_fig6_and_traces(make):
                 ],
             ]
         )
-        traced = sdds_traces.traces(runs)
+        traced = running_means.traces(runs)
     assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
@@ -287,7 +285,7 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
     with use_style():
-        paths = save(proposals.fig1(table).figure, tmp_path / "again")
+        paths = save(acceptance.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 
 

@@ -8,7 +8,7 @@ import pytest
 from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.plots import marks
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
@@ -17,7 +17,7 @@ from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.plots import network, relation_matrix
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.arm import acceptance as arm_acceptance
-from splitmerge_cli.papers.arm import exact as arm_exact
+from splitmerge_cli.papers.arm import four_nodes as arm_exact
 from splitmerge_cli.papers.arm import four_nodes as arm_four_nodes
 from splitmerge_cli.papers.arm import mixtures as arm_mixtures
 from splitmerge_cli.papers.arm import moves as arm_moves
@@ -27,7 +27,7 @@ from splitmerge_cli.papers.arm import tables as arm_tables
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_rhat, estimate
 from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.verify import plates
+from splitmerge_cli.verify import transitions
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
 
@@ -370,22 +370,22 @@ def test_table2_and_fig6b_and_fig4(mixtures):
 def move():
     spec = compose(["experiment=arm-fig1"])
     model = arm_exact._model(spec, arm_exact._dataset(spec))
-    return plates.find_example(model, spec.samplers[0], spec.seed)
+    return transitions.find_example(model, spec.samplers[0], spec.seed)
 
 
 def test_the_move_shows_all_plates_and_is_undone(move):
     forth, back = move
     assert [name for name, _ in forth.plates] == ["state", "refinement", "launch", "blocks", "singles"]
-    assert plates.has_all_plates(forth) and forth.pair == back.pair
-    assert plates.is_same_partition(forth.plate("singles"), back.plate("state"))
-    assert plates.is_same_partition(back.plate("singles"), forth.plate("state"))
+    assert transitions.has_all_plates(forth) and forth.pair == back.pair
+    assert transitions.is_same_partition(forth.plate("singles"), back.plate("state"))
+    assert transitions.is_same_partition(back.plate("singles"), forth.plate("state"))
     i, j = forth.pair
     launch = forth.plate("launch")
     assert launch[i] != launch[j] and min(launch[i], launch[j]) >= 0
     # what is out is inside, and outside nothing has moved yet
     inside = forth.plate("refinement") >= 0
     assert (inside[launch < 0]).all()
-    assert plates.is_same_partition(launch[~inside], forth.plate("state")[~inside])
+    assert transitions.is_same_partition(launch[~inside], forth.plate("state")[~inside])
     # a block goes as a whole
     refinement, placed = forth.plate("refinement"), forth.plate("blocks")
     for block in set(refinement[inside].tolist()):
@@ -417,13 +417,13 @@ def test_clusters_stay_in_their_places():
 
 
 def test_items_are_sorted_by_cluster_then_degree():
-    order, ends = marks.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
+    order, ends = style.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
     assert order.tolist() == [2, 3, 0, 1, 4] and ends.tolist() == [3, 4, 5]
 
 
 def test_density_counts_shares():
     graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
-    order, _ = marks.order_items(graph.truth, np.zeros(60))
+    order, _ = style.order_items(graph.truth, np.zeros(60))
     share = relation_matrix.density(graph.values, order, order, cells=2)
     # nobody is tied to oneself
     assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))

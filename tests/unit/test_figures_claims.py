@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval, share_interval
 from splitmerge_cli.papers import claims, discovery
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.sdds.posterior import mean_K
+from splitmerge_cli.papers.sdds.exact import mean_K
 from splitmerge_cli.papers.verdict_tables import (
     ROOMY,
     UNITS,

@@ -10,7 +10,7 @@ from editions import overview
 from figure_runs import make_runs
 
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import ConfigError, auto, choice, choices, compose
+from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
 from splitmerge_cli.papers import discovery, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, races, scaling
@@ -85,7 +85,7 @@ def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
 def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
         drawing = of_choice.draw(matrix_runs)
-    assert set(drawing.plotted["schedule"]) == {auto.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
+    assert set(drawing.plotted["schedule"]) == {resolution.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
 
 

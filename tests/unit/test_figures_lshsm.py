@@ -10,7 +10,6 @@ from figure_runs import make_runs, options
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
-from splitmerge_cli.papers.lshsm import cache as lshsm_cache
 from splitmerge_cli.papers.lshsm import curves as lshsm_curves
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import speed as lshsm_speed
@@ -241,7 +240,7 @@ def test_cache_is_shown_against_iterations():
     runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
     runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=lshsm_runs.STOOD_IN)]
     with use_style():
-        drawing = lshsm_cache.cache(runs)
+        drawing = lshsm_speed.cache(runs)
     assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
     kdd, pubmed = drawing.verdicts
     assert kdd.ours == 0.9 and "by iteration 1,000" in kdd.reason and kdd.reading == "from random clusters"

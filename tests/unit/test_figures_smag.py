@@ -10,9 +10,9 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.kinds.documents.generated import nested_topics
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.smag import confusion as smag_confusion
-from splitmerge_cli.papers.smag import corpus as smag_corpus
 from splitmerge_cli.papers.smag import counts as smag_counts
 from splitmerge_cli.papers.smag import perplexity as smag_perplexity
+from splitmerge_cli.papers.smag import runs as smag_corpus
 from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED

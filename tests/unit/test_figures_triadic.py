@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
-from splitmerge_cli.analysis.plots import marks
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.chains import traces
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
-from splitmerge_cli.papers.triadic import examples, transitions, violins
+from splitmerge_cli.papers.triadic import examples
 from splitmerge_cli.papers.triadic import runs as triadic_runs
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
@@ -143,7 +143,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
 def test_fig1_counts_moves_between_neighbours(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with use_style():
-        drawing = transitions.fig1(main)
+        drawing = examples.fig1(main)
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
@@ -173,11 +173,11 @@ def test_fig2_draws_two_last_states(runs):
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with use_style():
-        drawing = violins.fig3(main)
+        drawing = triadic_table.fig3(main)
     assert len(drawing.plotted) == 3 * SETS * 2
     paper = {(c.sampler, c.metric): c.value for c in claims.published_claims("triadic-table1")}
-    marks = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
-    assert marks == [paper[method, "adjusted_rand_index"] for method in violins.ORDER]
+    drawn = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
+    assert drawn == [paper[method, "adjusted_rand_index"] for method in triadic_table.ORDER]
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("triadic-fig3")}
 
 
@@ -225,8 +225,8 @@ def test_segments_stay_beside_their_points():
 
 
 def test_clusters_are_styled_by_size():
-    assert [len(items) for items in marks.by_size([2, 0, 0, 1, 0, 2])] == [3, 2, 1]
-    many = [marks.style_of(k) for k in range(len(marks.COLOURS) * len(marks.MARKERS))]
+    assert [len(items) for items in style.by_size([2, 0, 0, 1, 0, 2])] == [3, 2, 1]
+    many = [style.style_of(k) for k in range(len(style.COLOURS) * len(style.MARKERS))]
     assert len(set(many)) == len(many)
 
 

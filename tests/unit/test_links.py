@@ -16,10 +16,9 @@ from splitmerge_cli.fits.short_fits import short_fits
 from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
-from splitmerge_cli.kinds.networks.link_scores import Links, links_of
+from splitmerge_cli.kinds.networks.link_scores import Links, compare_scores, links_of, remove_edges, score_links
 from splitmerge_cli.kinds.networks.links import name_links, predict_links, probable_pairs
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
-from splitmerge_cli.kinds.networks.removed_edges import compare_scores, remove_edges, score_links
 
 
 @pytest.mark.parametrize("name", FORMS)

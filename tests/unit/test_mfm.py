@@ -13,7 +13,7 @@ from splitmerge_cli.priors import specification
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import log_prior
-from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.kernel import sampled_frequencies
 
 DISTRIBUTIONS = (
     "poisson(1)",

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from splitmerge_cli.api.recognition import recognise
-from splitmerge_cli.data import standard_input
+from splitmerge_cli.data import opening
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.documents.readers.files import corpus
@@ -76,7 +76,7 @@ def test_packed_files_are_read(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
 def test_packed_standard_input_is_known_by_its_first_bytes(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PACK[ending](TABLE.encode()))))
-    assert csv(standard_input.SIGN, "points").N == 30
+    assert csv(opening.SIGN, "points").N == 30
 
 
 @pytest.mark.parametrize("ending", PACK)

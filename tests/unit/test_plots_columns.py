@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from splitmerge_cli.analysis.plots import marks as writing
-from splitmerge_cli.analysis.plots.marks import COLOURS, MARKERS, shorten_names, style_of, write_apart
+from splitmerge_cli.analysis.plots import style as writing
+from splitmerge_cli.analysis.plots.style import COLOURS, MARKERS, shorten_names, style_of, write_apart
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_summary import clusters as summarise
 from splitmerge_cli.kinds.tables.columns import statistics

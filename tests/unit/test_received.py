@@ -21,7 +21,7 @@ from rich.text import Text
 import splitmerge_cli
 from splitmerge_cli import received, terminal
 from splitmerge_cli.received import Refused
-from splitmerge_cli.runs.store import schema, state, streams
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.store.read import Run
@@ -77,7 +77,7 @@ def test_what_is_no_file_of_the_folder_is_not_read(what: str) -> None:
     with pytest.raises(DamagedRun, match=r"^run/manifest.json: a .*; expected a regular file.*; smcmc run with resume"):
         _ = run.manifest
     with pytest.raises(DamagedRun, match=r"^run/work/chain-0.npz: a .*; expected a regular file"):
-        state.load(Path("run/work/chain-0.npz"))
+        manifest.load(Path("run/work/chain-0.npz"))
 
 
 def test_a_link_within_the_folder_and_to_it_is_followed() -> None:
@@ -151,22 +151,22 @@ def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.Mon
 
 def write_each() -> dict[str, Callable[[], Any]]:
     """A small file of each form that the store writes, and who reads it."""
-    state.save(Path("checkpoint.npz"), {"a": np.arange(3), "b": 0.5})
+    manifest.save(Path("checkpoint.npz"), {"a": np.arange(3), "b": 0.5})
     write_sealed(Path("status.json"), {"state": "done", "share": 1.0})
     Path("clusters.csv").write_text("row,cluster\n1,0\n")
     write_manifest(Path("manifest.json"), ["clusters.csv"])
     columns = schema.recorded_columns(schema.TRACE)
-    stream = streams.Stream(Path("trace.arrows"), columns)
+    stream = schema.Stream(Path("trace.arrows"), columns)
     values = {field.name: [[0.5]] if field.name == "largest" else [1] for field in columns}
     stream.append(pa.record_batch(values, schema=columns))
     mark = stream.sync()
     stream.close()
     return {
-        "checkpoint.npz": lambda: state.load(Path("checkpoint.npz")),
+        "checkpoint.npz": lambda: manifest.load(Path("checkpoint.npz")),
         "status.json": lambda: read_sealed(Path("status.json")),
         "clusters.csv": lambda: Manifest(Path("manifest.json")).check("clusters.csv"),
         "manifest.json": lambda: Manifest(Path("manifest.json")),
-        "trace.arrows": lambda: list(streams.read_marked(Path("trace.arrows"), mark)),
+        "trace.arrows": lambda: list(schema.read_marked(Path("trace.arrows"), mark)),
     }
 
 
@@ -189,18 +189,18 @@ def test_every_byte_of_what_is_written_is_checked() -> None:
 def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
     """Whatever its checksum: megabytes of zeros are a kilobyte."""
     path = Path("folder/chain-0.npz")
-    state.save(path, {"a": np.zeros(9)})
-    assert state.load(path)["a"].sum() == 0
+    manifest.save(path, {"a": np.zeros(9)})
+    assert manifest.load(path)["a"].sum() == 0
     np.savez_compressed("packed.npz", json=np.frombuffer(b'{"a": 1}', dtype=np.uint8), a0=np.zeros(1 << 20))
     content = Path("packed.npz").read_bytes()
-    path.write_bytes(content + state._TRAILER.pack(state._MAGIC, state.zlib.crc32(content)))
+    path.write_bytes(content + manifest._TRAILER.pack(manifest._MAGIC, manifest.zlib.crc32(content)))
     with pytest.raises(DamagedRun, match="damaged"):
-        state.load(path)
+        manifest.load(path)
 
 
 ROOT = Path(splitmerge_cli.__file__).parent
 RECEIVING = (
-    *(f"runs/store/{name}.py" for name in ("manifest", "read", "state", "streams")),
+    *(f"runs/store/{name}.py" for name in ("manifest", "read", "schema")),
     *("analysis/certificate.py", "runs/summaries.py", "../scripts/editions/archive.py", "../scripts/editions/kept.py"),
 )
 

@@ -8,10 +8,9 @@ from small_cases import partitions_of
 
 import smcmc
 from splitmerge_cli.core.shared import Prepared
-from splitmerge_cli.kinds.records.candidates import prepare
 from splitmerge_cli.kinds.records.generated import generate
 from splitmerge_cli.kinds.records.model import Records
-from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs
+from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs, prepare
 
 
 def pairs_of(dataset, sources=None, **options):

@@ -18,11 +18,10 @@ from splitmerge_cli.config import (
     specify,
     specify_keys,
 )
-from splitmerge_cli.config.composition import read_hydra
+from splitmerge_cli.config.composition import pack, read_hydra, specify_stored, unpack
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
-from splitmerge_cli.config.stored import pack, specify_stored, unpack
 
 TABLE = {"data": "csv", "data.path": "x.csv"}
 OF_DATA = {

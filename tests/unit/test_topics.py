@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.documents import perplexity as heldout
 from splitmerge_cli.kinds.documents import topics
-from splitmerge_cli.kinds.documents.topic_tables import (
+from splitmerge_cli.kinds.documents.topics import (
     ChainTopics,
     Documents,
+    Topics,
     agreement_rows,
     documents_table,
     from_words,
@@ -21,7 +22,6 @@ from splitmerge_cli.kinds.documents.topic_tables import (
     topics_table,
     words_table,
 )
-from splitmerge_cli.kinds.documents.topics import Topics
 from splitmerge_cli.runs import run_id
 
 # four documents and an empty one: a b b | c a | | b c c c | d

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.certificate import Certificate
 from splitmerge_cli.analysis.pages import html
-from splitmerge_cli.analysis.pages.fit import sections_of_fit
-from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
+from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, sections_of_fit, table
 from splitmerge_cli.analysis.pages.sensitivity import answers, commands
+from splitmerge_cli.analysis.plots.races import data_name
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
-from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError, usable_choices
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import closing, misfit, summaries
+from splitmerge_cli.runs import advice, misfit, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
 from splitmerge_cli.runs.judgement import judgement_of
@@ -178,7 +177,7 @@ def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
-    for line in (misfit.name_misfit(summary), *lines, *misfit.describe_misfit(summary), *closing.warnings(run)):
+    for line in (misfit.name_misfit(summary), *lines, *misfit.describe_misfit(summary), *advice.warnings(run)):
         if line:
             yield paragraph(_sentence(line))
 
@@ -193,7 +192,7 @@ def _number(run: Run) -> Iterator[Markup]:
 def _chains(run: Run) -> Iterator[Markup]:
     others = {*misfit.describe_misfit(run.summary), describe_groups(run.summary)}
     css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
-    for line in closing.verdict(run):
+    for line in advice.verdict(run):
         if not _is_next(line) and line not in others:
             yield paragraph(_sentence(line), css)
             css = ""
@@ -408,7 +407,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
 
 
 def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
-    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if _is_next(line)]
+    lines = [line.removeprefix("next: ") for line in advice.verdict(run) if _is_next(line)]
     for line in lines:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:

@@ -6,7 +6,7 @@ from typing import Any
 
 from splitmerge_cli.analysis.comparison import Items, differences, row_of
 from splitmerge_cli.config import ConfigError, RunSpecification, component, specify, usable_choices
-from splitmerge_cli.config.auto import AUTO
+from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances

@@ -14,14 +14,13 @@ from scipy.cluster import hierarchy
 
 from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import chains, uncertainty
-from splitmerge_cli.analysis.plots.runs import Picture, option, subject, thinned_rows
+from splitmerge_cli.analysis.plots.races import Picture, option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, draw_in_fonts, footnote, narrow
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.answers import answers_of, kind_of
-from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import nouns
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of

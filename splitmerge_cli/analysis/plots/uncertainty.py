@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import marks
-from splitmerge_cli.analysis.plots.runs import option, subject, thinned_rows
+from splitmerge_cli.analysis.plots import style
+from splitmerge_cli.analysis.plots.races import option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
 from splitmerge_cli.diagnostics.point_estimate import counts_larger
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs.clusterings import joined_partitions, sampled_partitions, second_half_partitions
+from splitmerge_cli.runs.answers import joined_partitions, sampled_partitions, second_half_partitions
 from splitmerge_cli.runs.grouping import count_listed, nouns, row_sizes
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -56,7 +56,7 @@ def co_clustering(run: Run) -> Figure:
     labels, items = np.array(run.summary["point_estimate"]["labels"]), plural_of(nouns(run.summary)[0])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
-    order, ends = marks.order_items(labels, run.clusters()["certainty"])
+    order, ends = style.order_items(labels, run.clusters()["certainty"])
     N = len(labels)
     if run.has_similarity:
         pairs = run.similarity(["row", "other", "probability"])
@@ -78,7 +78,7 @@ def co_clustering(run: Run) -> Figure:
         places = thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel(f"row in clusters.csv ({items} are sorted by cluster)")
-    _name_blocks(ax.xaxis, ends, marks.numbers_by_size(run, labels), NARROWEST * N)
+    _name_blocks(ax.xaxis, ends, style.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
@@ -107,7 +107,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            marks.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
+            style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
@@ -136,7 +136,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     if x is not None:
         figure.canvas.draw()
         for ax, (_, partition) in zip(axes.flat, shown, strict=True):
-            marks.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
+            style.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
     return figure
 
 
@@ -145,13 +145,13 @@ def _looks_of_parts(labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> d
 
     The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
     largest such part."""
-    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(marks.by_size(estimate))}
+    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(style.by_size(estimate))}
     looks, parts = {}, Counter[int]()
-    for items in marks.by_size(labels):
+    for items in style.by_size(labels):
         rank = ranks[int(np.bincount(estimate[items]).argmax())]
-        colour, marker = marks.style_of(rank)
-        place = marks.MARKERS.index(marker) + parts[rank]
-        looks[int(labels[items[0]])] = colour, marks.MARKERS[place % len(marks.MARKERS)]
+        colour, marker = style.style_of(rank)
+        place = style.MARKERS.index(marker) + parts[rank]
+        looks[int(labels[items[0]])] = colour, style.MARKERS[place % len(style.MARKERS)]
         parts[rank] += 1
     return looks
 
@@ -160,7 +160,7 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64]) -> list[str]:
     """Name the clusters of a partition, the largest first, by the clusters of the point estimate, whose `numbers`
     ``[N]`` people read, with a share of at least `LEAST_PART` of their items."""
     names = []
-    for items in marks.by_size(labels):
+    for items in style.by_size(labels):
         counts = np.bincount(numbers[items])
         held = np.flatnonzero(counts >= LEAST_PART * len(items))
         names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
@@ -220,7 +220,7 @@ def _draw_means(
     ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]
 ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
     """Draw mean co-clustering between clusters, each as wide as it has items; the drawing, the means, the edges."""
-    order, ends = marks.order_items(labels)
+    order, ends = style.order_items(labels)
     by_rank = np.empty(len(labels), np.int64)
     by_rank[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
     means, edges = block_means(sampled, by_rank), np.concatenate([[0], ends])

@@ -11,14 +11,12 @@ from scipy.sparse import coo_array
 
 from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, Bundles
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.cells import cells_of
-from splitmerge_cli.data.tables.columns import codes, labels_in
-from splitmerge_cli.data.tables.links import Links, read_links
+from splitmerge_cli.data.tables.columns import Wanted, codes, labels_in
+from splitmerge_cli.data.tables.free_text import Links, read_links
 from splitmerge_cli.data.tables.table import MISSING, WRITTEN, Table
-from splitmerge_cli.data.tables.wanted import Wanted
-from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.data.values import notes_entry, numbered_labels, require
 from splitmerge_cli.received import DataError
 
 A_WEIGHT = "a number from 0 on (data.weights)"
@@ -204,10 +202,10 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         known = np.flatnonzero(labels.cells >= 0)
         if options.apart:
             _check_labels(labels, known, joins)
-        joins.add("data.labels", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
+        joins.add("data.values", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
         notes.append(_describe_classes(labels, len(known), options.apart))
         if options.apart and len(known) == N:
-            compared = "data.labels" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
+            compared = "data.values" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
             notes.append(f"{labels.title}: every row has a class, so the clusters are the classes ({compared})")
     items = _number(joins.components())
     if labels is not None and options.apart:

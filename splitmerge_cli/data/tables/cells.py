@@ -1,19 +1,199 @@
-"""The cells of a column in a mixed table: which are missing, which are numbers, which values there are."""
+"""Missing cells: which cells stand for them, NaN in their place, a note of them.
+
+Units behind the numbers of a column: factors such as k and M, one unit in all cells, or units of one quantity. The
+cells of a column in a mixed table: which are missing, which are numbers, which values there are.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables import missing, units
 from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
-from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names
+from splitmerge_cli.data.tables.table import NUMBER, WRITTEN, Table, column_key, is_of_numbers, is_text, list_names
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import require
+
+NONE = "None"
+"""Word of `WRITTEN` that may be a level (`splitmerge_cli.data.tables.cells.find_none_levels`)."""
+
+
+def read_option(missing: object) -> list[str | int | float]:
+    """Read the option data.missing as a list; one value may stand without its brackets."""
+    if missing is None:
+        return []
+    listed = [missing] if isinstance(missing, str | int | float) else missing
+    good = isinstance(listed, Sequence) and all(type(v) in (str, int, float) for v in listed)
+    require(good, "data.missing", missing, "the contents of missing cells, such as [-99,unknown]")
+    return list(listed)  # type: ignore[call-overload]
+
+
+def in_text(
+    cells: pa.ChunkedArray, also: Sequence[str | int | float] = (), has_none: bool = False
+) -> NDArray[np.bool_]:
+    """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`, and
+    ``None`` is a level if the column `has_none`."""
+    known = pa.array([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
+    is_missing: NDArray[np.bool_] = pc.or_(pc.is_null(cells), pc.is_in(cells, known)).to_numpy()
+    return is_missing
+
+
+def in_numbers(values: NDArray[np.floating], also: Sequence[str | int | float] = ()) -> NDArray[np.bool_]:
+    """Which numbers are missing: NaN, and the numbers in `also`."""
+    is_missing = np.isnan(values)
+    for value in also:
+        try:
+            is_missing |= values == float(value)
+        except (ValueError, OverflowError):  # a word
+            continue
+    return is_missing
+
+
+def mark_missing(x: NDArray[Any], also: Sequence[str | int | float]) -> NDArray[Any]:
+    """Put NaN in place of the numbers of `also`; an array without any of them is returned as it is."""
+    is_marked = in_numbers(x, also) & ~np.isnan(x) if also else np.zeros(0, dtype=bool)
+    return np.where(is_marked, np.nan, x) if is_marked.any() else x
+
+
+def note_missing(table: Table, read: Sequence[int], values: NDArray[np.floating]) -> None:
+    """Let a table note which of the columns `read` have missing cells, and how many; `values`: ``[rows, columns]``."""
+    absent = np.isnan(values)
+    if not absent.any():
+        return
+    columns: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
+    names = table.names
+    counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in columns]
+    nothing = int(absent.all(axis=1).sum())
+    empty = f"; rows without any value: {nothing}" if nothing else ""
+    table.notes.append(f"{table.path}: missing cells: {list_names(counted)}{empty}")
+
+
+FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "G": 1e9, "B": 1e9, "bn": 1e9, "T": 1e12}
+"""Letters that stand for thousands, millions and so on."""
+NEXT_TO_FACTORS = {"m": 1e6, "b": 1e9}
+"""Letters that do so next to one of the `FACTORS`."""
+SECONDS_OF_DAY, SECONDS_OF_YEAR = 86_400.0, 86_400.0 * 365.25
+QUANTITIES: tuple[dict[str, float], ...] = (
+    {"nm": 1e-9, "µm": 1e-6, "um": 1e-6, "mm": 1e-3, "cm": 1e-2, "dm": 0.1, "m": 1.0, "km": 1e3}
+    | {"in": 0.0254, "inch": 0.0254, "ft": 0.3048, "feet": 0.3048, "yd": 0.9144, "mi": 1609.344, "mile": 1609.344},
+    {"µg": 1e-6, "ug": 1e-6, "mg": 1e-3, "g": 1.0, "kg": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237},
+    {"ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0}
+    | {"hour": 3600.0, "d": SECONDS_OF_DAY, "day": SECONDS_OF_DAY, "wk": 7 * SECONDS_OF_DAY, "week": 7 * SECONDS_OF_DAY}
+    | {
+        "mo": SECONDS_OF_YEAR / 12,
+        "month": SECONDS_OF_YEAR / 12,
+        "y": SECONDS_OF_YEAR,
+        "yr": SECONDS_OF_YEAR,
+        "year": SECONDS_OF_YEAR,
+    },
+    {"µl": 1e-6, "ul": 1e-6, "ml": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "hl": 100.0},
+    {"m/s": 1.0, "km/h": 1 / 3.6, "kmh": 1 / 3.6, "mph": 0.44704, "kn": 1852 / 3600},
+    {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    {"k": 1.0, "°k": 1.0, "°c": 1.0, "c": 1.0, "°f": 5 / 9, "f": 5 / 9},
+)
+"""The units of each quantity, with the number of a common unit that each of them is."""
+ZERO = {"°c": 273.15, "c": 273.15, "°f": 459.67 * 5 / 9, "f": 459.67 * 5 / 9}
+"""Kelvin at zero of a scale of temperatures."""
+_FEET = r"^(\d+) ?(?:['′’]|ft\.?|feet|foot) ?"
+FEET_AND_INCHES = _FEET + r"""((?:1[01]|\d)(?:[.,]\d+)?) ?(?:["″”]|''|′′|in\.?|inch(?:es)?)?$"""
+"""Feet and fewer than 12 inches: 5'7", 5 ft 7 in; of more they would be minutes and seconds."""
+FEET = r"^(\d+) ?['′’]()$"
+"""Feet alone, in a column of these."""
+DIGITS = 12
+"""Digits of a converted number, so that 1.58 m are 158 cm."""
+
+
+def are_read(units: Collection[str], bare: bool) -> bool:
+    """Whether a column with these units, and perhaps `bare` numbers, is one of numbers: the units are factors, one unit
+    in all cells, or known ones. Single letters of several quantities may be codes.
+
+    Examples
+    --------
+    >>> are_read({"cm", "m"}, False), are_read({"k", "M"}, True), are_read({"A", "B"}, False), are_read({"a"}, True)
+    (True, True, False, False)
+    """
+    names = set(map(_name, units))
+    quantities = [quantity for quantity in QUANTITIES if not quantity.keys().isdisjoint(names)]
+    if are_factors(units) or (len(names) == 1 and not bare):
+        return True
+    is_known = names <= {name for quantity in quantities for name in quantity}
+    has_words = max(map(len, names)) > 1
+    return is_known and (has_words or (len(quantities) == 1 and not bare))
+
+
+def are_factors(units: Collection[str]) -> bool:
+    """Whether letters behind numbers are factors: 586k and 1.5M, but not 300 K alone."""
+    letters = {unit.strip(" .") for unit in units if unit}
+    is_kelvin = set(units) == {" K"}
+    return not is_kelvin and not letters.isdisjoint(FACTORS) and letters <= FACTORS.keys() | NEXT_TO_FACTORS.keys()
+
+
+def commonest(units: Sequence[str], rows: Sequence[int]) -> str:
+    """The unit in most rows, the first of several; `rows` hold each of the units. Empty without units."""
+    counts = Counter[str]()
+    for unit, n in zip(units, rows, strict=True):
+        counts[_name(unit)] += n if unit else 0
+    name = max(counts, key=counts.__getitem__, default="")
+    return next((unit.strip() for unit in units if unit and _name(unit) == name), "")
+
+
+def is_convertible(unit: str, base: str) -> bool:
+    """Whether both are one unit, or of one quantity."""
+    names = {_name(unit), _name(base)}
+    return len(names) == 1 or any(names <= quantity.keys() for quantity in QUANTITIES)
+
+
+def convert(value: float, unit: str, base: str) -> float:
+    """Convert a number of a unit to another.
+
+    Examples
+    --------
+    >>> convert(1.58, "m", "cm"), convert(68, "°F", "°C")
+    (158.0, 20.0)
+    """
+    name, to = _name(unit), _name(base)
+    if name == to:
+        return value
+    sizes = next(quantity for quantity in QUANTITIES if {name, to} <= quantity.keys())
+    return float(f"{(value * sizes[name] + ZERO.get(name, 0.0) - ZERO.get(to, 0.0)) / sizes[to]:.{DIGITS}g}")
+
+
+def join_feet(words: list[str]) -> list[str]:
+    """Write feet and inches as inches, if a word holds both.
+
+    Examples
+    --------
+    >>> join_feet(["5′7″", "6′", "170 cm"])
+    ['67 in', '72 in', '170 cm']
+    """
+    if not any(re.fullmatch(FEET_AND_INCHES, word) for word in words):
+        return words
+    found = [re.fullmatch(FEET_AND_INCHES, word) or re.fullmatch(FEET, word) for word in words]
+    return [
+        f"{12 * int(parts[1]) + float(parts[2].replace(',', '.') or 0):.{DIGITS}g} in" if parts else word
+        for parts, word in zip(found, words, strict=True)
+    ]
+
+
+def multiply(value: float, unit: str) -> float:
+    """Multiply a number by the factor behind it, if there is one."""
+    letter = unit.strip(" .")
+    return float(f"{value * (FACTORS | NEXT_TO_FACTORS)[letter]:.{DIGITS}g}") if letter else value
+
+
+def _name(unit: str) -> str:
+    """A unit as `QUANTITIES` names it, in the singular."""
+    name = unit.replace(" ", "").removesuffix(".").casefold().replace("μ", "µ")
+    single = name.removesuffix("es") if name == "inches" else name.removesuffix("s")
+    return single if len(name) > 2 and any(single in quantity for quantity in QUANTITIES) else name
+
 
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[-+]\d{2}:?\d{2}))?"
@@ -96,8 +276,8 @@ class Cells:
     def are_decorated(self) -> NDArray[np.bool_]:
         """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like."""
         is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
-        feet = self.matches(units.FEET_AND_INCHES)
-        feet |= self.matches(units.FEET) & feet.any()
+        feet = self.matches(FEET_AND_INCHES)
+        feet |= self.matches(FEET) & feet.any()
         decorated = self.matches(DECORATED) & ~is_number & ~feet
         has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number & ~feet
         if self.text is None or not (has_unit | feet).any():
@@ -105,7 +285,7 @@ class Cells:
         own = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
         bare = bool((decorated | is_number).any())
         names = own.to_pylist() + ["in"] * bool(feet.any())
-        return decorated | has_unit | feet if units.are_read(names, bare) else decorated
+        return decorated | has_unit | feet if are_read(names, bare) else decorated
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
         """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or
@@ -156,7 +336,7 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
     in columns of words, too. So it is where no other word of a column comes twice.
     """
     levels, of_words, elsewhere = list[int](), list[int](), list[int]()
-    for j in columns if missing.NONE not in map(str, also) else ():
+    for j in columns if NONE not in map(str, also) else ():
         if not is_text(table.cells(j)) or not _holds_none(table.cells(j)):
             continue
         cells = cells_of(table, j, also)
@@ -177,7 +357,7 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
 
 
 def _holds_none(column: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.match_substring_regex(column, rf"^\s*{missing.NONE}\s*$")).as_py())
+    return bool(pc.any(pc.match_substring_regex(column, rf"^\s*{NONE}\s*$")).as_py())
 
 
 def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_none: bool = False) -> Cells:
@@ -195,13 +375,13 @@ def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_n
         absent = pc.is_null(column).to_numpy()
         return Cells(table, j, absent, None, other="date" if dated else str(kind))
     numbers = pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan).to_numpy()
-    absent = missing.in_numbers(numbers, also)
+    absent = in_numbers(numbers, also)
     return Cells(table, j, absent, np.where(absent, np.nan, numbers), boolean=types.is_boolean(kind))
 
 
 def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str | int | float], has_none: bool) -> Cells:
     text = pc.utf8_trim_whitespace(column)
-    absent = missing.in_text(text, also, has_none)
+    absent = in_text(text, also, has_none)
     plain = pc.if_else(pa.array(absent), pa.scalar(None, text.type), text)
     if isinstance(table, Text) and table.decimal != ".":
         with_comma = pc.match_substring_regex(plain, r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
@@ -216,7 +396,7 @@ def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str |
         pc.cast(pc.if_else(numeric, plain, pa.scalar(None, text.type)), pa.float64()), np.nan
     ).to_numpy()
     if also and not (is_padded or is_long):  # -99.0 is the missing -99, too
-        absent = absent | (missing.in_numbers(numbers, also) & is_number)
+        absent = absent | (in_numbers(numbers, also) & is_number)
         numbers = np.where(absent, np.nan, numbers)
     whole = bool((is_number | absent).all())
     return Cells(table, j, absent, numbers if whole else None, text, is_number, is_padded=is_padded, is_long=is_long)

@@ -4,26 +4,40 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from splitmerge_cli.data.dataset import Dataset, get_kind, kinds
-from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.standard_input import StandardInput
-from splitmerge_cli.data.tables import missing as missing_cells
+from splitmerge_cli.data.opening import StandardInput, require_file
+from splitmerge_cli.data.tables import cells as missing_cells
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
-from splitmerge_cli.data.tables.columns import header_key, rename
-from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of, unknown_format
-from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
-from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
+from splitmerge_cli.data.tables.columns import Wanted, as_list, header_key, rename
+from splitmerge_cli.data.tables.formats import (
+    JSON_LINES,
+    read_feather,
+    read_json_lines,
+    read_npy,
+    read_parquet,
+    read_sheet,
+)
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
-from splitmerge_cli.data.tables.npy import read_npy
-from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
-from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
-from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
-from splitmerge_cli.data.tables.spreadsheet import read_sheet
+from splitmerge_cli.data.tables.scaled import (
+    Matrix,
+    ReduceOption,
+    ScaleOption,
+    read_numbers,
+    read_scales,
+    read_sparse,
+    reduce_columns,
+)
+from splitmerge_cli.data.tables.separators import (
+    BY_SUFFIX,
+    DECIMALS,
+    SEPARATORS,
+    require_encoding,
+    suffix_of,
+    unknown_format,
+)
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
-from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
@@ -117,7 +131,7 @@ def csv(
         `splitmerge_cli.data.tables.scaled.read_scales`.
     reduce : {"none", "pca", "auto"} or int, optional
         ``points``, ``mixed``: real columns that are read as their principal components; see
-        `splitmerge_cli.data.tables.reduced.reduce_columns`.
+        `splitmerge_cli.data.tables.scaled.reduce_columns`.
     exposure : str or int, optional
         ``counts``: column of what the counts of a row are per unit of, positive numbers; ``total``: the sum of its
         counts.

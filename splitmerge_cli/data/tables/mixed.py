@@ -16,12 +16,11 @@ from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Datas
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading, read_new
-from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
-from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
-from splitmerge_cli.data.tables.columns import index, true_labels
+from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
+from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
+from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
-from splitmerge_cli.data.tables.letters import say_names, say_records
 from splitmerge_cli.data.tables.levels import Levels
 from splitmerge_cli.data.tables.notes import (
     NAMES_OF_ITEMS,
@@ -30,9 +29,8 @@ from splitmerge_cli.data.tables.notes import (
     note_left_out,
     note_total,
 )
-from splitmerge_cli.data.tables.parquet import from_arrow
+from splitmerge_cli.data.tables.separators import say_names, say_records
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
-from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
 from splitmerge_cli.overrides import write
@@ -256,7 +254,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         by_type[type.type].append(f"{name} ({held})" if held else name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
-    missing.note(table, read, values)
+    note_missing(table, read, values)
 
 
 def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:

@@ -1,20 +1,145 @@
-"""The option ``data.scale``: columns that models read on a scale of their own."""
+"""The option ``data.reduce``: real columns that models read as their principal components.
 
-from collections.abc import Mapping
-from dataclasses import replace
+The option ``data.scale``: columns that models read on a scale of their own. Matrices of numbers in files: arrays in
+.npy, kept as they are or mapped where they are large, and sparse in .npz.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import scipy.sparse
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, SQRT, YEO_JOHNSON, Scale, Scales, on_scales
+from splitmerge_cli.data.components import Components, find_rank, fit_components
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.opening import check_archive, check_rows, readable
+from splitmerge_cli.data.tables.cells import mark_missing
 from splitmerge_cli.data.tables.columns import position
-from splitmerge_cli.data.values import MAGNITUDE, is_sparse, require
-from splitmerge_cli.received import DataError
+from splitmerge_cli.data.tables.formats import load_npy
+from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.data.values import (
+    FINITE,
+    LARGEST,
+    LEAST_POWER,
+    LOG,
+    MAGNITUDE,
+    MOST_POWER,
+    SQRT,
+    YEO_JOHNSON,
+    Scale,
+    Scales,
+    is_sparse,
+    on_scales,
+    place_not_finite,
+    require,
+)
+from splitmerge_cli.received import DataError, reject_machine_error
+
+NO_REDUCTION, PCA, AUTO = "none", "pca", "auto"
+REDUCE = "data.reduce"
+
+ReduceOption = str | int | None
+"""Type of the option: null or ``none``, ``pca``, ``auto``, or a number of components."""
+
+
+def reduce_keys(dataset: Dataset) -> dict[str, str]:
+    """The key that ``model=auto`` sets for a table with more real columns than rows."""
+    types = dataset.kind.types_of(dataset) if dataset.kind.has_columns and not is_sparse(dataset.values) else ()
+    return {REDUCE: AUTO} if sum(column.type == "real" for column in types) > dataset.N else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """How the real columns of a `table` became scores: `real` are their places, all other columns stay."""
+
+    table: Dataset
+    real: NDArray[np.intp]
+    components: Components
+
+    def project(self, table: Dataset) -> Dataset:
+        """Rows of a table with the columns of the data, reduced as these are."""
+        if table.missing and np.isnan(table.values[:, self.real]).any():
+            raise DataError(f"{REDUCE}: {table.first_missing}; expected real columns without missing cells")
+        x = np.asarray(table.values, dtype=np.float64)
+        others = np.delete(np.arange(x.shape[1]), self.real)
+        scores, types = self.components.scores(x[:, self.real]), table.kind.types_of(table)
+        names = [f"component {j + 1}" for j in range(scores.shape[1])] + [table.column_names[j] for j in others]
+        return replace(
+            table,
+            values=np.ascontiguousarray(np.column_stack([scores, x[:, others]])),
+            columns=names,
+            types=table.types and (*[ColumnType("real")] * scores.shape[1], *[types[j] for j in others]),
+            positions=None,
+            scales=None,
+            is_recorded=False,
+            reduction=replace(self, table=table),
+        )
+
+    def take(self, rows: NDArray[np.int64] | slice) -> "Reduction":
+        """These rows of the table alone."""
+        return replace(self, table=self.table.take(rows))
+
+    @property
+    def log_jacobian(self) -> NDArray[np.float64]:
+        """float64 ``[N]``: added to the log density of the scores it makes one in the units of the data."""
+        return self.components.log_rest(self.table.values[:, self.real]) + self.table.log_jacobian
+
+
+def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
+    """A table whose real columns are replaced by their principal components. `dataset`: its columns on their scales.
+    `reduce`: {"none", "pca", "auto"} or int: ``pca``: standardised, and as many as predict held-out rows (`find_rank`);
+    ``auto``: that, where there are more real columns than rows and none of them lacks a cell; or the number of
+    components. Raises `DataError` (another option; a table without two real columns and three rows, or with missing
+    cells in them; a sparse matrix).
+    """
+    if reduce in (None, NO_REDUCTION):
+        return dataset
+    is_number = isinstance(reduce, int) and not isinstance(reduce, bool) and reduce >= 1
+    require(
+        reduce in (PCA, AUTO) or is_number, REDUCE, reduce, f"{NO_REDUCTION}, {PCA}, {AUTO}, or a number of components"
+    )
+    place = dataset.meta.get("path", "data")
+    readable = dataset.kind.has_columns and not is_sparse(dataset.values)
+    types = dataset.kind.types_of(dataset) if readable else ()
+    real = np.array([j for j, column in enumerate(types) if column.type == "real"], dtype=np.intp)
+    missing = dataset.missing and bool(np.isnan(dataset.values[:, real]).any())
+    if reduce == AUTO and (len(real) <= dataset.N or missing or dataset.N < 3 or dataset.counts is not None):
+        return dataset
+    require(
+        dataset.counts is None,
+        REDUCE,
+        reduce,
+        f"{NO_REDUCTION} with data.weights, which principal components do not count",
+    )
+    if len(real) < 2 or dataset.N < 3:
+        raise DataError(f"{REDUCE}={reduce}: {place}: expected at least 2 real columns, not sparse, and 3 rows")
+    if missing:
+        raise DataError(
+            f"{REDUCE}={reduce}: {place}: {dataset.first_missing}; expected {NO_REDUCTION}, or real columns without "
+            "missing cells"
+        )
+    x = np.asarray(dataset.values[:, real], dtype=np.float64)
+    most_components = min(len(real), dataset.N - 1)
+    require(
+        not is_number or int(str(reduce)) <= most_components, REDUCE, reduce, f"at most {most_components} components"
+    )
+    components = fit_components(x, int(str(reduce)) if is_number else find_rank(x))
+    r = len(components.directions)
+    note = (
+        f"{len(real):,} real columns are reduced to {r} principal component{'s' * (r > 1)} "
+        f"({100 * components.share:.0f} % of the variance); {REDUCE}={NO_REDUCTION} reads them as they are"
+    )
+    meta = dataset.meta | {"notes": [*dataset.notes, note], "reduced": {"columns": len(real), "components": r}}
+    return Reduction(dataset, real, components).project(replace(dataset, meta=meta))
+
 
 NONE = "none"
-KEY = "data.scale"
+SCALE = "data.scale"
 EXPECTED = f"{LOG}, {SQRT}, {YEO_JOHNSON}, or a power from {LEAST_POWER:g} to {MOST_POWER:g}"
 
 ScaleOption = Mapping[str | int, str | int | float] | str | None
@@ -32,18 +157,22 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     if scale in (None, NONE):
         return dataset
     expected = f"{NONE}, or scales by column, such as {{income: {LOG}}}"
-    require(isinstance(scale, Mapping), KEY, scale, f"{expected} (auto: smcmc run and smcmc.sample choose)")
+    require(isinstance(scale, Mapping), SCALE, scale, f"{expected} (auto: smcmc run and smcmc.sample choose)")
     assert isinstance(scale, Mapping)
     place = dataset.meta.get("path", "data")
     kind = dataset.kind
     if is_sparse(dataset.values) or not kind.has_columns:
-        raise DataError(f"{KEY}: {place}: expected {NONE}: only columns of a table without a sparse matrix have scales")
+        raise DataError(
+            f"{SCALE}: {place}: expected {NONE}: only columns of a table without a sparse matrix have scales"
+        )
     types = kind.types_of(dataset)
     scale_by_column: list[Scale | None] = [None] * len(types)
     for column, word in scale.items():
         j = _find_column(dataset, column)
-        require(types[j].type == "real", f"{KEY}.{column}", word, f"a real column; this one is read as {types[j].type}")
-        scale_by_column[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j], dataset.counts)
+        require(
+            types[j].type == "real", f"{SCALE}.{column}", word, f"a real column; this one is read as {types[j].type}"
+        )
+        scale_by_column[j] = _read_scale(f"{SCALE}.{column}", word, dataset.values[:, j], dataset.counts)
     if not any(scale_by_column):
         return dataset
     named = {dataset.column_names[j]: one.option for j, one in enumerate(scale_by_column) if one is not None}
@@ -71,7 +200,9 @@ def _find_column(dataset: Dataset, column: str | int) -> int:
     j = position(column, int(dataset.meta.get("width", dataset.values.shape[1])))
     if j is None or j not in positions:
         expected = f"one of {', '.join(dataset.column_names)}"
-        raise DataError(f"{KEY}={column}: {dataset.meta.get('path', 'data')} reads no such column; expected {expected}")
+        raise DataError(
+            f"{SCALE}={column}: {dataset.meta.get('path', 'data')} reads no such column; expected {expected}"
+        )
     return positions.index(j)
 
 
@@ -115,3 +246,105 @@ def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = N
             best = int(np.argmax([log_lik(power) for power in powers]))
             low, high = powers[max(best - 1, 0)], powers[min(best + 1, 20)]
     return round(float(powers[best]), 2)
+
+
+MAPPED = 1 << 26
+"""Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""
+
+EMPTY_BYTES = 100
+"""Memory that a row or column of a sparse matrix takes in a model at least, whatever it holds."""
+
+
+class Matrix(Table):
+    """A matrix of a file (`values`) as a table without names of columns; a column is made where it is asked for."""
+
+    def __init__(self, path: Path, values: NDArray[np.floating] | csr_array) -> None:
+        super().__init__(path, [], None)
+        self.values = values
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def rows(self) -> int:
+        return int(self.values.shape[0])
+
+    def take(self, rows: int | None) -> None:
+        self.values = self.values[:rows]
+
+    def cells(self, j: int) -> pa.ChunkedArray:
+        dense = self.values[:, [j]].toarray() if isinstance(self.values, csr_array) else self.values[:, j]
+        return pa.chunked_array([pa.array(np.ascontiguousarray(dense).ravel())])
+
+    def counts_from(self, j: int) -> int | None:
+        # the ends first: a column of a large array is dear
+        rows = self.values.shape[0]
+        ends = self.values[0, j], self.values[rows - 1, j]
+        return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
+
+    def points(
+        self, columns: Sequence[int], also: Sequence[str | int | float] = ()
+    ) -> NDArray[np.floating] | csr_array:
+        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
+
+        `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
+        that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
+        """
+        x = self.values
+        if list(columns) != list(range(self.width)):
+            x = x[:, list(columns)] if isinstance(x, csr_array) else np.take(x, columns, axis=1)
+            if isinstance(x, csr_array):
+                x.sort_indices()
+        dense = not isinstance(x, csr_array)
+        x = mark_missing(x, also) if dense else x
+        if (bad := place_not_finite(x, missing=dense)) is not None:
+            i, d = bad
+            raise self.error(i, columns[d], "a number" if np.isnan(x[bad]) else FINITE, f"'{x[bad]:g}'")
+        return x
+
+
+def read_numbers(path: Path) -> Matrix | None:
+    """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type.
+    Raises a `DataError` for no readable .npy file, or an array of more dimensions.
+    """
+    array = load_npy(path, mapped_from=MAPPED)
+    if array.dtype not in (np.float64, np.float32):
+        return None
+    return Matrix(path, np.ascontiguousarray(array.reshape(len(array), -1) if array.size else array.reshape(0, 1)))
+
+
+def read_sparse(path: Path) -> csr_array:
+    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
+    of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
+    file, damaged, or a matrix of something else than real numbers.
+    """
+    try:
+        with readable(path) as file:
+            check_archive(path, file)
+            # it loads no pickled object
+            matrix = scipy.sparse.load_npz(file)
+        if matrix.ndim != 2:
+            raise ValueError(f"it has {matrix.ndim} dimension")
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"it holds {matrix.dtype}")
+        if max(matrix.shape) > LARGEST:
+            raise ValueError(f"its shape is {matrix.shape}")
+        # rows and columns that hold nothing are in no file
+        for count, noun in zip(matrix.shape, ("rows", "columns"), strict=True):
+            check_rows(path, count, EMPTY_BYTES, noun)
+        # before entries are added up: small types wrap round
+        matrix = csr_array(matrix.astype(np.float64))
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive raises all kinds
+        reject_machine_error(error, path)
+        raise DataError(
+            f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"
+        ) from error
+    return matrix

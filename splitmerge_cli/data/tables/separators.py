@@ -1,13 +1,193 @@
-"""The separator and the decimal sign of a text table, found by its first rows."""
+"""Text files as UTF-8: unpacked, decoded, without a byte order mark.
 
+Columns of names and addresses, as people write them: two spellings are two words to every model but one. The
+separator and the decimal sign of a text table, found by its first rows.
+"""
+
+import codecs
 import csv as csv_module
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from io import StringIO
-from itertools import islice
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
-from splitmerge_cli.data.tables.table import NUMBER
+from splitmerge_cli.data import opening
+from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
+from splitmerge_cli.data.tables.inference import LONG, SOME
+from splitmerge_cli.data.tables.table import NUMBER, Table, quote
+from splitmerge_cli.data.values import require
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.received import DataError
+
+
+def suffix_of(path: Path) -> str:
+    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one.
+
+    For standard input the ending that goes with its first bytes, empty for text.
+    """
+    if opening.is_standard_input(path):
+        return opening.suffix_of(opening.read_input(Limit.current().read))
+    return unpacked_name(path).suffix.lower()
+
+
+def _with_pandas(call: str, package: str = "") -> tuple[str, str]:
+    return f"import pandas; pandas.{call}({{file!r}}).to_csv({{csv!r}}, index=False)", package
+
+
+CONVERTERS = {
+    ".dta": _with_pandas("read_stata"),
+    ".sas7bdat": _with_pandas("read_sas"),
+    ".json": _with_pandas("read_json"),
+    ".sav": _with_pandas("read_spss", "pyreadstat"),
+    ".xls": _with_pandas("read_excel", "xlrd"),
+    ".ods": _with_pandas("read_excel", "odfpy"),
+    ".rds": ("import pyreadr; pyreadr.read_r({file!r})[None].to_csv({csv!r}, index=False)", "pyreadr"),
+}
+"""Formats of other programs: what Python runs to write a table, and the package that it needs."""
+TEXT_CONVERTERS = {".pdf": "pdftotext {file} {text}"}
+TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --to=plain --output={text} {file}")
+"""Formats of texts that other programs turn into plain ones."""
+
+
+def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
+    """Build the error for a file of a format that is not read, with the command that converts it if there is one."""
+    convert = ""
+    if suffix in CONVERTERS:
+        code, package = CONVERTERS[suffix]
+        needs = f" (needs pip install {package})" if package else ""
+        command = code.format(file=str(path), csv=f"{path}.csv")
+        convert = f". To convert it{needs}: python -c {shlex.quote(command)}"
+    elif suffix in TEXT_CONVERTERS:
+        names = {"file": shell_word(str(path)), "text": shell_word(f"{path}.txt")}
+        convert = f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
+    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{convert}")
+
+
+def require_encoding(encoding: str) -> None:
+    """Raise a `DataError` unless `encoding` names a text encoding (data.encoding)."""
+    good = isinstance(encoding, str)
+    try:
+        # nothing would be decoded by any name; not all that decode put another character for a fault
+        b"x".decode(encoding if good else "", "replace")
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, ValueError):
+        good = False
+    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
+
+
+def read_text(path: Path, encoding: str | None = None) -> bytes:
+    """Content of a text file as UTF-8, unpacked, without byte order mark and last line ends.
+
+    Raises a `DataError` if it cannot be read, holds more than the limit (data.max_bytes), or is not in the `encoding`
+    (data.encoding; by default UTF-8); with an `encoding`, if the character 0 is in it.
+    """
+    data = content(path)
+    try:
+        if encoding is None or codecs.lookup(encoding).name == "utf-8":
+            _check_utf8(data)
+        else:
+            data = data.decode(encoding).encode("utf-8")
+            Limit.current().check(path, len(data), " in UTF-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
+        if encoding == "utf-8":
+            other = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+            expected = f"UTF-8 text (data.encoding={other} may read it)"
+        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
+    except UnicodeError as error:
+        raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
+    if encoding is not None and (null := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, null) + 1
+        raise DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
+    return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+
+
+def _check_utf8(data: bytes) -> None:
+    """Raise a `UnicodeDecodeError` with its place in `data` unless they are UTF-8."""
+    start, view = 0, memoryview(data)
+    while start < len(data):
+        end = start + CHUNK
+        try:
+            # a character that is cut is left to the next part
+            start += codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", data, start + error.start, start + error.end, error.reason) from None
+
+
+ONLY_RECORDS = "only model=records compares letters"
+_NAMED = re.compile(
+    r"(?i)((first|last|full|sur|given|family|middle|maiden|street|company|customer|client|author|product|contact|user"
+    r"|business|restaurant|patient|person|employee)[_ .-]?)?(names?|address(es)?)|addr|street|surname|authors?|e-?mail"
+    r"|company|employer|organi[sz]ation|venue|customer|client|mentions?"
+)
+"""Names of columns that hold names or addresses."""
+_LOOKS = re.compile(
+    r"[A-Z][\w.'’-]*,?( (\w\. ?)?[A-Z][\w.'’-]*)+|[\w.+-]+@[\w-]+\.[\w.-]+"
+    r"|\d+\w? .*(?i:\b(st|street|ave|avenue|road|rd|lane|ln|drive|dr|blvd|way|square|court|ct|place)\b).*"
+)
+"""Names of several words, mail addresses, and street addresses that begin with a number."""
+_NEAR = 0.85
+"""Share of equal letters from which on two words may be one, misspelt."""
+_MOST = 5_000
+"""Words, in alphabetical order, among which a pair of such is looked for."""
+
+
+def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
+    """Find two words, neighbours in the alphabet, that may be one; None: all differ. Words that differ in digits alone
+    are two: these tell things apart.
+
+    Examples
+    --------
+    >>> near_pair(["Smith, Jon", "item 12", "item 13", "Smith, John"])
+    ('Smith, John', 'Smith, Jon')
+    """
+    for one, other in pairwise(sorted(words, key=str.casefold)[:_MOST]):
+        first, second = (re.sub(r"\d", "", word).casefold() for word in (one, other))
+        if min(len(first), len(second)) > 3 and first != second:
+            matcher = SequenceMatcher(a=first, b=second, autojunk=False)
+            if matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR:
+                return one, other
+    return None
+
+
+def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name: bool = False) -> str:
+    """Describe column `j`, whose different cells are `words`, if it looks like names or addresses; empty of any other.
+
+    Where it is left out (`by_name`), its name has to tell it, and two cells to be near.
+    """
+    if len(words) <= SOME or sum(map(len, words)) > LONG * len(words):
+        return ""
+    named = table.names is not None and _NAMED.fullmatch(table.names[j].strip()) is not None
+    if not named and (
+        by_name or 2 * sum(_LOOKS.fullmatch(word.strip()) is not None for word in words[:_MOST]) < len(words[:_MOST])
+    ):
+        return ""
+    pair = near_pair(words)
+    if pair is None and (by_name or 2 * len(words) <= present):
+        return ""
+    such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words here" if pair else ""
+    return f"it looks like names or addresses: {ONLY_RECORDS}{such}; {_command(table)}"
+
+
+def say_records(table: Table, words: Mapping[int, Sequence[str]]) -> str:
+    """Describe columns that are left out for their many different `words`, if two or more of them have words that are
+    near each other, as names of people have; empty otherwise."""
+    pairs = {j: pair for j, of_column in words.items() if (pair := near_pair(of_column)) is not None}
+    if len(pairs) < 2:
+        return ""
+    shown = ", ".join(f"{table.column(j)} with {quote(one)} and {quote(other)}" for j, (one, other) in pairs.items())
+    return f"words that are nearly equal: {shown}. If rows may be of one person, firm or place: {_command(table)}"
+
+
+def _command(table: Table) -> str:
+    return table.command_or_call("model=records", 'sample("records", data)') + " finds rows of one entity"
+
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"point": ".", "comma": ","}

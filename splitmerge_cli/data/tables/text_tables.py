@@ -16,17 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitmerge_cli.data.dataset import Kind
-from splitmerge_cli.data.standard_input import suffix as magic_suffix
-from splitmerge_cli.data.tables.cells import is_decorated
-from splitmerge_cli.data.tables.columns import is_number, position
-from splitmerge_cli.data.tables.encoded import read_text
+from splitmerge_cli.data.opening import suffix_of as magic_suffix
+from splitmerge_cli.data.tables.cells import in_text, is_decorated
+from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, is_number, position
 from splitmerge_cli.data.tables.free_text import tabs
-from splitmerge_cli.data.tables.missing import in_text
 from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, Layout, layout, without_separator_line
+from splitmerge_cli.data.tables.separators import (
+    BY_SUFFIX,
+    DECIMALS,
+    WORDS,
+    Layout,
+    layout,
+    read_text,
+    without_separator_line,
+)
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
-from splitmerge_cli.data.tables.wanted import POSITIVE, Wanted
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError

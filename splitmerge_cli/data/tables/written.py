@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables import units
+from splitmerge_cli.data.tables import cells
 
 _CURRENCY = r"R\$|[$€£¥₹]|eur|usd|gbp|chf|jpy|inr|aud|cad"
 _NUMBER = re.compile(
@@ -96,7 +96,7 @@ def numbers_written(
     """
     words, codes, first = _by_word(text, missing)
     matches: list[re.Match[str]] = []
-    for k, word in enumerate(units.join_feet(words)):
+    for k, word in enumerate(cells.join_feet(words)):
         parts = _NUMBER.fullmatch(word.strip("'\""))
         if parts is None or bool(parts["open"]) != bool(parts["close"]) or (parts["before"] and parts["after"]):
             return Written(None, int(first[k]), "a number")
@@ -122,11 +122,11 @@ def numbers_written(
             return Written(None, int(first[pointed]), "a cell that shows whether points are before decimals")
         possible = {"."}
     own_units = [parts["unit"] or "" for parts in matches]
-    is_expected = bool(unit) and all(units.is_convertible(own or unit, unit) for own in own_units)
-    has_factors = not is_expected and units.are_factors(own_units)
-    base = "" if has_factors else unit or units.commonest(own_units, np.bincount(codes[codes >= 0]).tolist())
+    is_expected = bool(unit) and all(cells.is_convertible(own or unit, unit) for own in own_units)
+    has_factors = not is_expected and cells.are_factors(own_units)
+    base = "" if has_factors else unit or cells.commonest(own_units, np.bincount(codes[codes >= 0]).tolist())
     for k, own in enumerate(own_units) if base and not has_factors else ():
-        if own and not units.is_convertible(own, base):
+        if own and not cells.is_convertible(own, base):
             return Written(None, int(first[k]), f"a unit that can be converted to {base}")
         if not own and not unit:
             example = words[next(k for k, other in enumerate(own_units) if other)]
@@ -137,7 +137,7 @@ def numbers_written(
         plain = re.sub(rf"[{_THOUSANDS}{',' if sign == '.' else '.'}]", "", number).replace(sign, ".")
         minus = sum(parts[name] in ("-", "−") for name in ("sign", "inner")) + bool(parts["open"])
         value = -float(plain) if minus % 2 else float(plain)
-        values.append(units.multiply(value, own) if has_factors else units.convert(value, own or base, base))
+        values.append(cells.multiply(value, own) if has_factors else cells.convert(value, own or base, base))
     return _spread(values, codes, base)
 
 

@@ -25,7 +25,7 @@ class Documents(Kind):
     model = "hdp"
     generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
     reader = "corpus"
-    reading = "splitmerge_cli.kinds.documents.readers.objects:DocumentsReading"
+    reading = "splitmerge_cli.kinds.documents.readers.files:DocumentsReading"
     no_new_rows = "items are words of documents"
     object_options = ("stop_words", "min_documents", "max_share", "min_length")
     object_init = "sequential"  # as data=corpus
@@ -52,7 +52,7 @@ class Documents(Kind):
     has_both_ends = False
     takes_more_moves = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
-    quantities = "splitmerge_cli.kinds.documents.quantities:Documents"
+    quantities = "splitmerge_cli.kinds.documents.recorder:DocumentQuantities"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"
     pictures = (*Kind.pictures, "topics")
     drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"

@@ -1,19 +1,23 @@
-"""Generated corpora: the nested topics of Rana et al. 2013, and draws from the prior of the model.
+"""Documents drawn from topics (`splitmerge_cli.core.simulation`).
+
+Generated corpora: the nested topics of Rana et al. 2013, and draws from the prior of the model.
 
 Source: Rana et al. 2013, section 4.1 (10 topics over 10 words, the first uniform on all, the last on one word alone;
 four groups, "random simplex" mixtures). It gives no number of words; 1,000 a group is ours.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.core.simulation import Given, Rng, draw_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.labels import token_names
-from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size, token_names
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, dataset
-from splitmerge_cli.kinds.documents.readers.split import require_split, split
+from splitmerge_cli.kinds.documents.readers.words import require_split, split
 
 LENGTHS = ("poisson", "fixed")
 LARGEST_TABLE = 1 << 30
@@ -46,7 +50,7 @@ def nested_topics(
     seed : int
         Seed of the data, independent of the seed of the chains.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.split.split` takes it.
+        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def synthetic_documents(
     seed : int
         Seed of the data, independent of the seed of the chains.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.split.split` takes it.
+        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
 
     Returns
     -------
@@ -186,3 +190,13 @@ def _draw_corpus(
     np.minimum(words, last[truth].astype(np.int32), out=words)
     corpus = Corpus(Tokens(words, starts), topics.shape[1], topics=topics, mixtures=mixtures)
     return dataset(name, corpus, token_names(topics.shape[1]), truth, options=dict(options))
+
+
+def simulate_words(rng: Rng, given: Given) -> Any:
+    """Documents as long as these, their words drawn from topics: a `Corpus`, whose other tokens stay."""
+    corpus = given.data.values
+    words = np.array(corpus.tokens.words)
+    words[slice(None) if given.rows is None else given.rows] = draw_words(
+        rng, given, corpus.tokens.words, corpus.V, given.options["eta"]
+    )
+    return replace(corpus, tokens=replace(corpus.tokens, words=words))

@@ -40,7 +40,7 @@ from splitmerge_cli.kinds.documents.hdp_state cimport LEAST, MOST, HDPState
 from splitmerge_cli.core.model import draw_permutation
 from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
 from splitmerge_cli.core.shared import freeze
-from splitmerge_cli.kinds.documents.simulated import simulate_words
+from splitmerge_cli.kinds.documents.generated import simulate_words
 
 cdef extern from "topic_draws.h" nogil:
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,

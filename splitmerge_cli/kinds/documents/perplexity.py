@@ -1,10 +1,27 @@
-"""Perplexity of held-out documents: of a state, and of probabilities averaged over states."""
+"""Perplexity of held-out documents: of a state, and of probabilities averaged over states.
+
+Predictions of a run for documents that it did not see: mixtures of topics, the probability of the words.
+
+The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn
+again, by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, shares_in, spread_of
+from splitmerge_cli.config import Component
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds.documents.corpus import Tokens
+from splitmerge_cli.kinds.documents.heldout import read_new_documents
+from splitmerge_cli.runs.draws import BATCHES, Draws, State
+from splitmerge_cli.runs.initial import build_model
 
 
 def perplexity(log_lik: ArrayLike, tokens: ArrayLike) -> float:
@@ -61,3 +78,87 @@ def evaluations(
 def pooled_perplexity(each: Sequence[NDArray[np.float64]], tokens: int) -> float:
     """Perplexity by the mean over chains of each document's probability, given their logarithms ``[D]``."""
     return perplexity(np.logaddexp.reduce(each, axis=0) - np.log(len(each)), tokens)
+
+
+PARTICLES = 20
+"""Particles of the filter, for each document and state."""
+SCANS = 10
+"""Gibbs scans of a document for each state, after as many of burn-in."""
+WEIGHT_SCANS = 20
+"""Gibbs scans of tables and weights for each state, from equal weights on."""
+
+
+class TopicState(NamedTuple):
+    """Parts of a state that new documents need."""
+
+    word_topics: Any
+    """int32 ``[V, K]``, tokens by word and topic."""
+    weights: NDArray[np.float64]
+    """float64 ``[K + 1]``, linear scale; the last is the weight of all topics without tokens."""
+    alpha0: float
+    gamma: float
+    eta: float
+    """Concentrations of documents and topics; parameter of the topics' Dirichlet prior."""
+
+
+def topic_states(component: Component, dataset: Dataset, states: Sequence[State], seed: int) -> Iterator[TopicState]:
+    """The states of a run, labels numbered without gaps, with their weights, which are drawn; of a state the draws
+    depend on the `seed` and on its number."""
+    for number, state in enumerate(states):
+        known = replace(component, options={**component.options, **state.hyperparameters})
+        model: Any = build_model(known, dataset)
+        model.set_labels(state.labels)
+        rng = Rng(seed, number)
+        for _ in range(WEIGHT_SCANS):
+            model.start_parameters(rng)
+        yield TopicState(model.word_topics(), model.weights, model.alpha0, model.gamma, model.eta)
+
+
+def predict_documents(
+    component: Component,
+    dataset: Dataset,
+    new: Tokens,
+    states: Sequence[State],
+    labels: NDArray[np.int32],
+    seed: int,
+    particles: int = PARTICLES,
+    scans: int = SCANS,
+) -> Prediction:
+    """Predict new documents, each alone, from at least one state of chains; parameters as for `topic_states`.
+
+    Parameters
+    ----------
+    new : Tokens
+        D documents under the words of the data.
+    labels : numpy.ndarray
+        int32 ``[N]``, topic of every token of the data in a given partition, from 0.
+    particles, scans : int
+        0: no density, no probability; these are NaN.
+
+    Returns
+    -------
+    Prediction
+        `log_density` of each document: log of the mean over the states of p(words | state), the words in their order.
+        `probability`: expected proportions of the C topics of the given partition, the last column being all topics
+        that no token of the data has. What a document has of a topic of a state is where a random token of that is in
+        the given partition.
+    """
+    C, draws = int(labels.max()) + 1, Draws.from_states(states)
+    density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
+    totals = np.zeros((BATCHES, new.J, C + 1))
+
+    def proportions() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means over the draws so far, and their standard errors."""
+        mean = totals.sum(axis=0) / counts.sum()
+        return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
+
+    for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
+        log_lik, mixture = read_new_documents(*full, new.words, new.starts, [seed, number], particles, scans)
+        batch = int(draws.batch[number])
+        density.add(batch, log_lik)
+        counts[batch] += 1
+        totals[batch] += mixture @ shares_in(labels, state.labels, len(full.weights))
+        if number + 1 in draws.looks and are_small(density.error() if particles else proportions()[1]):
+            break
+    mean, error = proportions()
+    return Prediction(density.log_mean(), mean, density.error(), error, int(counts.sum()))

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import chains
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
-from splitmerge_cli.analysis.plots.runs import Picture, option, thinned_rows
+from splitmerge_cli.analysis.plots.races import Picture, option, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
-from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS, topic_tables
-from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
+from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS
+from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, from_words, match, shorten_word
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -125,9 +125,7 @@ def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
     dataset = dataset_of(run)
     vocabulary = pd.Index(dataset.vocabulary)
     words = run.table(TOPIC_WORDS)
-    topics_of_chain = topic_tables.from_words(
-        words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary
-    )
+    topics_of_chain = from_words(words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary)
     corpus, truth = dataset.values, None
     if corpus.topics is not None and dataset.truth is not None:
         shares = np.bincount(dataset.truth, minlength=len(corpus.topics)) / dataset.N

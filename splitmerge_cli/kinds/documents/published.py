@@ -1,19 +1,37 @@
-"""Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED."""
+"""Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED.
+
+Published sets of documents as counts of words, and the points that `ohsumed23` makes.
+
+The terms of `ohsumed23` (TREC-9, for the National Library of Medicine): the references are "available for
+experimentation, restricted to the following conditions: 1. The data will not be used in any non-experimental clinical,
+library, or other setting. 2. Any human users of the data will explicitly be told that the data is incomplete and
+out-of-date." So told: these data are incomplete and out of date.
+
+The abstracts of PubMed as bags of words: the large data set of Luo & Shrivastava 2018 (section 4.2.2).
+
+8,200,000 documents over 141,043 words, of the UCI collection "Bag of Words". It has no labels: those by which Luo &
+Shrivastava 2018 count NMI and accuracy are not public.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import cleandoc, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.values import LARGEST, require
+from splitmerge_cli.data.tables.columns import codes, index
+from splitmerge_cli.data.tables.separators import read_text
+from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import LARGEST, notes_entry, require, require_size
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of
-from splitmerge_cli.kinds.documents.published_counts import OUT_OF_DATE, read_published
-from splitmerge_cli.kinds.documents.readers.counts import Documents
-from splitmerge_cli.kinds.documents.readers.split import require_split, split
-from splitmerge_cli.kinds.documents.readers.words import keep_words, require_words
+from splitmerge_cli.kinds.documents.readers import bag_of_words
+from splitmerge_cli.kinds.documents.readers.counts import Documents, points, read_counts, read_vocabulary
+from splitmerge_cli.kinds.documents.readers.words import keep_words, require_split, require_words, split
+from splitmerge_cli.received import DataError
 
 Reader = TypeVar("Reader", bound=Callable[..., Dataset])
 PARAMETERS = {
@@ -24,7 +42,7 @@ PARAMETERS = {
     "max_share": "max_share : float\n    Words that more than this share of the documents have are left out.",
     "longest": "longest : int, optional\n    Documents of more tokens, stop words counted, are left out.",
     "heldout": "heldout, heldout_by, split_seed\n    What is held out, as "
-    "`splitmerge_cli.kinds.documents.readers.split.split` takes it.",
+    "`splitmerge_cli.kinds.documents.readers.words.split` takes it.",
 }
 DOCSTRING = """{what}
 
@@ -151,3 +169,119 @@ def _drop_long(documents: Documents, longest: int) -> Documents:
     assert documents.truth is not None and documents.names is not None
     names = [documents.names[j] for j in short]
     return Documents(documents.counts[short], documents.vocabulary, documents.truth[short], documents.categories, names)
+
+
+OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
+COLUMNS = {
+    "20news_w100": ("group", None),
+    "nips_abstracts": ("label", "name"),
+    "nips0_12": ("label", "name"),
+    "ohsumed23": ("category", "ohsumed_file"),
+    "ohsumed23_documents": ("category", "ohsumed_file"),
+}
+"""Columns of each set's docs.csv.gz with the categories and the names of the documents."""
+
+
+def read_published(name: str, N: int | None) -> Documents:
+    """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents.
+
+    Its folder holds counts.npz, docs.csv.gz and the vocabulary. Raises a `DataError` where N is out of range, or a
+    file is absent or not the published one.
+    """
+    category, names = COLUMNS[name]
+    counts = read_counts(downloads.locate(name, "counts.npz"))
+    documents = counts.shape[0]
+    good = N is None or (isinstance(N, int) and 1 <= N <= documents)
+    require(good, "N", N, f"a whole number from 1 to {documents}, the documents, or null")
+    words = next(file.name for file in downloads.SETS[name].files if file.name.startswith("vocab"))
+    vocabulary = read_vocabulary(downloads.locate(name, words), counts.shape[1])
+    path = downloads.locate(name, "docs.csv.gz")
+    table = Text(path, read_text(path), ",")
+    table.take_header()
+    table.parse([{}])
+    truth, categories = codes(table, index(table, f"data={name}", category), "a category")
+    if len(truth) != documents:
+        raise DataError(f"{path}: {len(truth)} documents; expected {documents}, as in counts.npz")
+    truth = truth[:N]
+    named = None if names is None else table.columns[index(table, f"data={name}", names)].to_pylist()[:N]
+    return Documents(counts[:N], vocabulary, truth, categories[: int(truth.max()) + 1], named)
+
+
+def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int = 1) -> Dataset:
+    """Abstracts of MEDLINE from 1991 in 23 categories of diseases, as weighted words: a stand-in for PubMed.
+
+    For experimentation only: these data are incomplete and out of date.
+
+    Parameters
+    ----------
+    N : int, optional
+        Take the first N documents; all 7,400 by default.
+    weights : {"tfidf", "log", "counts", "binary"}
+        Weight of a word in a document. ``tfidf``: count times smooth inverse document frequency, every document scaled
+        to length 1. ``log``: log(1 + count). ``counts``: the count. ``binary``: 1.
+    min_documents : int
+        A word is a column if at least so many of the documents have it: 1 leaves out words that none of them has.
+
+    Returns
+    -------
+    Dataset
+        Kind ``points``, sparse; the truth is the category. ``meta["documents"]`` says what was kept.
+
+    Raises
+    ------
+    DataError
+        An option out of range; a file is absent or not the published one.
+    """
+    return points("ohsumed23", read_published("ohsumed23", N), weights, min_documents, OUT_OF_DATE)
+
+
+COUNTS = "docword.pubmed.txt.gz"
+VOCABULARY = "vocab.pubmed.txt"
+
+
+def read_pubmed(documents: int | None = None) -> Documents:
+    """The counts of the first so many documents of `pubmed` with their vocabulary, mapped from arrays next to the text.
+
+    The first reading converts the text into these arrays (some 4 GB); from then on the first documents cost what they
+    hold. Raises a `DataError` where `documents` is out of range, a file is absent, not the one that was fetched, or
+    holds something else, or the arrays cannot be written.
+    """
+    if documents is not None:
+        require_size("data.documents", documents)
+    path = downloads.locate("pubmed", COUNTS, bag_of_words.digest)
+    words = downloads.locate("pubmed", VOCABULARY)
+    counts = bag_of_words.read(path, documents)
+    return Documents(counts, read_vocabulary(words, counts.shape[1]))
+
+
+def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_documents: int = 1) -> Dataset:
+    """Abstracts of PubMed as weighted words; smcmc data fetch pubmed downloads them (1.9 GB).
+
+    The first reading converts the text into arrays next to it (about 4 GB), which takes minutes; from then on the first
+    documents cost what they hold. There is no truth: no labels are public.
+
+    Parameters
+    ----------
+    documents : int, optional
+        Take the first so many documents; None: all 8.2 million.
+    weights : {"tfidf", "log", "counts", "binary"}
+        Weight of a word in a document. ``tfidf``: count times smooth inverse document frequency, every document scaled
+        to length 1. ``log``: log(1 + count). ``counts``: the count. ``binary``: 1.
+    min_documents : int
+        A word is a column if at least so many of the documents have it: 1 leaves out words that none of them has.
+
+    Returns
+    -------
+    Dataset
+        Kind ``points``, sparse, without a truth. ``meta["documents"]`` says what was kept. Its notes say that the files
+        are unverified.
+
+    Raises
+    ------
+    DataError
+        An option out of range; a file is absent, not the one that was fetched, or holds something else; the arrays
+        cannot be written.
+    """
+    dataset = points("pubmed", read_pubmed(documents), weights, min_documents)
+    notes = downloads.verification_notes("pubmed", bag_of_words.digest)
+    return replace(dataset, meta=dataset.meta | notes_entry(notes))

@@ -1,4 +1,7 @@
-"""Topics of documents: the sizes of all topics, held-out documents, tables of words and documents."""
+"""Topics of documents: the sizes of all topics, held-out documents, tables of words and documents.
+
+Quantities of documents, which posterior predictive checks compare with replications.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, show
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.kinds.documents import (
     HELDOUT,
@@ -19,24 +23,22 @@ from splitmerge_cli.kinds.documents import (
     TOPICS,
 )
 from splitmerge_cli.kinds.documents import perplexity as heldout
-from splitmerge_cli.kinds.documents import topic_tables as tables
+from splitmerge_cli.kinds.documents import topics as tables
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 from splitmerge_cli.kinds.documents.stored import DOCUMENTS
-from splitmerge_cli.kinds.documents.topic_documents import documents
-from splitmerge_cli.kinds.documents.topic_tables import ChainTopics, Documents
-from splitmerge_cli.kinds.documents.topics import Topics
-from splitmerge_cli.runs.clusterings import second_half_partitions
-from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
-from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
+from splitmerge_cli.kinds.documents.topic_report import documents
+from splitmerge_cli.kinds.documents.topics import ChainTopics, Documents, Topics
+from splitmerge_cli.runs.answers import second_half_partitions
+from splitmerge_cli.runs.quantities import BURSTS, REPEATS, Found, Labels, Quantities
+from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.arrays import numbers_of
+from splitmerge_cli.runs.store.files import numbers_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.kinds.documents.topic_tables import ChainTopics
-    from splitmerge_cli.kinds.documents.topics import Topics
+    from splitmerge_cli.kinds.documents.topics import ChainTopics, Topics
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LISTED = 100_000
@@ -219,3 +221,54 @@ def _append(store: "ChainStore", iteration: int, seconds: float, tokens: int, lo
     """Record the log likelihoods ``[D]`` of the held-out documents under a state."""
     row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
     store.append_to(HELDOUT, row)
+
+
+MOST_TOKENS = 100_000
+"""Tokens of documents that are drawn; in a larger corpus some documents are drawn, evenly spaced."""
+
+
+class DocumentQuantities(Quantities):
+    """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
+
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
+        corpus = dataset.values
+        self.documents, self.V = np.asarray(corpus.tokens.documents(), dtype=np.int64), int(corpus.V)
+        self.unchecked = ["the order of the words in a document: the model does not read it"]
+        if (step := -(-dataset.N // (cells or MOST_TOKENS))) > 1:
+            self.rows = np.flatnonzero(self.documents % step == 0)
+            self.documents = self.documents[self.rows]
+            self.unchecked.append(f"all documents but one of {step}, evenly spaced")
+        self.values = self.take(corpus)
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Tokens that are drawn, and all, which are sorted by topic."""
+        return 6 * min(dataset.N, cells) + dataset.N
+
+    def take(self, replication: Any) -> NDArray[np.int64]:
+        """The words."""
+        words = np.asarray(replication.tokens.words, dtype=np.int64)
+        return words if self.rows is None else words[self.rows]
+
+    def measure(self, words: NDArray[np.int64], labels: Labels) -> Found:
+        """Words that come again in a document."""
+        _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
+        return {
+            ("documents", REPEATS): float(pairs.sum() / len(pairs)),
+            ("documents and words", BURSTS): self._information(words, labels),
+        }
+
+    def _information(self, words: NDArray[np.int64], labels: Labels) -> float:
+        """Mean over tokens of the mutual information of word and document within the token's topic (Mimno and Blei
+        2011): words of a topic that come in bursts."""
+
+        def entropy(*of: NDArray[np.int64]) -> float:
+            """Sum of n log n over what tokens have in common."""
+            key = labels.copy()
+            for each in of:
+                key = key * (int(each.max()) + 1) + each
+            _, n = np.unique(key, return_counts=True)
+            return float((n * np.log(n)).sum())
+
+        total = entropy(words, self.documents) + entropy() - entropy(words) - entropy(self.documents)
+        return total / len(words)

@@ -32,10 +32,10 @@ from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, MARK, ROOM
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, read_options
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.kinds.lines.data import simulate_lines
+from splitmerge_cli.kinds.lines import simulate_lines
 
 cdef extern from "simd_math.h":
     pass

@@ -3,14 +3,21 @@
 The parameters between two blocks have their posterior given the edges that are there, and are integrated out
 (docs/derivations.md, "Links"). A `Links` answers for one relation under one partition; an average over draws is the
 posterior predictive.
+
+Edges held out: a part of a network removed at random, and how well the rest predicts where it was.
+
+Each edge is kept with a probability, of counts each unit. A model that has seen the rest says for every pair without an
+edge how probable one is in the whole network (`splitmerge_cli.kinds.networks.link_scores`; docs/derivations.md,
+"Links").
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
@@ -218,3 +225,229 @@ def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, A
         Links(layer, labels, {**options, "rate": rate, "beta1": beta1, "beta0": beta0}, relations.sides)
         for layer, rate, (beta1, beta0) in zip(relations.layers, rates, priors, strict=True)
     ]
+
+
+MOST_PAIRS = 50_000
+"""Pairs of a layer without a removed edge that are scored at most; of more, a sample."""
+BINS = 10
+"""Groups of pairs, by probability, whose expected and observed numbers of edges are compared."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Pairs of one layer whose edges are predicted."""
+
+    pairs: Pairs
+    """int32 ``[n, 2]``: those with a removed edge first."""
+    removed: Array
+    """float64 ``[n]``: how many edges were removed, of counts how much; 0 of the others."""
+    value: Array
+    """float64 ``[n]``: value of the removed edge; of counts what was removed; nan of the others."""
+    weight: Array
+    """float64 ``[n]``: how many pairs of the network each stands for."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A network without some of its edges, and the pairs that are scored of each layer."""
+
+    rest: Relations
+    """What the model sees."""
+    scored: list[Scored]
+    kept: float
+    """Probability with which an edge, or a unit of a count, was kept."""
+
+
+def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
+    """Remove edges from every layer at random, or units from counts. `share`: between 0 and 1. `seed`, `part`: parts 0,
+    1, ... of one seed remove different edges, as far as there are any. `most`: pairs of a layer without a removed edge
+    that are scored, at most.
+    """
+    rest, scored, rng = [], [], np.random.default_rng([seed, part])
+    for_edges = np.random.default_rng(seed)
+    for layer in relations.layers:
+        counts = layer.weights.astype(np.int64)
+        if layer.form == COUNT:
+            kept = rng.binomial(counts, 1.0 - share)
+        else:
+            kept = counts.copy()
+            n = round(share * len(counts))
+            kept[np.roll(for_edges.permutation(len(counts)), -part * n)[:n]] = 0
+        here = kept > 0
+        values = kept.astype(np.float64) if layer.form == COUNT else layer.value
+        rest.append(replace(layer, ends=layer.ends[here], value=None if values is None else values[here]))
+        gone = counts > kept
+        # a pair with an edge in the rest has no other, unless edges are counted
+        apart = np.concatenate([layer.ends[gone if layer.form == COUNT else np.ones_like(gone)], layer.unknown])
+        others, total = _draw_pairs(relations, layer, apart, most, rng)
+        number = (counts - kept)[gone].astype(np.float64)
+        value = number if layer.form == COUNT or layer.value is None else layer.value[gone]
+        n = len(others)
+        scored.append(
+            Scored(
+                np.concatenate([layer.ends[gone], others]).astype(np.int32),
+                np.append(number, np.zeros(n)),
+                np.append(value, np.full(n, np.nan)),
+                np.append(np.ones(len(number)), np.full(n, total / max(n, 1))),
+            )
+        )
+    return HeldOut(replace(relations, layers=tuple(rest)), scored, 1.0 - share)
+
+
+def _draw_pairs(
+    relations: Relations, layer: Relation, apart: Pairs, most: int, rng: np.random.Generator
+) -> tuple[Pairs, float]:
+    """Draw pairs of a layer, but for some, at most so many, and count all."""
+    N, sides = relations.N, relations.sides
+    first, second = (np.arange(N), np.arange(N)) if sides is None else (np.flatnonzero(sides == s) for s in (0, 1))
+    cells = len(first) * len(second)
+    number = np.zeros(N, dtype=np.int64)
+    number[second] = np.arange(len(second))
+    place = np.zeros(N, dtype=np.int64)
+    place[first] = np.arange(len(first))
+    taken = np.unique(place[apart[:, 0]] * len(second) + number[apart[:, 1]])
+
+    def choose(cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Leave out cells that are no pairs, or taken."""
+        i, j = np.divmod(cell, len(second))
+        if sides is None:
+            cell = cell[(i < j) | (i == j) & layer.loops if not layer.directed else (i != j) | layer.loops]
+        position = np.minimum(np.searchsorted(taken, cell), max(len(taken) - 1, 0))
+        return cell if not len(taken) else cell[taken[position] != cell]
+
+    if cells <= 8 * most:
+        chosen = choose(np.arange(cells))
+        total = float(len(chosen))
+        if total > most:
+            chosen = rng.choice(chosen, most, replace=False)
+    else:
+        chosen = np.unique(choose(rng.integers(cells, size=4 * most)))
+        pairs = cells if sides is not None or layer.directed else (cells + N) // 2
+        pairs -= 0 if sides is not None or layer.loops else N
+        total = float(pairs - len(taken))
+        if len(chosen) > most:
+            chosen = rng.choice(chosen, most, replace=False)
+    i, j = np.divmod(np.sort(chosen), len(second))
+    return np.stack([first[i], second[j]], axis=1).astype(np.int32), total
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """How well a model predicts removed edges."""
+
+    removed: int
+    """Pairs with a removed edge."""
+    auc: float
+    """Probability that a pair with a removed edge has a higher probability than another pair."""
+    log_score: float
+    """Log probability of what was removed, summed over all pairs of the network, over the number of removed edges: nats
+    an edge."""
+    per_pair: float
+    """The same sum over the number of pairs."""
+    value_density: float
+    """Mean log density of the values of removed edges, given where they are; nan of edges without values."""
+    reliability: pd.DataFrame = field(repr=False)
+    """Groups of pairs, the least probable first, each with a tenth of the expected edges: probability (mean), pairs,
+    expected, observed, error (standard deviation of the observed number, if the probabilities are right)."""
+    contributions: Array = field(repr=False)
+    """float64 ``[n]``: log score of each scored pair, its value included."""
+    weight: Array = field(repr=False)
+    """float64 ``[n]``: as `Scored`."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.removed:,} edges held out: AUC {self.auc:.3f}, log score {self.log_score:.3f} nats an edge, "
+            f"{self.per_pair:.5f} nats a pair"
+        ]
+        if np.isfinite(self.value_density):
+            lines.append(f"log density of the values of these edges: {self.value_density:.3f} nats an edge")
+        lines.append("  probability      pairs  expected  observed")
+        lines += [
+            f"  {row.probability:11.4f}  {row.pairs:9,.0f}  {row.expected:8.1f}  {row.observed:8.0f}"
+            for row in self.reliability.itertuples()
+        ]
+        return "\n".join(lines)
+
+
+def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[str, Any]]]) -> LinkScores:
+    """Score the pairs of a network whose edges were removed, by draws of a model that has seen the rest. `draws`:
+    labels ``[N]`` from 0, and the options of the model, none left to the data.
+    """
+    probability = [np.zeros(len(scored.pairs)) for scored in held_out.scored]
+    outcome = [np.full(len(scored.pairs), -np.inf) for scored in held_out.scored]
+    value = [np.full(int((scored.removed > 0).sum()), -np.inf) for scored in held_out.scored]
+    for labels, options in draws:
+        for n, links in enumerate(links_of(held_out.rest, labels, options)):
+            scored, kept = held_out.scored[n], held_out.kept
+            p = links.probability(scored.pairs, kept)
+            probability[n] += p / len(draws)
+            gone = scored.removed > 0
+            with np.errstate(divide="ignore"):
+                log_p = np.where(gone, np.log(p), links.log_without(scored.pairs, kept))
+            outcome[n] = np.logaddexp(outcome[n], log_p)
+            density = links.log_density(scored.pairs[gone], scored.value[gone], kept)
+            # the density of the edge and its value together is averaged
+            value[n] = np.logaddexp(value[n], log_p[gone] + density)
+    p, weight = np.concatenate(probability), np.concatenate([one.weight for one in held_out.scored])
+    gone = np.concatenate([one.removed for one in held_out.scored]) > 0
+    edge = np.concatenate(outcome) - np.log(len(draws))
+    with_value = np.concatenate(value) - np.log(len(draws))
+    valued = any(layer.value is not None for layer in held_out.rest.layers)
+    of_value = float((with_value - edge[gone]).mean()) if valued and gone.any() else np.nan
+    contributions = edge.copy()
+    contributions[gone] = with_value
+    removed, total = int(gone.sum()), float(weight @ edge)
+    return LinkScores(
+        removed,
+        _area(p, gone, weight),
+        total / max(removed, 1),
+        total / weight.sum(),
+        of_value,
+        _reliability(p, gone, weight),
+        contributions,
+        weight,
+    )
+
+
+def compare_scores(one: LinkScores, other: LinkScores) -> tuple[float, float]:
+    """Difference of two log scores of the same pairs, values included, in nats a removed edge, and its standard error,
+    pairs taken as independent."""
+    difference = one.contributions - other.contributions
+    mean = float(one.weight @ difference) / one.weight.sum()
+    spread = float(np.sqrt(((one.weight * (difference - mean)) ** 2).sum()))
+    edges = max(one.removed, 1)
+    return mean * float(one.weight.sum()) / edges, spread / edges
+
+
+def _area(p: Array, gone: NDArray[np.bool_], weight: Array) -> float:
+    """Area under the ROC curve, ties counting half; nan without pairs of both sorts."""
+    if not gone.any() or gone.all():
+        return float("nan")
+    _, place = np.unique(p, return_inverse=True)
+    ones, others = np.bincount(place, weight * gone), np.bincount(place, weight * ~gone)
+    below = np.cumsum(others) - others / 2.0
+    return float(ones @ below / (ones.sum() * others.sum()))
+
+
+def _reliability(p: Array, gone: NDArray[np.bool_], weight: Array) -> pd.DataFrame:
+    order = np.argsort(p, kind="stable")
+    expected = (weight * p)[order]
+    through = np.cumsum(expected)
+    group = np.minimum((through - expected / 2.0) * BINS / max(through[-1], 1e-300), BINS - 1).astype(np.int64)
+    # pairs of one probability stay together
+    _, first, number = np.unique(p[order], return_index=True, return_inverse=True)
+    group = group[first][number]
+    frame = pd.DataFrame(
+        {
+            "group": group,
+            "pairs": weight[order],
+            "expected": expected,
+            "observed": (weight * gone)[order],
+            # a mean of draws may be above 1 by rounding
+            "variance": (weight * p * np.maximum(1.0 - p, 0.0))[order],
+        }
+    )
+    summed = frame.groupby("group", sort=True).sum()
+    summed.insert(0, "probability", summed["expected"] / summed["pairs"])
+    summed["error"] = np.sqrt(summed.pop("variance"))
+    return summed.reset_index(drop=True)

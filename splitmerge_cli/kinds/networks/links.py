@@ -14,14 +14,21 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.fits.candidates import FEWEST, WORK, Fits, Sample, find_problem
-from splitmerge_cli.fits.frames import Table
+from splitmerge_cli.fits.objects import Table
 from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws
 from splitmerge_cli.kinds.networks import Graph
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
-from splitmerge_cli.kinds.networks.link_scores import Links, links_of
+from splitmerge_cli.kinds.networks.link_scores import (
+    HeldOut,
+    Links,
+    LinkScores,
+    compare_scores,
+    links_of,
+    remove_edges,
+    score_links,
+)
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
-from splitmerge_cli.kinds.networks.removed_edges import HeldOut, LinkScores, compare_scores, remove_edges, score_links
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
 from splitmerge_cli.runs.store.files import write_text
@@ -257,7 +264,7 @@ class LinkAnswers(StoredDraws):
     def link_scores(self, held_out: float = SHARE, *, seed: int = 0) -> LinkScores:
         """How well the model predicts edges that it has not seen: a short fit to a network without a share of them.
         `held_out`: share of the edges that is removed at random; of counts of their units. `seed`: seed of the removal
-        and of the fit. Returns see `splitmerge_cli.kinds.networks.removed_edges.LinkScores`. Raises `ConfigError` (the
+        and of the fit. Returns see `splitmerge_cli.kinds.networks.link_scores.LinkScores`. Raises `ConfigError` (the
         model is of other data; `held_out` leaves no edges on one side).
         """
         require_network(self._model)
@@ -319,7 +326,7 @@ EDGE = 20
 def compare_degrees(model: Component, dataset: Dataset, fits: Fits) -> pd.DataFrame:
     """Log score of held-out edges with plain and with corrected degrees.
 
-    Both are fitted to the network without a share of its edges (`splitmerge_cli.kinds.networks.removed_edges`). Returns
+    Both are fitted to the network without a share of its edges (`splitmerge_cli.kinds.networks.link_scores`). Returns
     a row for each, first the chosen one: corrected if it is ahead by more than a standard error, or has fewer blocks
     and is not behind by more. Columns degrees, log_score (nats a held-out edge, its value included), difference (by
     which the first is ahead), standard_error (of that difference, pairs taken as independent), auc and blocks (mean

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset, Kind
-from splitmerge_cli.kinds.records.fields import keep_levels
+from splitmerge_cli.kinds.records.similar_values import keep_levels
 from splitmerge_cli.received import DataError
 
 FIELD_TYPES = ("categorical", "string", "number", "date")
@@ -29,7 +29,7 @@ class Records(Kind):
     model = "records"
     generator = "splitmerge_cli.kinds.records.generated:generate"
     reading = "splitmerge_cli.kinds.records.reader:RecordsReading"
-    quantities = "splitmerge_cli.kinds.records.quantities:Records"
+    quantities = "splitmerge_cli.kinds.records.linkage:RecordQuantities"
     text_types = ("string",)
     any_columns = True
     takes_sources = True
@@ -41,7 +41,7 @@ class Records(Kind):
     # from a few random clusters records would first have to part
     init = "pairs"
     answers = "splitmerge_cli.kinds.records.entities:Entities"
-    cases = "splitmerge_cli.kinds.records.cases:CASES"
+    cases = "splitmerge_cli.kinds.records.generated:CASES"
     # matrices, trees and balls of thousands of entities show nothing
     pictures = ("traces", "n_clusters", "entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"

@@ -32,12 +32,10 @@ from splitmerge_cli.diagnostics.small_clusters import (
     minimise_by_components,
 )
 from splitmerge_cli.diagnostics.summary import measure
-from splitmerge_cli.runs.answers import Answers
-from splitmerge_cli.runs.clusterings import interval_of_run
-from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.answers import Answers, interval_of_run
+from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.files import write_text
-from splitmerge_cli.runs.store.names import ENTITIES, PAIRS, REVIEW
+from splitmerge_cli.runs.store.files import ENTITIES, PAIRS, REVIEW, write_text
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders.base import Late
+    from splitmerge_cli.runs.recorders import Late
     from splitmerge_cli.runs.store.store import RunStore
 
 LEAST = 0.05
@@ -295,8 +293,8 @@ def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:
 
 
 def _read_review(path: Any, N: int) -> Any:
-    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.links.read_review` returns them."""
-    from splitmerge_cli.data.tables.links import read_review  # a run without records needs no tables
+    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.free_text.read_review` returns them."""
+    from splitmerge_cli.data.tables.free_text import read_review  # a run without records needs no tables
 
     return read_review(path, N)
 

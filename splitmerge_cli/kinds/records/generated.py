@@ -1,4 +1,6 @@
-"""People in a register with typing errors, several records of some of them: data for entity resolution.
+"""Posteriors of a few records by brute force: every true value, and shares of distorted cells by quadrature.
+
+People in a register with typing errors, several records of some of them: data for entity resolution.
 
 The true value of a field is drawn for each entity, independently of other fields: names and towns by a distribution as
 Zipf's is, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
@@ -12,19 +14,35 @@ slip            names and towns: a letter is inserted, left out or replaced, or 
 wrong value     the value is drawn again
 missing         the cell is empty
 ==============  =====================================================================================================
+
+Records drawn from the model of records: how often values are true, true values of new entities, then their cells.
+
+The shares of errors come from a state, or are their prior's means. How often a value is true comes from its prior and,
+given records, the commonest value of each entity (docs/models/records.md).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
+from itertools import product
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import roots_jacobi
 
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.core.hyperpriors import Beta
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.shared import Prepared, share
+from splitmerge_cli.core.simulation import Given
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.values import require, require_number, require_seed, require_size
-from splitmerge_cli.kinds.records.fields import code_fields
+from splitmerge_cli.kinds.records.near_pairs import prepare
+from splitmerge_cli.kinds.records.similar_values import UNSEEN, code_fields, near_values
+from splitmerge_cli.verify.cases import Case, OwnCase, mixture_case
+from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight, mixture_states
 
 FIELDS = {"first_name": "string", "last_name": "string", "birth_date": "date", "town": "string", "house": "number"}
 SHARE = 0.7
@@ -88,8 +106,8 @@ def generate(
     entities = max(least, round(SHARE * N)) if entities is None else entities
     require_size("data.entities", entities, N)
     require(entities >= least, "data.entities", entities, f"at least {least}: a person has one record of each file")
-    for key, share in {"distortion": distortion, "slips": slips, "missing": missing}.items():
-        require_number(f"data.{key}", share, 0, 1)
+    for key, part in {"distortion": distortion, "slips": slips, "missing": missing}.items():
+        require_number(f"data.{key}", part, 0, 1)
     rng = np.random.default_rng(seed)
     truth, files = _people(rng, N, entities, sources)
     columns: list[list[str | None]] = []
@@ -199,3 +217,189 @@ SLIPS: dict[str, Callable[[np.random.Generator, str], str]] = {
     "number": _slip_of_a_number,
 }
 """Functions that make a slip of a value, by the type of the field."""
+
+
+Rng = np.random.Generator
+Codes = NDArray[np.int32]
+
+
+_latest: list[Prepared] = []
+"""The tables of the last data: a check makes a hundred replications of them."""
+
+
+def _tables_of(data: Any, options: Any) -> Prepared:
+    fields = tuple((field.type, tuple(field.levels)) for field in data.types)
+    _latest[:] = [share(prepare, data.values, fields, options["similarity"], options["strength"])]
+    return _latest[0]
+
+
+def simulate_records(rng: Rng, given: Given) -> Codes:
+    """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
+    data, options, z = given.data, given.options, given.labels
+    F, tables = data.values.shape[1], _tables_of(data, options)
+    if given.parameters is not None:
+        theta, slip = np.reshape(given.parameters, -1)[: 2 * F].reshape(2, F)
+    else:
+        held = [getattr(options[key], "mean", options[key]) for key in ("distortion", "similar")]
+        theta, slip = np.repeat(np.array(held, dtype=np.float64), F).reshape(2, F)
+    out = np.empty((len(z), F), dtype=np.int32)
+    for f in range(F):
+        first, end = tables.begin[f : f + 2]
+        phi = tables.share[first:end]
+        if options["frequencies"] > 0.0:
+            common = _commonest(data.values[: given.known, f], given.evidence)
+            phi = rng.dirichlet(options["frequencies"] + np.bincount(common, minlength=end - first))
+        true = rng.choice(end - first, size=given.K, p=phi)[z]
+        distorted = rng.random(len(z)) < theta[f]
+        slips = distorted & (rng.random(len(z)) < slip[f]) & (tables.norm[first] > 0.0)
+        wrong = distorted & ~slips
+        out[:, f] = true
+        out[wrong, f] = rng.choice(end - first, size=wrong.sum(), p=phi)
+        near = _draw_near(rng, tables, true[slips] + first) - first
+        # one that no record shows is like no other
+        out[slips, f] = np.where(near >= 0, near, end - first + np.arange(len(near)))
+    return out
+
+
+def _commonest(values: Codes, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The commonest known value of each cluster that has one, the first of several."""
+    z, x = labels[values >= 0], values[values >= 0].astype(np.int64)
+    both, counts = np.unique(np.column_stack([z, x]), axis=0, return_counts=True)
+    order = np.lexsort((both[:, 1], -counts, both[:, 0]))
+    _, first = np.unique(both[order, 0], return_index=True)
+    return np.asarray(both[order][first, 1])
+
+
+def _draw_near(rng: Rng, tables: Prepared, y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A value near each of these, by number; -1 where the slip gives one that no record has."""
+    sums = np.concatenate(([0.0], np.cumsum(tables.alike)))
+    wanted = sums[tables.near_begin[y]] + rng.random(len(y)) / tables.norm[y]
+    place = np.searchsorted(sums, wanted, side="right") - 1
+    inside = place < tables.near_begin[y + 1]
+    return np.where(inside, tables.near[np.minimum(place, len(tables.near) - 1)], -1)
+
+
+Values = float | NDArray[np.float64]
+"""One value, or many."""
+NODES = 12
+"""Values at which a beta prior is summed: exact for polynomials of degree 23."""
+
+
+def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDArray[np.float64]:
+    """w(x | y) of a field, float64 ``[V, V]``: row y, column x; zeros if no value is near another."""
+    begin, other, weight = near_values(field.levels, field.type, similarity, strength)
+    number, edits = UNSEEN.get(field.type, (0, 0))
+    unseen = number * np.exp(-strength * edits)
+    slips = np.zeros((len(field.levels), len(field.levels)))
+    for y in range(len(field.levels)):
+        near = slice(begin[y], begin[y + 1])
+        slips[y, other[near]] = weight[near] / (weight[near].sum() + unseen)
+    return slips
+
+
+def probabilities(
+    shares: NDArray[np.float64], slips: NDArray[np.float64], distortion: Values, similar: Values
+) -> NDArray[np.float64]:
+    """P(x | y) of a field, float64 ``[V, V]``: row y, column x. At many nodes, ``[n, V, V]``: `shares` is
+    ``[n, 1, V]``, the others are ``[n, 1, 1]``."""
+    psi = similar * slips + (1.0 - similar) * shares if slips.any() else shares
+    return distortion * psi + (1.0 - distortion) * np.eye(shares.shape[-1])
+
+
+def records_log_weight(
+    values: NDArray[np.int32],
+    fields: Sequence[Any],
+    sources: NDArray[np.int32] | None,
+    concentration: Concentration,
+    *,
+    prior: str,
+    distortion: float | Beta,
+    similar: float | Beta,
+    frequencies: float = 0.0,
+    **compared: Any,
+) -> Callable[[State], float]:
+    """Log weight of a state: shares of distorted cells that have a beta prior are integrated out, and so is how often
+    each value is true, where it has a Dirichlet prior. `compared`: how values are, for `slips_of`."""
+    tables = []
+    for f, field in enumerate(fields):
+        known = values[values[:, f] >= 0, f]
+        shares = np.bincount(known, minlength=len(field.levels)) / len(known)
+        grid = list(product(share_nodes(distortion), share_nodes(similar), simplex_nodes(shares, frequencies)))
+        slips = slips_of(field, **compared)
+        phi, a, b = (np.array([node[t][0] for node in grid]) for t in (2, 0, 1))
+        by_node = probabilities(phi[:, None, :], slips, a[:, None, None], b[:, None, None])
+        weight = np.array([u * v * w for (_, u), (_, v), (_, w) in grid])
+        tables.append((phi, by_node, weight))
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        if sources is not None and len(set(zip(z.tolist(), sources.tolist(), strict=True))) < len(z):
+            return -np.inf
+        total = 0.0
+        for f, (phi, P, weight) in enumerate(tables):
+            by_node = np.ones(len(weight))
+            for k in set(z.tolist()):
+                own = values[z == k, f]
+                by_node *= (P[:, :, own[own >= 0]].prod(axis=2) * phi).sum(axis=1)
+            total += float(np.log(weight @ by_node))
+        return total
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+def share_nodes(share: float | Beta) -> list[tuple[float, float]]:
+    """Values of a share and their weights, which sum to 1; a share that is fixed has one."""
+    if not isinstance(share, Beta):
+        return [(float(share), 1.0)]
+    x, weight = roots_jacobi(NODES, share.b - 1.0, share.a - 1.0)
+    return list(zip((1.0 + x) / 2.0, weight / weight.sum(), strict=True))
+
+
+def simplex_nodes(shares: NDArray[np.float64], frequencies: float) -> list[tuple[NDArray[np.float64], float]]:
+    """Vectors phi and their weights, which sum to 1, for a symmetric Dirichlet prior: a stick is broken at nodes of
+    beta distributions. Without a prior there is one, `shares`."""
+    if frequencies == 0.0:
+        return [(shares, 1.0)]
+    nodes = [(np.empty(0), 1.0, 1.0)]
+    for v in range(len(shares) - 1, 0, -1):
+        pieces = share_nodes(Beta(frequencies, frequencies * v))
+        nodes = [(np.append(phi, x * rest), rest * (1.0 - x), w * u) for phi, rest, w in nodes for x, u in pieces]
+    return [(np.append(phi, rest), w) for phi, rest, w in nodes]
+
+
+def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` records of a name, some near each other, a word and a number, with missing cells unless ``complete``; with
+    ``sources`` of two files. Neither is an option of the model."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}
+    options |= {"similarity": "edit", "strength": 2.0} | dict(params)
+    complete = options.pop("complete", False)
+    sources = np.arange(size, dtype=np.int32) % 2 if options.pop("sources", False) else None
+    words = (("kathrine", "katrin", "katrine"), ("x", "y", "z"), ("1961", "1962", "2024"))
+    rng = np.random.default_rng(seed)
+    values = rng.integers(3, size=(size, 3)).astype(np.int32)
+    values[0], values[1, :2], values[-1] = 0, 1, (2, 0 if complete else -1, 1)
+    types = ("string", "categorical", "number")
+    names = [tuple(levels[code] for code in np.unique(values[:, f]) if code >= 0) for f, levels in enumerate(words)]
+    fields = tuple(ColumnType(kind, levels) for kind, levels in zip(types, names, strict=True))
+    for f in range(3):
+        known = values[:, f] >= 0
+        values[known, f] = np.unique(values[known, f], return_inverse=True)[1]
+    another = partial(build, values, fields, sources, **options)
+    read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
+    shares = {key: read[key] for key in ("distortion", "similar", "frequencies")}
+    held = {key: getattr(share, "mean", share) for key, share in shares.items()} | {"frequencies": 0.0}
+    compared = {key: options[key] for key in ("similarity", "strength")}
+    weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"], **compared)
+    integrated = partial(weigh, **shares) if held != shares else None
+    return mixture_case(another, mixture_states(size), partial(weigh, **held), options, "records", integrated)
+
+
+CASES: dict[str, OwnCase] = {
+    "Records": (
+        records_case,
+        [
+            {},
+            {"distortion": 0.2, "similar": 0.7, "frequencies": 0, "concentration": "gamma(2,1)"},
+            {"sources": True},
+        ],
+    ),
+}

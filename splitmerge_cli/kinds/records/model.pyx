@@ -40,9 +40,9 @@ from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
 from splitmerge_cli.core.options import Choice, Number, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
 from splitmerge_cli.kinds.records.near_pairs import near_pairs_of
-from splitmerge_cli.kinds.records.candidates import prepare, vectors_of
+from splitmerge_cli.kinds.records.near_pairs import prepare, vectors_of
 from splitmerge_cli.kinds.records.similar_values import SIMILARITIES
-from splitmerge_cli.kinds.records.simulated import simulate_records
+from splitmerge_cli.kinds.records.generated import simulate_records
 
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one

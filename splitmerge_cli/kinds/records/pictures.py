@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from splitmerge_cli.analysis.plots.runs import Picture, option, subject
+from splitmerge_cli.analysis.plots.races import Picture, option, subject
 from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.kinds.records.entities import BINS, align_records, read_review_rows
-from splitmerge_cli.runs.store.names import PAIRS, REVIEW
+from splitmerge_cli.runs.store.files import PAIRS, REVIEW
 from splitmerge_cli.runs.store.read import Run
 
 MOST_SHOWN = 12

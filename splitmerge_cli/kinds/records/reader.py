@@ -37,17 +37,15 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import READ_AS, Dataset, Labels
 from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of
-from splitmerge_cli.data.tables.columns import codes, index, true_labels
+from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
+from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
 from splitmerge_cli.data.tables.inference import tells_apart
 from splitmerge_cli.data.tables.mixed import SKIP, frame_table
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
-from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
-from splitmerge_cli.kinds.records.fields import code_fields, words_of
+from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
@@ -228,7 +226,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {list_names(spelt)}")
     values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
     _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
-    missing.note(table, read, np.where(values < 0, np.nan, 0.0))
+    note_missing(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
     if sources is not None:
         of_one = [column_key(table, j) for d, j in enumerate(read) if len(np.unique(sources[values[:, d] >= 0])) < 2]

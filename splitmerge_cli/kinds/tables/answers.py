@@ -14,7 +14,7 @@ from splitmerge_cli.runs.quantities import TIE
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders.base import Late
+    from splitmerge_cli.runs.recorders import Late
     from splitmerge_cli.runs.store.store import RunStore
 
 MOST_DRAWS = 1_000

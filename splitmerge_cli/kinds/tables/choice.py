@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale
 from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
-from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, rank
 from splitmerge_cli.kinds.tables.models.real_columns import SAME, find_resolution, resolutions_of, settle_resolution

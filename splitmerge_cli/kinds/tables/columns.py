@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special  # scipy.stats takes a second to import
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.scales import Scales, titles
+from splitmerge_cli.data.values import Scales, titles
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters
 
 MOST_CELLS = 20_000_000

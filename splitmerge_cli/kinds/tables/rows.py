@@ -1,4 +1,7 @@
-"""Rows of columns that are all alike: what points, 0 and 1, and other numbers have in common."""
+"""Samplers that support a model, as the classes report.
+
+Rows of columns that are all alike: what points, 0 and 1, and other numbers have in common.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,19 +13,39 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from splitmerge_cli.config import ConfigError, component
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables import missing, notes
-from splitmerge_cli.data.tables.columns import matrix_of, true_labels
-from splitmerge_cli.data.tables.matrices import Matrix
+from splitmerge_cli.data.tables import notes
+from splitmerge_cli.data.tables.cells import in_numbers, note_missing
+from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
+from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
-from splitmerge_cli.data.tables.wanted import POSITIVE, TOTAL, Wanted
 from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.initial import build_model
+
+
+def example(model: str, N: int = 8, **given: Any) -> Model:
+    """A small instance of a model on the example of its kind of data, of N items or documents; `given`: its options.
+    A ConfigError where there is no such model, or it reads another form of its kind."""
+    chosen = component("model", model, **given)
+    dataset = chosen.kind.example_for(chosen.target, N)
+    accepted, reason = chosen.target.accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"model={model}: {reason}")
+    return build_model(chosen, dataset)
+
+
+def support(sampler: str, model: Model) -> tuple[bool, str]:
+    """Whether a sampler supports a model, and why not; a ConfigError where there is no such sampler."""
+    supported, reason = component("sampler", sampler).target.supports(model)
+    return bool(supported), reason
 
 
 class RowsReading(KindReading):
@@ -125,7 +148,7 @@ class RowsReading(KindReading):
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
             notes.note_total(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
-            missing.note(table, columns_read, x)
+            note_missing(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
@@ -186,7 +209,7 @@ def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDAr
     absent: dict[int, NDArray[np.bool_]] = {}
     for d, j in enumerate(columns):
         values = _numbers(table, j, wanted) if block is None else block[:, d]
-        gaps = missing.in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        gaps = in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
         good = (values == 0) | (values == 1) | gaps
         if not good.all() and (bad is None or int(np.argmin(good)) < bad[0]):
             bad = int(np.argmin(good)), j

@@ -6,8 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.data.labels import equal_sizes, token_names
-from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
+from splitmerge_cli.data.values import (
+    LARGEST,
+    equal_sizes,
+    require,
+    require_number,
+    require_seed,
+    require_size,
+    token_names,
+)
 
 TELLING = 3
 """Tokens that are named of a cluster."""

@@ -9,11 +9,10 @@ import pandas as pd
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import frame_of, from_object, object_table
 from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables.columns import codes, true_labels
-from splitmerge_cli.data.tables.letters import say_names
+from splitmerge_cli.data.tables.columns import Wanted, codes, true_labels
 from splitmerge_cli.data.tables.notes import note_distinct, note_name
+from splitmerge_cli.data.tables.separators import say_names
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.values import notes_entry
 from splitmerge_cli.received import DataError
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.run import fractions
-from splitmerge_cli.analysis.plots.runs import option, pick
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import (

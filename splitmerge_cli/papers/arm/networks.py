@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import option, pick, thinned_rows
+from splitmerge_cli.analysis.plots.races import option, pick, thinned_rows
 from splitmerge_cli.analysis.plots.style import (
     FULL,
     REFERENCE,

@@ -8,7 +8,7 @@ FIGURES = (
         "A move that the compiled sampler made from a state of three Gibbs chains and, below it, the way back. Items "
         "keep the colour of their cluster in the first plate and the letter of their block of c.",
         "moves.fig1",
-        "exact.plates",
+        "four_nodes.plates",
         shows="Two rows of five diagrams, a split forth and the merge back: circles for clusters hold discs and "
         "letters for their items, with rings around the items i and j.",
     ),
@@ -18,7 +18,7 @@ FIGURES = (
         "A split in the 4-node network of Figure 3: the lower path is forbidden, because k would leave its block to a "
         "newcomer. Probabilities are exact; the compiled sampler counts the product along the allowed path.",
         "moves.fig2",
-        "exact.paths",
+        "four_nodes.paths",
         shows="Two diagrams of partitions, boxes of numbered discs joined by arrows with probabilities; in the second "
         "one arrow is dashed and crossed out.",
     ),

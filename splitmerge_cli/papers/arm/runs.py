@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.diagnostics.intervals import excess_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend
-from splitmerge_cli.config.auto import ANY, AUTO
+from splitmerge_cli.config.resolution import ANY, AUTO
 from splitmerge_cli.papers.comparisons.races import MODELS, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.runs.store.read import Run
@@ -47,7 +47,7 @@ def heldout_losses(behind: pd.DataFrame) -> pd.Series:
 
 
 def rule(chains: pd.DataFrame) -> pd.DataFrame:
-    """The choices of ``sampler=auto``, the columns of `splitmerge_cli.config.auto.Choice`: a row for each model, and
+    """The choices of ``sampler=auto``, the columns of `Choice`: a row for each model, and
     one for `ANY`."""
     behind = losses(chains)
     out = np.exp(heldout_losses(behind))

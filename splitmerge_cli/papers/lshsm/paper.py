@@ -50,7 +50,7 @@ FIGURES = (
         "lshsm-cache",
         "The paper's caches served 79 % and 83 %, but it does not say how long its runs were or where they started. "
         "Here the same chain is shown at several lengths.",
-        "cache.cache",
+        "speed.cache",
         shows="Two panels, one for each data set: percentage served from the cache over iterations on a log axis, a "
         "line for each of two starts; a dotted line at the printed value.",
     ),

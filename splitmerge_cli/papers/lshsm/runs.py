@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import option
+from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.analysis.plots.style import entry, look_of
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval

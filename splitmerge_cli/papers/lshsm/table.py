@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.metrics import normalized_mutual_info_score
 
-from splitmerge_cli.analysis.plots.runs import option
+from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published_claims

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import data_sets, pick, values
+from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.analysis.plots.style import (
     FULL,
     entry,
@@ -25,7 +25,7 @@ from splitmerge_cli.analysis.plots.style import (
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
+from splitmerge_cli.papers.sdds.running_means import samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.runs.store.read import Run
 

@@ -7,7 +7,7 @@ FIGURES = (
         "sdds-table1",
         "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), computed by "
         "the code's own proposal. An arrow marks the mention placed in the step.",
-        "proposals.table1",
+        "acceptance.table1",
         "exact.allocation",
         shows="Table of six steps: letter tiles of the tokens that two entities hold after each step, and below them "
         "the probability of the step here and in the paper.",
@@ -16,7 +16,7 @@ FIGURES = (
         "sdds-fig1",
         "The width of an arrow is the probability of the proposal, given the type of move. Smart moves follow equation "
         "3, summed over all merges or splits. Dashed: a way back that the reverse move does not prefer.",
-        "proposals.fig1",
+        "acceptance.fig1",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
         "a smart split undone by a smart merge, a smart merge undone by a smart split.",
@@ -24,7 +24,7 @@ FIGURES = (
     PaperFigure(
         "sdds-fig2",
         "As Figure 1, for the two kernels of SDDS: a smart move forth, a dumb move back.",
-        "proposals.fig2",
+        "acceptance.fig2",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
         "a smart split undone by a dumb merge, a smart merge undone by a dumb split.",
@@ -73,7 +73,7 @@ FIGURES = (
         "sdds-traces",
         "One chain: fractions of the items in the largest component, in the two largest, and so on. It starts with all "
         "items in one component.",
-        "traces.traces",
+        "running_means.traces",
         shows="Six panels, SDDS, RGSM and Gibbs by two sizes N: stacked areas of the cumulative fractions of the "
         "largest components over iterations.",
     ),

@@ -18,7 +18,6 @@ from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.smag.corpus import long_form, shares_map
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -27,9 +26,11 @@ from splitmerge_cli.papers.smag.runs import (
     TRUE_K,
     describe_seeds,
     describe_setting,
+    long_form,
     reading,
     select,
     setting_of,
+    shares_map,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
 from splitmerge_cli.runs.store.read import Run

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots.runs import data_sets, series
+from splitmerge_cli.analysis.plots.races import data_sets, series
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, footnote, legend, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims

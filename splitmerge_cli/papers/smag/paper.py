@@ -7,8 +7,8 @@ FIGURES = (
         "smag-fig2",
         "Ten nested topics over ten words, and four groups drawn from them. The paper gives neither the number of "
         "words nor its mixtures.",
-        "corpus.fig2",
-        compute="corpus.groups",
+        "runs.fig2",
+        compute="runs.groups",
         shows="A heat map of the probabilities of ten words in ten topics; for each of four groups, bars "
         "of the word counts and bars of the topic mixture.",
     ),

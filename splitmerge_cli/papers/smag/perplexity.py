@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.style import (
     FULL,
     REFERENCE,

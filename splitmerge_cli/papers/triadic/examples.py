@@ -1,4 +1,7 @@
-"""Figure 2: two last states of the triadic sampler, with typical errors."""
+"""Figure 2: two last states of the triadic sampler, with typical errors.
+
+Figure 1: how often each move was proposed and accepted.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +12,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import marks
-from splitmerge_cli.analysis.plots.style import FULL, entry
+from splitmerge_cli.analysis.plots import chains, style
+from splitmerge_cli.analysis.plots.style import FULL, entry, footnote
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
-from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, by_edge
+from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, name_sets, number_of, select_runs
+from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, by_edge, by_majority, by_sign, holds
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -131,10 +135,10 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
         _draw_example(ax, x, truth, labels, concerned, model)
         ax.set_title(f"set {number}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
-        entry(color=marks.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
+        entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
         entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
-        entry(color=marks.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
+        entry(color=style.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     return figure
@@ -165,7 +169,7 @@ def _draw_example(
             ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
             if k in concerned:
                 ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
-    marks.scatter(ax, x, labels)
+    style.scatter(ax, x, labels)
     points.fitted_lines(ax, x, labels, model)
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)
@@ -185,3 +189,127 @@ def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdi
     kept = Samples.build(what, "share", range(1, n + 1), shows)
     estimated = Estimate((k / n, low, high), n, unit, None, (kept,))
     return by_edge(claim, estimated, f"{what}: in {k} of {n} last states")
+
+
+MOVES = {
+    "dyadic": {"split": (1, 2), "merge": (2, 1)},
+    "triadic": {"split_1_2": (1, 2), "merge_2_1": (2, 1), "split_2_3": (2, 3), "merge_3_2": (3, 2)},
+}
+"""The moves of a sampler: how many clusters its chosen points are in, before and after."""
+TRIADIC = (3.2, 15.7, 28.2)
+"""Where the states of the triadic sampler stand: on the left, as in the paper."""
+
+
+def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
+    """Move counts of a sampler: columns method, set, chain, move, before, after, proposed, accepted, share (of the
+    chain's proposals)."""
+    table = pd.concat([run.moves().assign(set=number_of(run)) for run in runs], ignore_index=True)
+    table = table[table["move"].isin(MOVES[method])].assign(method=method)
+    table["before"], table["after"] = zip(*table["move"].map(MOVES[method]), strict=True)
+    table["share"] = table["proposed"] / table.groupby(["set", "chain"])["proposed"].transform("sum")
+    return table[["method", "set", "chain", "move", "before", "after", "proposed", "accepted", "share"]]
+
+
+def fig1(runs: Sequence[Run]) -> Drawing:
+    """Transitions of the triadic and the dyadic sampler."""
+    tables = {method: transitions(select_runs(runs, "main", method), method) for method in MOVES}
+    notes = (
+        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
+        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
+    )
+    numbers = pd.concat(tables.values(), ignore_index=True)
+    claims = {c.metric: c for c in published_claims("triadic-fig1")}
+    triadic = tables["triadic"]
+    far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
+    total = int(triadic["proposed"].sum())
+    verdicts = [
+        holds(
+            claims["no_direct_transition_between_1_and_3"],
+            far,
+            far == 0,
+            f"{far} of {total:,} proposals; the sampler has no such move",
+        )
+    ]
+    between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
+    verdicts.append(
+        by_majority(
+            claims["share_of_steps_between_2_and_3"],
+            between,
+            between > 0.1,
+            "more than a tenth of the proposals",
+            unit=name_sets(runs),
+            units=between.index.get_level_values("set").to_numpy(),
+        )
+    )
+    asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
+    difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
+    rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
+    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}, unit=name_sets(runs)))
+    return Drawing(picture_fig1(numbers), numbers, name_data(runs, verdicts), notes)
+
+
+def picture_fig1(numbers: pd.DataFrame) -> Figure:
+    """The states of both samplers, joined by arrows."""
+    width, height, level = 51.5, 14.4, 7.0
+    figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+    for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
+        ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
+        for n, x in enumerate(places, start=1):
+            _state(ax, x, level, n, 2 if method == "dyadic" else 3)
+        for row in _sum_moves(numbers[numbers["method"] == method]).itertuples(index=False):
+            _transition(ax, places[row.before - 1], places[row.after - 1], level, row.share, row.acceptance)
+    ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
+    for x in (TRIADIC[0], TRIADIC[-1]):
+        ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot([TRIADIC[0], TRIADIC[-1]], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
+    footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
+    return figure
+
+
+def _sum_moves(table: pd.DataFrame) -> pd.DataFrame:
+    """Share of the proposals and share accepted of each move, over all data sets."""
+    summed = table.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
+    summed["share"] = summed["proposed"] / summed["proposed"].sum()
+    summed["acceptance"] = summed["accepted"] / summed["proposed"].where(summed["proposed"] > 0)
+    return summed
+
+
+def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
+    """A state: the chosen points in their clusters."""
+    ax.add_patch(Circle((x, y), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
+    ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
+    group = [min(k, clusters - 1) for k in range(items)]
+    for k, cluster in enumerate(group):
+        colour, marker = style.style_of(cluster)
+        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
+
+
+def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
+    """One arrow with its numbers: splits above, merges below."""
+    split = end > start
+    colour, height = (chains.SPLIT, y + 1.0) if split else (chains.MERGE, y - 1.0)
+    gap = 2.75 if split else -2.75
+    chains.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
+    text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
+    place = y + 2.3 if split else y - 2.3
+    va = "bottom" if split else "top"
+    ax.text((start + end) / 2, place, text, ha="center", va=va, color=colour, fontsize=7.5, linespacing=1.25)
+
+
+def _percent(share: float) -> str:
+    return "–" if not np.isfinite(share) else f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+
+
+MOVES_OF_TWO = {"dyadic": ("split", "merge"), "triadic": ("split_2_3", "merge_3_2")}
+"""Split and merge whose acceptance is compared."""
+
+
+def _asymmetry(table: pd.DataFrame, split: str, merge: str) -> pd.Series:
+    """How far apart the acceptance rates of a split and its merge are, as |log ratio|, by data set."""
+    counts = table.groupby(["move", "set"])[["proposed", "accepted"]].sum()
+    # a half keeps the logarithm of none finite
+    log_rate = np.log(counts["accepted"] + 0.5) - np.log(counts["proposed"] + 1)
+    return (log_rate[split] - log_rate[merge]).abs()

@@ -7,7 +7,7 @@ FIGURES = (
         "triadic-fig1",
         "How often each move was proposed and accepted in the runs of Table 1 (noise of standard deviation 1, lines "
         "integrated out), and by the dyadic sampler on the same data. No move leads from one cluster to three or back.",
-        "transitions.fig1",
+        "examples.fig1",
         shows="Two diagrams of circles with numbers of clusters, joined by arrows with the percentages proposed and "
         "accepted: dyadic between 1 and 2, triadic between 1, 2 and 3.",
     ),
@@ -26,7 +26,7 @@ FIGURES = (
         "Distribution of the scores of the last states over data sets and seeds, for the setting that comes near the "
         "paper's numbers: noise of standard deviation 1, lines integrated out, 10,000 iterations from 30 clusters. One "
         "iteration of the auxiliary variable sampler updates every item.",
-        "violins.fig3",
+        "table.fig3",
         shows="Three panels of violins, purity, Rand index and adjusted Rand index, of the dyadic, the auxiliary "
         "variable and the triadic sampler, with means here and in the paper.",
     ),

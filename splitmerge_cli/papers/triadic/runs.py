@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.runs import option
+from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.runs.store.read import Run
 

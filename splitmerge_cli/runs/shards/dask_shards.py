@@ -9,9 +9,8 @@ from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.shards.messages import ShardLost
 from splitmerge_cli.runs.shards.shard import Shard
-from splitmerge_cli.runs.shards.source import Source
+from splitmerge_cli.runs.shards.source import ShardLost, Source
 
 PATIENCE = 5.0
 """Seconds between two looks whether the worker that is waited for is still there."""

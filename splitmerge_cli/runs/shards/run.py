@@ -23,22 +23,20 @@ import pandas as pd
 from splitmerge_cli.config import ConfigError, classes
 from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.checks import Columns
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.initial import construct
 from splitmerge_cli.runs.shards.items import sharded_subcluster
-from splitmerge_cli.runs.shards.messages import ShardLost, Shards
-from splitmerge_cli.runs.shards.source import Source, open_source
-from splitmerge_cli.runs.store import state
-from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file, report_damage, require_writable
+from splitmerge_cli.runs.shards.source import ShardLost, Shards, Source, open_source
+from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.runs.store.files import MANIFEST, DamagedRun, Locked, lock_file, report_damage, require_writable
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, sha256_of
-from splitmerge_cli.runs.store.names import MANIFEST
-from splitmerge_cli.runs.store.tables import SealedFolder
-from splitmerge_cli.runs.sweeps.dask_workers import DaskWorkers
+from splitmerge_cli.runs.store.schema import SealedFolder
+from splitmerge_cli.runs.sweeps.remote import DaskWorkers
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 
@@ -268,7 +266,7 @@ class ShardedRun:
             "rows": rows,
             "folder": folder.name,
         }
-        state.save(self.path / CHECKPOINT, stored)
+        manifest.save(self.path / CHECKPOINT, stored)
         for other in self.path.glob("checkpoint-*"):
             if other.name != folder.name:
                 shutil.rmtree(other)
@@ -280,7 +278,7 @@ class ShardedRun:
             zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
             self.items.settle(zeros, 1)
             return []
-        stored = state.load(named, remedy=remedy)
+        stored = manifest.load(named, remedy=remedy)
         with report_damage(named, remedy):
             if stored["identity"] != self.identity:
                 raise ValueError("another run")

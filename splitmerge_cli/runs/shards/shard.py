@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.capabilities import Shards
+from splitmerge_cli.core.checks import Columns
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.runs.shards.items import ShardItems
 from splitmerge_cli.runs.shards.source import Source
 from splitmerge_cli.runs.store.files import replace_file

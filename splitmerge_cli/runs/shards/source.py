@@ -1,9 +1,12 @@
-"""Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr."""
+"""Messages to the shards.
+
+Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +14,21 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.values import FINITE, first_rounded, place_not_finite
 from splitmerge_cli.received import DataError, reject_machine_error
+
+
+class Shards(Protocol):
+    """Shards, and how they are asked."""
+
+    def all(self, method: str, *args: Any) -> list[Any]:
+        """Answers of all shards to one message, in their order."""
+
+    def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
+        """Answers of these shards, by default all, to messages of their own, in this order."""
+
+
+class ShardLost(RuntimeError):
+    """A worker that held a shard is gone."""
+
 
 ENDINGS = (".npy", ".parquet", ".zarr")
 BLOCK = 1 << 24

@@ -1,20 +1,38 @@
 """Manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written.
 
 A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own content, so that damage to it is seen too.
+
+Nested dicts of plain values and numpy arrays, stored exactly: the checkpoint of a chain.
+
+The file is an ``.npz`` with eight bytes behind it: the CRC-32 of all that stands before them.
+
+Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
+again.
 """
 
 import hashlib
 import json
+import mmap
 import os
 import re
-from collections.abc import Iterable, Mapping
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
 
 from splitmerge_cli import received
+from splitmerge_cli.config.errors import RENAMED
+from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.received import sha256_of as sha256_of
-from splitmerge_cli.runs.store.files import report_damage, write_text
-from splitmerge_cli.runs.store.names import MANIFEST as MANIFEST
+from splitmerge_cli.runs.store.files import CHOICES, DamagedRun, replace_file, report_damage, write_text
+from splitmerge_cli.runs.store.files import MANIFEST as MANIFEST
 
 SEAL = "sha256"
 """Key in a sealed file whose value is the digest of all else."""
@@ -106,3 +124,106 @@ class Manifest:
         """Check every file that is listed; raises as `check`."""
         for name in self.names:
             self.check(name)
+
+
+_ARRAY = "__array__"
+_MAGIC = b"CRC:"
+MOST_ARRAYS = 100_000
+"""Most arrays in a checkpoint."""
+_TRAILER = struct.Struct("<4sI")
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    """Write `state` to an ``.npz`` file, whole or not at all; floats and integers of any size are kept to the bit."""
+    arrays: dict[str, NDArray[Any]] = {}
+    text = json.dumps(_pack(state, arrays))
+    with replace_file(path) as temporary, temporary.open("w+b") as file:
+        np.savez(file, allow_pickle=False, json=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+        file.flush()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            crc = zlib.crc32(content)
+        file.seek(0, 2)
+        file.write(_TRAILER.pack(_MAGIC, crc))
+
+
+def load(path: Path, *keys: str | int, remedy: str | None = None) -> Any:
+    """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
+    `DamagedRun`, which says the `remedy`, where the file holds something else."""
+    with report_damage(path, remedy), member(path) as file:
+        _check(file)
+        with open_zip(path, file, MOST_ARRAYS) as archive:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ValueError("arrays that are packed")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            part = json.loads(stored["json"].tobytes())
+            for key in keys:
+                part = part[key]
+            return _unpack(part, stored)
+
+
+def _check(file: BinaryIO) -> None:
+    """Raise a `ValueError` unless the file is byte for byte what was written."""
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+        end = len(view) - _TRAILER.size
+        if end < 0 or _TRAILER.unpack(view[end:]) != (_MAGIC, zlib.crc32(view[:end])):
+            raise ValueError("not what was written")
+
+
+# no closures: one that calls itself is a cycle, which keeps the arrays until a late garbage collection
+def _pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(value, np.ndarray):
+        arrays[f"a{len(arrays)}"] = value
+        return {_ARRAY: f"a{len(arrays) - 1}"}
+    if isinstance(value, dict):
+        return {str(key): _pack(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_pack(item, arrays) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpack(value: Any, arrays: Any) -> Any:
+    if isinstance(value, dict):
+        return arrays[value[_ARRAY]] if _ARRAY in value else {key: _unpack(item, arrays) for key, item in value.items()}
+    return [_unpack(item, arrays) for item in value] if isinstance(value, list) else value
+
+
+FURTHER = ("data.columns", "data.drop", "data.types", "data.scale", "gap")
+"""Keys that ``auto`` may change in addition to options of the model."""
+
+
+def path_of(out: str | Path, choice_id: str) -> Path:
+    """The file of a choice in the folder of the results."""
+    return Path(out) / CHOICES / f"{choice_id}.json"
+
+
+def keep(file: Path, chosen: Any, changes: Mapping[str, Any]) -> None:
+    """Store how something was chosen, and the keys of the run that follow.
+
+    A folder that cannot be written is reported by the run itself.
+    """
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # YAML, since columns without names are numbers, which are no keys in JSON
+        text = yaml.safe_dump(dict(changes), sort_keys=False)
+        write_sealed(file, {"id": file.stem, "chosen": chosen, "changes": text})
+
+
+def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
+    """Read what `keep` stored; None if there is no such file, or it is not what was written, which `say` receives."""
+    if not file.is_file():
+        return None
+    try:
+        stored = read_sealed(file)
+        with report_damage(file):
+            changes: dict[str, Any] = yaml.safe_load(stored["changes"])
+            # the folder may come from somebody else
+            allowed = all(key.partition(".")[0] == "model" or key in FURTHER for key in changes)
+            if not allowed or stored["id"] != file.stem:
+                raise ValueError("not what was written")
+            if (former := str(changes.get("model"))) in RENAMED:
+                changes["model"] = RENAMED[former]
+            return {"chosen": stored["chosen"], "changes": changes}
+    except DamagedRun:
+        say(f"{file}: damaged; the choice is made again")
+        return None

@@ -15,14 +15,23 @@ import yaml
 from numpy.typing import NDArray
 
 from splitmerge_cli import received
-from splitmerge_cli.config.renamed import rename, today
+from splitmerge_cli.config.errors import rename, today
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.store import names, schema, state
-from splitmerge_cli.runs.store.files import is_locked, report_damage
+from splitmerge_cli.runs.store import files, manifest, schema
+from splitmerge_cli.runs.store.files import (
+    CONFIG,
+    LISTED_RUNS,
+    LOCK,
+    MANIFEST,
+    STATUS,
+    SUMMARY,
+    WORK,
+    is_locked,
+    report_damage,
+)
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed
-from splitmerge_cli.runs.store.names import CONFIG, LISTED_RUNS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 from splitmerge_cli.runs.store.store import STREAMED, ChainStore
 
 if TYPE_CHECKING:
@@ -191,40 +200,40 @@ class Run:
 
     def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
-        return self.table(names.TRACE, columns)
+        return self.table(files.TRACE, columns)
 
     def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
-        return self.table(names.PARTITIONS, columns)
+        return self.table(files.PARTITIONS, columns)
 
     def moves(self) -> "pd.DataFrame":
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
-            return self.table(names.MOVES, None)
-        columns = schema.recorded_columns(names.MOVES)
+            return self.table(files.MOVES, None)
+        columns = schema.recorded_columns(files.MOVES)
         tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
             with report_damage(store.checkpoint_path):
                 rows = [{"chain": store.chain} | move for move in outcome["moves"]]
                 tables.append(pa.Table.from_pylist(rows, columns))
-                schema.check_rows(names.MOVES, tables[-1], self.config["chains"], done=False)
+                schema.check_rows(files.MOVES, tables[-1], self.config["chains"], done=False)
         return pa.concat_tables(tables).to_pandas()
 
     def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
-        return self.table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
+        return self.table(files.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def has_similarity(self) -> bool:
         """Whether this is a finished run that holds the co-clustering of its items."""
-        return self.has_table(names.SIMILARITY)
+        return self.has_table(files.SIMILARITY)
 
     def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
 
         Pairs that are not there were never together.
         """
-        return self.table(names.SIMILARITY, columns)
+        return self.table(files.SIMILARITY, columns)
 
     def clusters(self) -> "pd.DataFrame":
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
@@ -233,7 +242,7 @@ class Run:
         The last three are missing if they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
-        file = self.file(names.CLUSTERS)
+        file = self.file(files.CLUSTERS)
         with report_damage(file):
             frame = read_csv(file, ["name", schema.UNIT], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
@@ -252,12 +261,12 @@ class Run:
     @property
     def has_cluster_summary(self) -> bool:
         """Whether this is a finished run that describes its clusters (see docs/run-files.md)."""
-        return self.is_done and names.CLUSTER_SUMMARY in self.manifest.names
+        return self.is_done and files.CLUSTER_SUMMARY in self.manifest.names
 
     def cluster_summary(self) -> "pd.DataFrame":
         """``cluster_summary.csv``: one row per cluster, the largest first."""
-        frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
-        with report_damage(self.path / names.CLUSTER_SUMMARY):
+        frame = self._read_summary(files.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
+        with report_damage(self.path / files.CLUSTER_SUMMARY):
             # sizes of weighted rows are rounded
             size = self.summary.get(schema.BUNDLES, {}).get("size", self.summary["N"])
             rounding = len(frame) * (schema.BUNDLES in self.summary)
@@ -267,7 +276,7 @@ class Run:
 
     def column_summary(self) -> "pd.DataFrame":
         """``column_summary.csv``: one row per column of a table and cluster."""
-        return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
+        return self._read_summary(files.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
 
     def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
         file = self.file(name)
@@ -283,7 +292,7 @@ class Run:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
         if not self.is_done:
             return self.status
-        file = self.manifest.check(f"{names.TRACE}.parquet")
+        file = self.manifest.check(f"{files.TRACE}.parquet")
         with report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
@@ -293,7 +302,7 @@ class Run:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
         return self.manifest.check(name)
 
-    def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> pa.Table:
+    def rows(self, table: str = files.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
         file = self.file(f"{table}.parquet")
         with report_damage(file):
@@ -306,9 +315,9 @@ class Run:
 
     def states(self) -> dict[str, Any]:
         """The states of the chains at the end of a finished run, from which a longer one goes on."""
-        pattern = names.STATES.format("*")
+        pattern = files.STATES.format("*")
         held = (name for name in self.manifest.names if fnmatch(name, pattern))
-        return dict(state.load(self.file(next(held, pattern))))
+        return dict(manifest.load(self.file(next(held, pattern))))
 
     def table(self, table: str, columns: list[str] | None = None) -> "pd.DataFrame":
         """A table, such as `names.TRACE`, as a data frame, of an unfinished run so far; `columns` selects some."""

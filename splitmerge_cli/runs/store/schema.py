@@ -1,22 +1,48 @@
-"""Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`)."""
+"""Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`).
 
+Tables in a folder of their own, with a manifest of all.
+
+Arrow IPC streams that only grow, so that what was written survives a kill.
+
+A parquet file whose writer was killed is unreadable; a stream loses only its torn last message. A checkpoint
+remembers the length and the checksum of each stream; a resumed chain checks the stream and cuts it there before it
+goes on.
+"""
+
+import mmap
+import os
 import re
-from collections.abc import Collection, Iterable
+import zlib
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from splitmerge_cli.data.bundles import BUNDLES as BUNDLES
 from splitmerge_cli.data.dataset import kinds
-from splitmerge_cli.received import Refused
-from splitmerge_cli.runs.store.names import (
+from splitmerge_cli.received import Refused, member
+from splitmerge_cli.runs.store.files import (
     DIAGNOSTICS,
     JOINED,
+    MANIFEST,
     MOVES,
     PARTITIONS,
     SIMILARITY,
     TRACE,
+    naming,
+    open_new,
+    replace_file,
+    report_damage,
+    write_json,
+    write_text,
 )
+from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
@@ -199,3 +225,136 @@ def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
             raise ValueError("a chain without rows")
     if done and _is_of_every_chain(table) and not len(rows):
         raise ValueError("no rows")
+
+
+class Mark(NamedTuple):
+    """A place in a stream: so many bytes, with this CRC-32."""
+
+    length: int
+    crc: int
+
+
+class Stream:
+    """A stream open for appending. `path`: the file; created unless `mark` is given. `schema`: columns of every batch.
+    `mark`: the part to keep of an existing file; None starts again. Raises `DamagedRun` (the file does not hold what
+    was marked, or has other columns).
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
+        self.path, self.schema = path, schema
+        self._file: BinaryIO
+        if mark:
+            stored = _read_before(path, mark)
+            with report_damage(path):
+                if not pa.ipc.open_stream(stored).schema.equals(schema):
+                    raise Refused(path, "other columns")
+            self._file = path.open("r+b")
+            self._file.truncate(mark.length)
+            self._file.seek(mark.length)
+            self._crc = mark.crc
+        else:
+            self._file = open_new(path)
+            self._crc = 0
+            self._write(schema.serialize())
+
+    def _write(self, data: pa.Buffer) -> None:
+        with naming(self.path):
+            self._file.write(data)
+        self._crc = zlib.crc32(data, self._crc)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Add a batch; an empty one leaves no trace, so that the file does not depend on how rows were batched."""
+        if batch.num_rows:
+            self._write(batch.serialize())
+
+    def sync(self) -> Mark:
+        """Force everything to the disk; how far that is."""
+        with naming(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        return Mark(self._file.tell(), self._crc)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def schema_of(path: Path, mark: Mark) -> pa.Schema:
+    """Columns of a stream that was written up to a mark; a `DamagedRun` if it does not hold what was marked."""
+    stored = _read_before(path, mark)
+    with report_damage(path):
+        return pa.ipc.open_stream(stored).schema
+
+
+def _read_before(path: Path, mark: Mark) -> pa.Buffer:
+    """The marked bytes of a stream."""
+    with report_damage(path), member(path) as file:
+        data = pa.py_buffer(mmap.mmap(file.fileno(), mark.length, access=mmap.ACCESS_READ))
+        if Mark(data.size, zlib.crc32(data)) != mark:
+            raise ValueError("not what was written")
+    return data
+
+
+def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
+    """Batches of a stream up to a mark, all of them. Raises `DamagedRun` (the file does not hold what was marked)."""
+    with report_damage(path):
+        stream = pa.ipc.open_stream(_read_before(path, mark))
+    while True:
+        with report_damage(path):
+            try:
+                batch = stream.read_next_batch()
+            except StopIteration:
+                return
+            batch.validate(full=True)
+        yield batch
+
+
+class SealedFolder:
+    """A folder while its files are written. At the end its manifest lists them; stopped before, it has none. `path`:
+    made where it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._names: list[str] = []
+
+    def __enter__(self) -> "SealedFolder":
+        self.path.mkdir(parents=True, exist_ok=True)
+        (self.path / MANIFEST).unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            write_manifest(self.path / MANIFEST, self._names)
+
+    def add_file(self, name: str) -> Path:
+        """The path of a file that somebody else writes; `name` may lead into a folder of this one."""
+        self._names.append(name)
+        return self.path / name
+
+    def add_parquet(self, name: str, table: "pd.DataFrame") -> Path:
+        """Write a table as ``NAME.parquet``, whole or not at all."""
+        path = self.add_file(f"{name}.parquet")
+        with replace_file(path) as temporary:
+            table.to_parquet(temporary, index=False)
+        return path
+
+    def add_csv(self, name: str, table: "pd.DataFrame") -> None:
+        """Write a table as ``NAME.csv``, whole or not at all."""
+        write_text(self.add_file(f"{name}.csv"), table.to_csv(index=False, lineterminator="\n"))
+
+    def add_text(self, name: str, text: str) -> None:
+        """Write a text file, whole or not at all."""
+        write_text(self.add_file(name), text)
+
+    def add_json(self, name: str, value: Any) -> Path:
+        """Write a JSON file, whole or not at all; its path."""
+        path = self.add_file(name)
+        write_json(path, value)
+        return path
+
+    def add_sealed(self, name: str, value: dict[str, Any]) -> None:
+        """Write a JSON object with the digest of its own content, whole or not at all."""
+        write_sealed(self.add_file(name), value)

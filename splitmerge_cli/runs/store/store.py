@@ -23,19 +23,25 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.runs.store import schema, state, streams
-from splitmerge_cli.runs.store.arrays import array_of, table_of
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import (
+    CLUSTERS,
+    CONFIG,
+    LOCK,
+    MANIFEST,
+    STATUS,
+    WORK,
     DamagedRun,
+    array_of,
     lock_file,
     naming,
     open_new,
     replace_file,
     report_damage,
+    table_of,
     write_text,
 )
 from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
-from splitmerge_cli.runs.store.names import CLUSTERS, CONFIG, LOCK, MANIFEST, STATUS, WORK
 
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
@@ -72,7 +78,7 @@ class ChainStore:
         self.own_checkpoint = work / f"chain-{chain}.npz"
         self._schemas = {table: schema.recorded_columns(table, optional) for table in streamed}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
-        self._streams: dict[str, streams.Stream] = {}
+        self._streams: dict[str, schema.Stream] = {}
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises
@@ -85,8 +91,8 @@ class ChainStore:
             if table not in marks:
                 return f"no table of {table}"
             with report_damage(path):
-                mark = streams.Mark(*marks[table])
-            if difference := schema.find_difference(streams.schema_of(path, mark), self._schemas[table]):
+                mark = schema.Mark(*marks[table])
+            if difference := schema.find_difference(schema.schema_of(path, mark), self._schemas[table]):
                 return f"{table}: {difference}"
         return ""
 
@@ -97,7 +103,7 @@ class ChainStore:
         saved = self.read_checkpoint()
         for table, path in self._paths.items():
             mark = saved["marks"][table] if saved else None
-            self._streams[table] = streams.Stream(path, self._schemas[table], mark)
+            self._streams[table] = schema.Stream(path, self._schemas[table], mark)
         if saved is not None:
             with report_damage(self.checkpoint_path):
                 chain.state = saved["state"]
@@ -111,12 +117,12 @@ class ChainStore:
             return None
         stored = self._load_checkpoint()
         with report_damage(path):
-            marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
+            marks = {table: schema.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
     def _load_checkpoint(self) -> Any:
         path = self.checkpoint_path
-        return state.load(path, "chains", self.chain) if path.name == TOGETHER else state.load(path)
+        return manifest.load(path, "chains", self.chain) if path.name == TOGETHER else manifest.load(path)
 
     @property
     def checkpoint_path(self) -> Path:
@@ -141,11 +147,11 @@ class ChainStore:
         """Open the streams with the `rows` of this chain that a finished run recorded, by table; a checkpoint is to
         follow."""
         for table, path in self._paths.items():
-            self._streams[table] = streams.Stream(path, self._schemas[table])
+            self._streams[table] = schema.Stream(path, self._schemas[table])
             for batch in rows[table].to_batches() if table in rows else []:
                 self._streams[table].append(batch)
 
-    def sync(self) -> dict[str, streams.Mark]:
+    def sync(self) -> dict[str, schema.Mark]:
         """Force the rows so far to the disk; how far each stream is."""
         return {table: stream.sync() for table, stream in self._streams.items()}
 
@@ -158,7 +164,7 @@ class ChainStore:
         """Rows of a stream up to the last checkpoint."""
         saved = self.read_checkpoint()
         assert saved is not None
-        return streams.read_marked(self._paths[table], saved["marks"][table])
+        return schema.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
         """Read the rows as a table, checked to belong to a run with so many chains; a `DamagedRun` if they do not."""
@@ -187,10 +193,10 @@ def save_checkpoints(
         for chain, chain_state, outcome in zip(chains, states, outcomes, strict=True)
     ]
     if together:
-        state.save(chains[0].work / TOGETHER, {"chains": entries})
+        manifest.save(chains[0].work / TOGETHER, {"chains": entries})
     else:
         for chain, entry in zip(chains, entries, strict=True):
-            state.save(chain.own_checkpoint, entry)
+            manifest.save(chain.own_checkpoint, entry)
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
@@ -346,7 +352,7 @@ class RunStore:
 
     def write_states(self, name: str, states: dict[str, Any]) -> None:
         """Write the states of the chains at the end, from which another run can go on."""
-        state.save(self.path / name, states)
+        manifest.save(self.path / name, states)
         self._written.append(name)
 
     def write_clusters(

@@ -1,7 +1,7 @@
 """One job of a sweep, in its own process: a killed process costs no other job.
 
 `Processes` hands one job after another to each of its processes (`support`) and tells by the exit status of one how
-it died. A job crosses as text (`splitmerge_cli.config.stored.pack`); its run is written to the folder of the results,
+it died. A job crosses as text (`pack`); its run is written to the folder of the results,
 where the sweep follows it.
 """
 
@@ -21,10 +21,9 @@ from weakref import WeakSet
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.composition import read_hydra
+from splitmerge_cli.config.composition import pack, read_hydra, unpack
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.specification import RunSpecification, finish
-from splitmerge_cli.config.stored import pack, unpack
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
 from splitmerge_cli.runs.progress import Reporter
 

@@ -14,19 +14,17 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
 from splitmerge_cli.config.composition import compose_raw
-from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import DATA_FILES, complete, finished_run, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
-from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.names import STATUS
+from splitmerge_cli.runs.store.files import STATUS, DamagedRun
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps.job import Ended, safe_imports
-from splitmerge_cli.runs.sweeps.launch import Jobs, Launch
-from splitmerge_cli.runs.sweeps.queued_jobs import forget
+from splitmerge_cli.runs.sweeps.queued_jobs import Jobs, Launch, forget
 from splitmerge_cli.runs.undecided import require_model
 
 LOOK = 0.2

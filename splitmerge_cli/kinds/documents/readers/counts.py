@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import check_rows
-from splitmerge_cli.data.tables.encoded import read_text
-from splitmerge_cli.data.tables.matrices import read_sparse
+from splitmerge_cli.data.tables.scaled import read_sparse
+from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.values import BLOCK, LARGEST, first_entry, require, require_size
 from splitmerge_cli.received import DataError
 

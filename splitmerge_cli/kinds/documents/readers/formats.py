@@ -18,18 +18,23 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
-from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.formats import JSON_LINES, read_feather, read_json_lines, read_parquet, read_sheet
 from splitmerge_cli.data.tables.free_text import tabs
-from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
-from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
-from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, layout, without_separator_line
-from splitmerge_cli.data.tables.spreadsheet import read_sheet
+from splitmerge_cli.data.tables.separators import (
+    BY_SUFFIX,
+    DECIMALS,
+    WORDS,
+    layout,
+    read_text,
+    suffix_of,
+    without_separator_line,
+)
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
-from splitmerge_cli.kinds.documents.readers.texts import AUTO, count_texts
+from splitmerge_cli.kinds.documents.readers.words import AUTO, count_texts
 from splitmerge_cli.received import DataError
 
 
@@ -330,7 +335,7 @@ def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
 
 
 def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = AUTO) -> Read:
-    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.kinds.documents.readers.texts`
+    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.kinds.documents.readers.words`
     finds them, of at least so many characters (`shortest`).
 
     They are in the order of the alphabet. Where all files are in folders of the folder, these are the categories. The

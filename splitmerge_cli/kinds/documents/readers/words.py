@@ -1,16 +1,30 @@
-"""Choice of words in a corpus: stop words, rare and common ones are left out."""
+"""Choice of words in a corpus: stop words, rare and common ones are left out.
 
-from collections.abc import Sequence
+Split of a corpus: whole documents are held out, or words of every document.
+
+Words of texts: runs of letters and digits with their marks, single ideographs and Hangul syllables, and emoji.
+
+They are in lower case and composed (Unicode's form NFC). Marks that follow a letter belong to its word, so that words
+of Hindi or Thai are whole; so do the joiners of Persian and the soft hyphen, which is left out.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
+from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.values import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT, notes_entry, require
-from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset
+from splitmerge_cli.kinds.documents.corpus import BY, Corpus, Heldout, Tokens, dataset, vectorize
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
 
@@ -191,3 +205,248 @@ def _drop_words(tokens: Tokens, is_kept: NDArray[np.bool_]) -> Tokens:
     rest = tokens.take(is_kept[tokens.words])
     number = np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
     return Tokens(number[rest.words], rest.starts)
+
+
+LETTERS = 2
+"""Characters of a word at least, unless one is a word or the user says otherwise."""
+MOST_NAMED = 3
+"""Words that a note names at most."""
+UNSEGMENTED = 0.2
+"""Share of the characters from which on runs without spaces are noted."""
+
+_IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_HANGUL = "\uac00-\ud7a3"
+_KANA = "\u3041-\u30ff\uff66-\uff9f"
+_SKIN = "[\U0001f3fb-\U0001f3ff]?"
+_PICTURE = f"[\u231a\u231b\u23e9-\u23f3\u2600-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]{_SKIN}"
+_EMOJI = f"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{_PICTURE}(?:\u200d{_PICTURE})*)"
+_WHOLE = re.compile(f"[{_IDEOGRAPHS}{_HANGUL}]|{_EMOJI}")
+"""A word of one character, or an emoji of several."""
+_INVISIBLE = dict.fromkeys([0xAD, 0xFE0E, 0xFE0F, 0xFEFF, *range(0xE0100, 0xE01F0)])
+"""Soft hyphens and selectors of variants, which belong to no word."""
+_LONGEST = {
+    "Chinese or Japanese": (5.0, f"[{_IDEOGRAPHS}{_KANA}]"),
+    "Thai, Lao, Burmese or Khmer": (10.0, "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"),
+}
+"""Languages without spaces between words: letters of a word at most, in the mean, where it is one; their letters."""
+_ASCII_WORD = re.compile(r"\w+")
+
+
+class Words:
+    """Words of texts, found one text after another, and those that were too short (`left_out`).
+
+    `shortest`: characters of a word at least; ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
+    """
+
+    def __init__(self, shortest: str | int = AUTO) -> None:
+        require_shortest(shortest)
+        self.shortest = shortest
+        self.left_out: Counter[str] = Counter()
+
+    def __call__(self, text: str) -> list[str]:
+        """Find the words of a text."""
+        least = LETTERS if isinstance(self.shortest, str) else self.shortest
+        is_short: Callable[[str], object]
+        if text.isascii():
+            words = _ASCII_WORD.findall(text.lower())
+
+            def is_short(word: str) -> bool:
+                return len(word) < least
+        else:
+            composed = unicodedata.normalize("NFC", text.translate(_INVISIBLE)).lower()
+            words = _word().findall(composed)
+
+            def is_short(word: str) -> bool:
+                return len(word) < least and not (self.shortest == AUTO and _WHOLE.fullmatch(word))
+
+        short = [word for word in words if is_short(word)]
+        if not short:
+            return words
+        self.left_out.update(short)
+        return [word for word in words if not is_short(word)]
+
+    def notes(self, counts: csr_array, vocabulary: list[str]) -> list[str]:
+        """Notes on words that were left out, and on runs of letters that are no words."""
+        notes = []
+        if self.left_out:
+            short = sum(self.left_out.values())
+            named = ", ".join(word for word, _ in self.left_out.most_common(MOST_NAMED))
+            too_short = "one character" if self.shortest == AUTO else f"fewer than {self.shortest} characters"
+            keeps = " (data.min_length=1 keeps them)" if self.shortest == AUTO else ""
+            notes.append(
+                f"words of {too_short} are left out: {short:,} of {short + int(counts.sum()):,}, {named}{keeps}"
+            )
+        return notes + note_unsegmented(counts, vocabulary)
+
+
+def require_shortest(shortest: str | int) -> None:
+    """Raise a `DataError` that names the configuration key unless `Words` takes the option."""
+    whole = isinstance(shortest, int) and not isinstance(shortest, bool) and shortest >= 1
+    require(shortest == AUTO or whole, "data.min_length", shortest, "auto, or a whole number, at least 1")
+
+
+def count_texts(
+    texts: Iterable[str], shortest: str | int = AUTO, source: object = "data"
+) -> tuple[csr_array, list[str], list[str]]:
+    """Count the words of texts: int32 ``[documents, words]``, the words in the order of the alphabet, notes for the
+    user.
+
+    Messages and notes name the `source`; a `DataError` is raised where no text has a word.
+    """
+    words = Words(shortest)
+    try:
+        counts, vocabulary = vectorize(texts, analyzer=words)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{source}: no word; expected at least one, of two letters or digits or more") from error
+    return counts, vocabulary, [f"{source}: {note}" for note in words.notes(counts, vocabulary)]
+
+
+def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:
+    """Note on words that are whole sentences, of a language that puts no spaces between words."""
+    number = np.asarray(counts.sum(axis=0)).ravel()
+    total = float(number @ np.array([len(word) for word in vocabulary]))
+    notes = []
+    for language, (longest, letter) in _LONGEST.items():
+        letters = np.array([len(re.findall(letter, word)) for word in vocabulary])
+        theirs = 2 * letters > np.array([len(word) for word in vocabulary])
+        held = float(number[theirs] @ letters[theirs])
+        if held < UNSEGMENTED * total or held <= longest * number[theirs].sum():
+            continue
+        example = vocabulary[int(np.argmax(np.where(theirs, letters, 0)))]
+        notes.append(
+            f"words of {language} have {held / number[theirs].sum():.0f} letters on average, such as "
+            f"{quote(example)}: topics of whole sentences mean little; expected spaces between words, as a "
+            "segmentation program writes them"
+        )
+    return notes
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A word of a text that is not of ASCII alone."""
+    # no plane above the first has any but selectors of variants
+    marks = [code for code in range(0x300, 0x20000) if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me")]
+    return re.compile(rf"{_EMOJI}|\w(?:[\w{_ranges(marks)}]|[\u200c\u200d](?=\w))*")
+
+
+def _ranges(codes: list[int]) -> str:
+    """Write ascending character codes as the ranges between the brackets of a regular expression."""
+    code_points = np.array(codes)
+    first = np.flatnonzero(np.diff(code_points, prepend=-2) > 1)
+    last = np.append(first[1:] - 1, len(code_points) - 1)
+    return "".join(f"{chr(code_points[a])}-{chr(code_points[b])}" for a, b in zip(first, last, strict=True))
+
+
+def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:
+    """Raise a `DataError` that names the configuration key unless `split` takes the options."""
+    number = isinstance(heldout, int | float) and not isinstance(heldout, bool)
+    require(number and 0 <= heldout < 1, "data.heldout", heldout, "a share, at least 0 and less than 1")
+    require(heldout_by in BY, "data.heldout_by", heldout_by, f"one of {', '.join(BY)}")
+    good = isinstance(split_seed, int) and split_seed >= 0
+    require(good, "data.split_seed", split_seed, "a whole number, at least 0")
+
+
+def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0) -> Dataset:
+    """Hold out a share of a corpus.
+
+    Parameters
+    ----------
+    whole : Dataset
+        Kind ``documents``, nothing held out.
+    heldout : float
+        Share that is held out, at least 0 and less than 1; 0: nothing.
+    heldout_by : {"document", "word"}
+        ``document``: round(heldout J) documents, drawn uniformly; of the tokens of each a random half, rounded up, is
+        `observed`, so that a document of one token is observed whole and leaves nothing to predict. ``word``: tokens
+        of every document, drawn uniformly, heldout n of n, rounded up or down such that all documents together come to
+        heldout N (systematic sampling: a token is held out with probability heldout); but one token at least stays.
+    split_seed : int
+        Seed of the split, independent of the seeds of the data and of the chains.
+
+    Returns
+    -------
+    Dataset
+        Truth, labels, names and mixtures belong to the training part; tokens keep their order.
+
+    Raises
+    ------
+    DataError
+        An option out of range; nothing is held out, nothing is left to predict, or no token to train with.
+    """
+    require_split(heldout, heldout_by, split_seed)
+    options = {"heldout": heldout, "heldout_by": heldout_by, "split_seed": split_seed}
+    corpus, truth = whole.values, whole.truth
+    if heldout > 0:
+        # a stream of its own: the data may have been made with the same number for a seed
+        rng = np.random.default_rng(np.random.SeedSequence(split_seed, spawn_key=(1,)))
+        by_document = heldout_by == "document"
+        corpus, documents = (_by_document if by_document else _by_word)(whole.name, corpus, heldout, rng)
+        truth = None if truth is None else truth[documents]
+    meta = dict(whole.meta)
+    options = meta.pop("documents")["options"] | options
+    assert whole.vocabulary is not None
+    return dataset(whole.name, corpus, whole.vocabulary, truth, meta, options)
+
+
+def _by_document(
+    name: str, corpus: Corpus, heldout: float, rng: np.random.Generator
+) -> tuple[Corpus, NDArray[np.bool_]]:
+    """The corpus with documents held out, and which tokens of the whole it trains with."""
+    tokens, J = corpus.tokens, corpus.tokens.J
+    many = int(np.floor(heldout * J + 0.5))
+    if not 1 <= many < J:
+        raise DataError(
+            f"data.heldout={heldout}: {many} of the {J} documents of {name}; expected at least one to hold out and "
+            "one to train with"
+        )
+    held = np.zeros(J, dtype=bool)
+    held[rng.choice(J, size=many, replace=False)] = True
+    theirs = tokens.pick(held)
+    observed = _sample(theirs, (theirs.lengths + 1) // 2, rng)
+    if observed.all():
+        raise DataError(
+            f"data.heldout={heldout}: no held-out document of {name} has two tokens; expected one to estimate its "
+            "mixture and one to predict"
+        )
+    training = tokens.pick(~held)
+    if not len(training.words):
+        raise DataError(f"data.heldout={heldout}: no token of {name} is left to train with; expected at least one")
+    names = corpus.documents
+    training_corpus = replace(
+        corpus,
+        tokens=training,
+        documents=None if names is None else [names[j] for j in np.flatnonzero(~held)],
+        labels=None if corpus.labels is None else corpus.labels[~held],
+        mixtures=None if corpus.mixtures is None else corpus.mixtures[~held],
+        heldout=Heldout(
+            "document", theirs, observed, None if names is None else [names[j] for j in np.flatnonzero(held)]
+        ),
+    )
+    return training_corpus, np.repeat(~held, tokens.lengths)
+
+
+def _by_word(name: str, corpus: Corpus, heldout: float, rng: np.random.Generator) -> tuple[Corpus, NDArray[np.bool_]]:
+    """The corpus with words held out, and which tokens of the whole it trains with."""
+    tokens = corpus.tokens
+    upto = np.floor(heldout * tokens.starts + rng.random()).astype(np.int64)
+    many = np.minimum(np.diff(upto), np.maximum(tokens.lengths - 1, 0))
+    if not many.any():
+        raise DataError(
+            f"data.heldout={heldout}: none of the {len(tokens.words)} tokens of {name}, of which each document keeps "
+            "one; expected at least one to hold out"
+        )
+    held = _sample(tokens, many, rng)
+    theirs = tokens.take(held)
+    observed = np.zeros(len(theirs.words), dtype=bool)
+    return replace(corpus, tokens=tokens.take(~held), heldout=Heldout("word", theirs, observed)), ~held
+
+
+def _sample(tokens: Tokens, many: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Sample `many` (int64 ``[J]``) tokens of each document uniformly: bool ``[n]``."""
+    order = np.lexsort((rng.random(len(tokens.words)), tokens.documents()))
+    place = np.arange(len(order)) - np.repeat(tokens.starts[:-1], tokens.lengths)
+    sampled = np.empty(len(order), dtype=bool)
+    sampled[order] = place < np.repeat(many, tokens.lengths)
+    return sampled

@@ -16,9 +16,21 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.plots.marks import ALONE, by_size, numbers_by_size, style_of, write_apart
-from splitmerge_cli.analysis.plots.runs import Picture, data_name, option
-from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, entry, footnote, legend, plain_text, title_of
+from splitmerge_cli.analysis.plots.races import Picture, data_name, option
+from splitmerge_cli.analysis.plots.style import (
+    ALONE,
+    FULL,
+    SMALLEST,
+    by_size,
+    entry,
+    footnote,
+    legend,
+    numbers_by_size,
+    plain_text,
+    style_of,
+    title_of,
+    write_apart,
+)
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.plots import relation_matrix

@@ -12,8 +12,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.analysis.plots.marks import ALONE, by_size, style_of
-from splitmerge_cli.analysis.plots.style import SMALLEST, plain_text
+from splitmerge_cli.analysis.plots.style import ALONE, SMALLEST, by_size, plain_text, style_of
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 
 MOST_NODES = 2000

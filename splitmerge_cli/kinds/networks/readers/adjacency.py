@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.labels import numbered_labels
-from splitmerge_cli.data.values import MAGNITUDE, require
+from splitmerge_cli.data.values import MAGNITUDE, numbered_labels, require
 from splitmerge_cli.kinds.networks.data import Relations
 
 Nodes = NDArray[np.int64]

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
-from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.table import NUMBER, quote
-from splitmerge_cli.data.values import A_WEIGHT
+from splitmerge_cli.data.values import A_WEIGHT, numbered_labels
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
 from splitmerge_cli.kinds.networks.readers.edge_values import EXPECTED, LAYER_WORDS, VALUE_WORDS, read_values

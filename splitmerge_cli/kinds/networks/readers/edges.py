@@ -14,8 +14,8 @@ from typing import Any
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import check_rows, require_file
 from splitmerge_cli.data.tables.columns import header_key
-from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.free_text import SEPARATORS
+from splitmerge_cli.data.tables.separators import suffix_of
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
 from splitmerge_cli.kinds.networks.readers.adjacency import check_kept, keep

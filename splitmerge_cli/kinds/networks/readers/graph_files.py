@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.data.opening import check_rows, content
-from splitmerge_cli.data.tables.encoded import read_text
+from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.kinds.networks.readers.attributed import Attributed, as_number, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use

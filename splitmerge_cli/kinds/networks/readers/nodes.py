@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.tables.columns import index, labels_in, true_labels
-from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.columns import Wanted, index, labels_in, true_labels
+from splitmerge_cli.data.tables.formats import JSON_LINES, read_json_lines, read_parquet, read_sheet
 from splitmerge_cli.data.tables.free_text import read_list
-from splitmerge_cli.data.tables.json_lines import JSON_LINES, read_json_lines
-from splitmerge_cli.data.tables.parquet import read_parquet
-from splitmerge_cli.data.tables.spreadsheet import read_sheet
+from splitmerge_cli.data.tables.separators import suffix_of
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.values import require
 from splitmerge_cli.kinds.networks.readers import edge_rows
 from splitmerge_cli.kinds.networks.readers.attributed import sides_of_ends

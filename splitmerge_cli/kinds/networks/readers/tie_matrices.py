@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, issparse
 
 from splitmerge_cli.data.opening import Limit, check_rows, content
+from splitmerge_cli.data.tables.formats import load_npy
 from splitmerge_cli.data.tables.free_text import is_numeric
-from splitmerge_cli.data.tables.matrices import EMPTY_BYTES, read_sparse
-from splitmerge_cli.data.tables.npy import load_npy
+from splitmerge_cli.data.tables.scaled import EMPTY_BYTES, read_sparse
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, place_of
 from splitmerge_cli.kinds.networks.readers.adjacency import read_weights

@@ -19,7 +19,7 @@ from splitmerge_cli.core.sums cimport DOUBLES, ROOM_INTS
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import as_array, as_frozen, share
 from splitmerge_cli.kinds.tables.models.normal import POWER
 from splitmerge_cli.kinds.tables.simulated import simulate_bits

@@ -18,7 +18,7 @@ from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
 
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Positive
 from splitmerge_cli.core.shared import as_array, share
 

@@ -60,7 +60,7 @@ from splitmerge_cli.kinds.tables.models.normal cimport (
 from splitmerge_cli.core.powers cimport weigh_powers
 
 from splitmerge_cli.core.options import Gamma, read_options
-from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.kinds.tables.models.real_columns import COLUMNS, prepare
 from splitmerge_cli.kinds.tables.models.normal import NOISE, POWER, SELECT, TAILS

@@ -25,7 +25,7 @@ from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, Numbers, read_options
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.shared import freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import check_counts, prepare_counts
 from splitmerge_cli.kinds.tables.models.normal import POWER

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.rows import Columns, Rows
+from splitmerge_cli.core.checks import Columns, Rows
 from splitmerge_cli.kinds.tables.models.background import Background
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian

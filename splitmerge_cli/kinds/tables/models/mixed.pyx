@@ -42,7 +42,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
 )
-from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import rising_of, tables_of
 from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian, GappedGaussian

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import Columns, resolution
 from splitmerge_cli.core.options import Gamma, read_options
-from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.kinds.tables.models.count_vectors import log_factorials
 from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.kinds.tables.models.real_columns import (

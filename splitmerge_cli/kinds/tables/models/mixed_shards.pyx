@@ -6,7 +6,7 @@ import numpy as np
 from splitmerge_cli.core.capabilities cimport Shards
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
 
-from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.kinds.tables.models.mixed_cells import with_moments
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Column, Columns, Positive
 from splitmerge_cli.kinds.tables.models.real_columns import Numbers, moments_of, per_column, prior_of, resolutions_of
 

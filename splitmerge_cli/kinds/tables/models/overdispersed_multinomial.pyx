@@ -26,7 +26,7 @@ from splitmerge_cli.kinds.tables.models.count_vectors cimport CountVectors, Give
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.kinds.tables.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.kinds.tables.simulated import draw_pseudo_counts, simulate_scattered_shares

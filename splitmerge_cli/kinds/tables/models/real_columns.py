@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, stdtrit
 
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import Columns, resolution
 from splitmerge_cli.core.options import Gamma
-from splitmerge_cli.core.rows import Columns
 
 Numbers = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from splitmerge_cli.kinds.tables.models.normal cimport Table
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options
-from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of, types_of
 from splitmerge_cli.kinds.tables.models.real_columns import per_column

@@ -26,7 +26,7 @@ import scipy.sparse
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.kinds.tables.models.normal cimport DIAG, ISO, Normal
 
-from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.kinds.tables.models.normal import POWER, TAILS

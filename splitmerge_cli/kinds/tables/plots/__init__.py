@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
-from splitmerge_cli.analysis.plots.runs import Picture
+from splitmerge_cli.analysis.plots.races import Picture
 from splitmerge_cli.kinds.tables.plots import columns, points
 
 PICTURES = {

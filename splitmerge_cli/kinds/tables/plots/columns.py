@@ -15,17 +15,22 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.analysis.plots.marks import (
+from splitmerge_cli.analysis.plots.races import state_of, subject
+from splitmerge_cli.analysis.plots.style import (
     ALONE,
+    FULL,
+    LINE,
+    SMALLEST,
     by_size,
+    entry,
+    footnote,
     numbers_by_size,
+    plain_text,
     scatter,
     shorten_names,
     style_of,
     write_numbers,
 )
-from splitmerge_cli.analysis.plots.runs import state_of, subject
-from splitmerge_cli.analysis.plots.style import FULL, LINE, SMALLEST, entry, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters, plural_of
 from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE

@@ -11,17 +11,20 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots import uncertainty
-from splitmerge_cli.analysis.plots.marks import (
+from splitmerge_cli.analysis.plots.races import option, subject
+from splitmerge_cli.analysis.plots.style import (
+    CHAINS,
+    FULL,
     MARKERS,
     Points,
     by_size,
+    footnote,
     numbers_by_size,
+    plain_text,
     scatter,
     style_of,
     write_numbers,
 )
-from splitmerge_cli.analysis.plots.runs import option, subject
-from splitmerge_cli.analysis.plots.style import CHAINS, FULL, footnote, plain_text
 from splitmerge_cli.runs.grouping import count_listed, row_sizes
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
