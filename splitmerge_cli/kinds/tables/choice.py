@@ -9,8 +9,8 @@ columns as they are is asked of the model itself (`splitmerge_cli.fits.candidate
 
 ``model.tails=auto``: whether clusters have normal tails or heavier ones, by the leave-one-out density of rows.
 
-``model.noise=auto``: whether rows of no cluster are noise, by the same density, of the tails that are chosen. Noise is one
-more thing to explain, so it has to be ahead by more than `CLEAR` standard errors. It is fitted only if a uniform
+``model.noise=auto``: whether rows of no cluster are noise, by the same density, of the tails that are chosen. Noise is
+one more thing to explain, so it has to be ahead by more than `CLEAR` standard errors. It is fitted only if a uniform
 component beside the densities of the model without noise would gain `GAINED` nats.
 
 ``model.power=auto``, by a calibration curve, fit against number of clusters (Miller and Dunson 2019): of at most
