@@ -78,7 +78,7 @@ AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
 OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power", "model.tails", "data.scale"
-OF_DEGREES = "model.degrees"
+OF_DEGREES, OF_NOISE = "model.degrees", "model.noise"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
@@ -95,6 +95,7 @@ def _list_candidates() -> dict[str, Any]:
         "powers": choice.POWERS,
         "covariances": candidates.COVARIANCES,
         "tails": list(choice.TAILS),
+        "noise": choice.NOISE,
         "readings": {what: list(names) for what, names in READINGS.items()},
         # which of them are of given totals only their classes know
         "models": choices_of("model"),
@@ -110,7 +111,9 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     if model == MIXED and count_reals(dataset) < 2:
         return scales
     takes_tails = not issparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    return {"covariance": AUTO} | ({"tails": AUTO} if takes_tails else {}) | scales
+    takes_noise = model != MIXED and not issparse(dataset.values)
+    tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
+    return {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -290,7 +293,7 @@ def _settle_readings(
         found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
-    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_DEGREES} & spec.to_choose):
+    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
         if (name := key.removeprefix("model.")) not in spec.model.options:
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
@@ -305,6 +308,14 @@ def _settle_readings(
             say(choice.format_tails(table))
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
+    if OF_NOISE in spec.to_choose:
+        tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
+        table = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
+        if table["difference"].notna().all():
+            say(choice.format_noise(table))
+            found[OF_NOISE] = as_records(table)
+        share = float(table["noise"][0])
+        spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
         # a table needs nothing of networks
         from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees

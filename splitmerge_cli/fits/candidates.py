@@ -274,7 +274,7 @@ def _first_taken(
     errors: float,
 ) -> Callable[[str], tuple[float, float]]:
     """The key by which candidates that predict rows equally well are taken, as `rank` says."""
-    if errors == AHEAD or any(math.isnan(facts[name]["clusters"]) for name in density_by_name):
+    if errors > DOUBTED or any(math.isnan(facts[name]["clusters"]) for name in density_by_name):
         return lambda name: (simplest.index(name), 0.0)
     return lambda name: (facts[name]["clusters"], -float(density_by_name[name].mean()))
 

@@ -1,6 +1,7 @@
 """What a run of a table finds in addition to its clusters: an outcome in each, and a model that may fit better."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from numpy.typing import ArrayLike
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.grouping import join_apart
 from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.store.schema import APART
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -19,12 +22,33 @@ if TYPE_CHECKING:
 
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
+MOST_NAMED = 10
+"""Rows of noise that are named."""
 MOST_TERMS = 3
 """Effects of a cluster that a line has."""
 
 
 class ColumnAnswers(Answers):
     """The answers of tables, whose clusters are described by columns."""
+
+    apart = "noise"
+
+    @staticmethod
+    def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
+        """Rows of clusters that are probably noise (``model.noise``), given the rows and the scales of a draw."""
+        if not plan.spec.model.as_typed.get("noise"):
+            return late
+        model = plan.spec.model.target.from_data(plan.dataset, **plan.spec.model.options)
+        marked = {}
+        for chain, rows in late.items():
+            apart = np.zeros(rows.labels.shape, dtype=bool)
+            for m, labels in enumerate(rows.labels):
+                if rows.parameters is not None:
+                    model.set_parameters(rows.parameters[m])
+                model.set_labels(labels)
+                apart[m] = (model.noise_probabilities > 0.5)[labels]
+            marked[chain] = replace(rows, labels=join_apart(rows.labels, apart), apart=apart)
+        return marked
 
     @staticmethod
     def write(
@@ -44,7 +68,15 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
-        """Describe the outcome in each cluster of a run, a line for each."""
+        """Describe the noise, and the outcome in each cluster of a run, a line for each."""
+        if (noise := summary.get(APART)) and noise["clusters"]:
+            mean, low, high = (f"{100 * value:.0f}" for value in noise["share"])
+            rows = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
+            more = f" and {len(rows) - MOST_NAMED:,} more" * (len(rows) > MOST_NAMED)
+            yield (
+                f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "
+                f"{', '.join(map(str, rows[:MOST_NAMED]))}{more}"
+            )
         if (found := summary.get("outcome")) is None:
             return
         by_cluster: dict[int, list[list[Any]]] = {}

@@ -3,23 +3,24 @@ compiled has a part in their probabilities."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.normal import Normal
-from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of
+from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 from splitmerge_cli.verify.cases import Case, OwnCase, format_points, mixture_case, reference_case
 from splitmerge_cli.verify.continuous import (
     gaussian_log_weight,
@@ -100,7 +101,11 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
             return selected_log_weight(x, concentration, prior, m0, kappa0, a0, b0, steps, power=zeta)
         if selects:  # of the column that is in
             x, m0, b0, steps = x[:, :1], np.ravel(m0)[:1], np.ravel(b0)[:1], steps[:1]
-        return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
+        rest = covariance, m0, kappa0, a0, b0, steps, zeta
+        if rho := options.get("noise"):
+            ends = box_of(points, options.get("box"), options["resolution"])
+            return noise_log_weight(x, concentration, prior, rho, ends, *rest)
+        return gaussian_log_weight(x, concentration, prior, *rest)
 
     title = ("sparse " if sparse else "") + format_points(points)
     if has_tails:
@@ -113,6 +118,38 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         return _case_with_tails(another, points, weigh_tails, options, title)
     summed = partial(weigh, sums=True) if selects else None
     return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title, summed)
+
+
+def noise_log_weight(
+    x: NDArray[np.float64],
+    concentration: Concentration,
+    prior: str,
+    rho: float,
+    box: NDArray[np.float64],
+    *rest: Any,
+) -> Callable[[State], float]:
+    """Log weight of a partition each of whose clusters is noise with probability `rho`, its rows uniform over the box:
+    summed over the 2^K ways. `rest` are the parameters of `gaussian_log_weight` behind the prior."""
+    inside = (np.isnan(x) | ((x >= box[0]) & (x <= box[1]))).all(axis=1)
+    volumes = np.where(np.isnan(x), 1.0, box[1] - box[0]).prod(axis=1)
+    log_noise = np.where(inside, -rest[-1] * np.log(volumes), -np.inf)
+
+    @cache
+    def of_normal(rows: tuple[int, ...], labels: tuple[int, ...]) -> float:
+        return gaussian_log_weight(x[list(rows)], 1.0, "uniform", *rest)((labels, max(labels) + 1)) if rows else 0.0
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        found = []
+        for is_noise in itertools.product([False, True], repeat=int(z.max()) + 1):
+            rows = np.flatnonzero(~np.array(is_noise)[z])
+            labels = np.unique(z[rows], return_inverse=True)[1]
+            log_kinds = np.log(np.where(is_noise, rho, 1.0 - rho)).sum()
+            found.append(
+                log_kinds + np.delete(log_noise, rows).sum() + of_normal(tuple(rows.tolist()), tuple(labels.tolist()))
+            )
+        return float(logsumexp(found))
+
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def _build_apart(build: Callable[[], Model], out: int = 1) -> Model:
@@ -466,6 +503,9 @@ CASES: dict[str, OwnCase] = {
             {"covariance": "diag", "select": True, "missing": True},
             {"covariance": "diag", "missing": True},
             {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
+            *({"covariance": covariance, "noise": 0.3} for covariance in ("diag", "iso", "full")),
+            {"covariance": "diag", "noise": 0.3, "missing": True},
+            {"covariance": "diag", "noise": 0.3, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         ],
     ),
     "Mixed": (

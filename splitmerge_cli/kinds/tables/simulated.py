@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
 from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
+from splitmerge_cli.kinds.tables.models.real_columns import box_of
+from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:
@@ -145,6 +148,28 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     deviation = np.sqrt(b / rng.gamma(a, 1.0)) * np.ones(m)
     centre = centre + deviation * rng.normal(size=(K, m)) / np.sqrt(kappa)
     return _round(centre[z] + spread * deviation[z] * rng.normal(size=(len(z), m)), step, drawn)
+
+
+def simulate_with_noise(rng: Rng, given: Given) -> Array:
+    """`simulate_points`; with a background of noise, clusters that are noise given their rows are uniform over the
+    box."""
+    made, of = simulate_points(rng, given), given.options
+    if not (rho := of.get("noise")):
+        return made
+    x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
+    b0, kappa0, _ = _read_scales(given, x.shape[1])
+    box = box_of(x[: given.known or None], of.get("box"), steps)
+    step = np.broadcast_to(np.asarray(0.0 if isinstance(steps, str) else steps, dtype=np.float64), x.shape[1:])
+    log_odds = np.full(given.K, np.log(rho / (1.0 - rho)))
+    for k, rows in enumerate(given.members):
+        if len(rows):
+            prior = of["covariance"], of["m0"], kappa0, of["a0"], b0, step, given.power
+            log_odds[k] -= gaussian_log_weight(x[rows], 1.0, "uniform", *prior)(((0,) * len(rows), 1))
+            log_odds[k] -= given.power * np.where(np.isnan(x[rows]), 0.0, np.log(box[1] - box[0])).sum()
+    is_noise = (rng.random(given.K) < expit(log_odds))[given.z]
+    low, high = given.take(box)
+    made[is_noise] = rng.uniform(low, high, (int(is_noise.sum()), len(low)))
+    return _round(made, given.take(step[None])[0], given.take(x))
 
 
 def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
