@@ -36,6 +36,8 @@ ZEROS = Choice(
     choices=("poisson", APART),
     later=True,
 )
+FORMS_OF_COUNTS: dict[str, dict[str, str]] = {"as counts, model.zeros=apart": {"zeros": APART}}
+"""Further models of a table that is read as counts: by the name of the reading, options of the model."""
 
 
 def types_of(
