@@ -250,7 +250,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
     zeros_apart = options.get("zeros") == "apart"
     if zeros_apart:
-        x[:2, 2] = 0.0
+        x[:, 2] = np.where(np.arange(size) == 0, 0, np.maximum(x[:, 2], 1))
     real_columns = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
     is_joint = options.get("covariance") == "full" and real_columns == [3, 4] and options.get("outcome") != 5
     if not complete:

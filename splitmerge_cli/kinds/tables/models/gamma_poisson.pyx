@@ -17,7 +17,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import betaln, gammaln
 
 from splitmerge_cli.core.memory cimport doubles_of
@@ -155,8 +154,8 @@ cdef class GammaPoisson(CountVectors):
         freeze(data.values)
         given = read_options("model", cls.OPTIONS, params)
         if given["zeros"] == APART:
-            if data.exposure is not None or issparse(data.values):
-                raise ValueError("model.zeros=apart: expected poisson with data.exposure, or with sparse counts")
+            if data.exposure is not None:
+                raise ValueError("model.zeros=apart: expected poisson with data.exposure")
             # alone: most tables have no need of it
             from splitmerge_cli.kinds.tables.models.mixed import of_one_type
             values = np.asarray(data.values, dtype=np.float64)
