@@ -97,6 +97,7 @@ def _list_candidates() -> dict[str, Any]:
         "tails": list(choice.TAILS),
         "noise": choice.NOISE,
         "readings": {what: list(names) for what, names in READINGS.items()},
+        "forms_of_counts": list(choice.FORMS_OF_COUNTS),
         # which of them are of given totals only their classes know
         "models": choices_of("model"),
         "of_equal": "fewest clusters",
@@ -278,9 +279,12 @@ def _settle_readings(
         columns = _find_columns(spec, of_given_totals()[0], table) if vectors else None
         by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
-        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors)
+        forms = choice.forms_of_counts(table, options)
+        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors, forms)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec = of_reals
+        elif taken in forms:
+            spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
         elif taken in of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
             return replace(spec.with_(named), to_choose=frozenset()), found
@@ -363,7 +367,9 @@ def read_whole_numbers(
             continue
         datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
-        chosen[what] = choose_reading(what, options, datasets, fits, say, as_vectors(as_read) if whole else None)
+        vectors = as_vectors(as_read) if whole else None
+        forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
+        chosen[what] = choose_reading(what, options, datasets, fits, say, vectors, forms)
         if (name := chosen[what][0][what]) in by_name and name != AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None

@@ -285,6 +285,9 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
+    zeros_apart = options.get("zeros") == "apart"
+    if zeros_apart:
+        x[:, 2] = np.where(np.arange(size) == 0, 0, np.maximum(x[:, 2], 1))
     real_columns = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
     is_joint = options.get("covariance") == "full" and real_columns == [3, 4] and options.get("outcome") != 5
     if not complete:
@@ -303,7 +306,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     if selects:
         made = partial(_build_apart, partial(build.build, x, columns, None, options | {"select": True}))  # type: ignore[attr-defined]
     if options["rate"] is None:
-        cells = x[~np.isnan(x[:, 2]), 2]
+        cells = x[x[:, 2] > 0.0, 2] - 1.0 if zeros_apart else x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
@@ -316,19 +319,34 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     else:
         options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
 
+    def read_columns(table: Any, chosen: Sequence[int] = range(5)) -> tuple[Any, list[str], list[int]]:
+        """Columns of the table, their types and levels; zeros apart: whether a count is 0 is one more, in which the
+        second code is 0, and what is above 0 counts from there."""
+        cells, kinds, numbers = (
+            np.array(table[:, chosen]),
+            [types[j] for j in chosen],
+            [(2, 3, 0, 0, 0)[j] for j in chosen],
+        )
+        if zeros_apart and 2 in chosen:
+            counts = table[:, 2]
+            cells[:, list(chosen).index(2)] = [v - 1.0 if v >= 1.0 else np.nan for v in counts]
+            cells = np.column_stack([cells, [np.nan if np.isnan(v) else float(v < 1.0) for v in counts]])
+            kinds, numbers = [*kinds, "binary"], [*numbers, 2]
+        return cells, kinds, numbers
+
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
         steps = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
-        n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
+        alone = {"concentration": 1.0, "prior": "uniform"}
         if not selects:
-            return (weigh_all if sums else weigh_table)(table, types, n, **own)
+            return (weigh_all if sums else weigh_table)(*read_columns(table), **own)
         by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
         apart = []
         for j in range(5):
             of_column = {key: float(values[max(j - 3, 0)]) for key, values in by_column.items()}
-            apart.append(mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column | alone))
+            apart.append(mixed_log_weight(*read_columns(table, [j]), **own | of_column | alone))
         if sums:
             return sum_over_indicators(apart, len(table), concentration, options["prior"])
         del apart[1]  # it is out
@@ -342,7 +360,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
             own["resolution"] = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
-            return (weigh_all if weights is None else weigh_table)(x, types, (2, 3, 0, 0, 0), **own)
+            return (weigh_all if weights is None else weigh_table)(*read_columns(x), **own)
 
         return _case_with_tails(made, x[:, real_columns], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects or latent is not None else None
@@ -520,6 +538,8 @@ CASES: dict[str, OwnCase] = {
             {"power": 0.4},
             {"tails": "t", "resolution": [0.5, 2.0]},
             {"tails": "t", "covariance": "full", "complete": True},
+            {"zeros": "apart"},
+            {"zeros": "apart", "complete": True, "power": 0.4},
             {"levels": "ordinal"},
             {"levels": "ordinal", "complete": True, "power": 0.4},
             {"levels": "ordinal", "select": True},
@@ -535,6 +555,8 @@ CASES: dict[str, OwnCase] = {
             {},
             {"concentration": "gamma(2,1)"},
             {"power": 0.4},
+            {"zeros": "apart"},
+            {"zeros": "apart", "power": 0.4},
             {"exposure": [0.5, 2.0, 1.25, 3.0]},
             {"exposure": [0.5, 2.0, 1.25, 3.0], "power": 0.4},
         ],

@@ -8,6 +8,7 @@ has the least BIC, in the units of the data. This proposes scales, no more: whet
 columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
 
 ``model.tails=auto``: whether clusters have normal tails or heavier ones, by the leave-one-out density of rows.
+``model.zeros=apart``, zeros of counts with a probability of their own, is one of the readings that are compared so.
 
 ``model.noise=auto``: whether rows of no cluster are noise, by the same density, of the tails that are chosen. Noise is
 one more thing to explain, so it has to be ahead by more than `CLEAR` standard errors. It is fitted only if a uniform
@@ -38,7 +39,8 @@ from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, rank
+from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, model_of, rank
+from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.models.real_columns import (
     SAME,
     box_of,
@@ -168,6 +170,20 @@ def _least_bic(values: NDArray[np.float64]) -> NDArray[np.float64]:
             variance = (share * (z[:, None] - mean) ** 2).sum(axis=2, keepdims=True) / total + SMALLEST
         bic.append((3 * K - 1) * np.log(n) - 2.0 * log_density.sum(axis=(1, 2)))
     return np.asarray(np.min(bic, axis=0) + 2.0 * n * np.log(spread))
+
+
+def forms_of_counts(table: Dataset, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return those of `FORMS_OF_COUNTS` to compare for a mixed table and the options that are named: none without a
+    column of counts that has zeros and numbers above 1, nor where the model takes none or the zeros are named."""
+    columns = zip(table.types or (), table.values.T, strict=True)
+    if "zeros" in options or not any(
+        column.type == "count" and (x == 0).any() and np.nanmax(x) > 1 for column, x in columns
+    ):
+        return {}
+    plain = {"name": MIXED, **options}
+    return {
+        name: dict(more) for name, more in FORMS_OF_COUNTS.items() if not find_problem(model_of(plain | more), table)
+    }
 
 
 def compare_tails(
