@@ -186,7 +186,9 @@ def join_draws(
 
 def join_apart(labels: NDArray[np.int32], apart: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     """Partitions ``[M, N]`` in which all rows of no cluster have one label, and no other row has it."""
-    for m in np.flatnonzero(() if apart is None else apart.any(axis=1)):
+    if apart is None:
+        return labels
+    for m in np.flatnonzero(apart.any(axis=1)):
         labels[m] = by_appearance(np.where(apart[m], labels[m].max() + 1, labels[m]))
     return labels
 

@@ -92,11 +92,11 @@ class ColumnAnswers(Answers):
         each."""
         if (noise := summary.get(APART)) and noise["clusters"]:
             mean, low, high = (f"{100 * value:.0f}" for value in noise["share"])
-            rows = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
-            more = f" and {len(rows) - MOST_NAMED:,} more" * (len(rows) > MOST_NAMED)
+            numbers = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
+            more = f" and {len(numbers) - MOST_NAMED:,} more" * (len(numbers) > MOST_NAMED)
             yield (
                 f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "
-                f"{', '.join(map(str, rows[:MOST_NAMED]))}{more}"
+                f"{', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
             )
         if (like := find_like(summary)) is not None:
             yield (
