@@ -7,7 +7,6 @@ from scipy.stats import multivariate_normal
 
 from splitmerge_cli.diagnostics import small_clusters
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.diagnostics import small_clusters
 from splitmerge_cli.diagnostics.small_clusters import join_clusters
 
 
