@@ -225,7 +225,6 @@ COSTLY = (
     "contract/test_sanitize.py::test_every_sampler_meets_every_model_and_all_data",
     "replay/test_errata_sizes.py::test_equations_3_to_6_with_one_error[none",
     "replay/test_errata_sizes.py::test_mean_number_of_topics_as_printed[box-3",
-    "replay/test_reference_refresh.py::test_concentration_step_keeps_its_conditional[3-7",
     "replay/test_reference_smag.py::test_split_merge_of_mixtures_works_on_topics[rgsm-1",
     "unit/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
     "unit/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[complete",
