@@ -68,10 +68,13 @@ ANSWERS = 5
 SCANS = 200
 """Iterations of the chain of categories."""
 SIMPLER = "simpler"
-SIMPLER_SCANS = 60
+SIMPLER_SCANS = 20
 """Iterations of the chain of the simpler model."""
 REFRESHES = 30
 """Times that all but the partition is drawn given the clusters of the simpler model."""
+SETTLING = 50
+"""Iterations with a single move that follow, fewer of a table with many cells: with more moves clusters merge before
+others have found their shape."""
 BEST = "best"
 TRIALS = 8
 """Chains of which the best is the start, a power of 2."""
@@ -269,6 +272,7 @@ class Start:
             refresh = build_sampler(component("sampler", "refresh"), model, rng)
             for _ in range(REFRESHES):
                 refresh.step()
+        build_starting_chain(self.spec, model, rng, 1).advance(self._shorten(SETTLING, dataset))
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put the model in the state of the best of several short chains, half of which are left after each round, the
@@ -277,9 +281,7 @@ class Start:
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
-        rounds = TRIALS.bit_length() - 1
-        longest = most_iterations(self.spec, dataset) // (SHARE * TRIALS * rounds)
-        iterations = max(LEAST, min(TRIAL, longest))
+        iterations = self._shorten(TRIAL, dataset)
         chains = []
         for number in range(TRIALS):
             own = build_model(self.spec.model, dataset)
@@ -295,6 +297,11 @@ class Start:
             chains = [chains[number] for number in np.argsort(height)[::-1][: len(chains) // 2]]
             iterations *= 2
         set_state(model, state_of(chains[0].model))
+
+    def _shorten(self, iterations: int, dataset: Dataset) -> int:
+        """So many iterations of a trial, fewer where all trials take too much of a chain's."""
+        rounds = TRIALS.bit_length() - 1
+        return max(LEAST, min(iterations, most_iterations(self.spec, dataset) // (SHARE * TRIALS * rounds)))
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
         """Put the model of chain `number` of a population where it begins."""
