@@ -236,7 +236,7 @@ NETWORKS_AND_DOCUMENTS: list[tuple[list[str], str]] = [
     (["data=network", "data.structure=tree"], "data.structure=tree: expected one of blocks, grid, random"),
     (["data=network", "data.structure=grid", "N=97"], "N=97: expected a product of 2 whole numbers"),
     (["data=network", "data.structure=grid", "data.sides=[5,5]"], "expected numbers whose product is N=100, not 25"),
-    (["data=networkx", "data.graph=zebra"], "data.graph=zebra: expected one of karate"),
+    (["data=networkx", "data.graph=zebra"], "expected one of karate, davis, florentine, les_miserables"),
     (["data=networkx", "N=35"], "N=35: expected a whole number from 1 to 34"),
     (["data=usair97", "data.scale=1.1"], "data.scale=1.1: expected a number above 0, at most 1"),
     (["data=usair97"], "data=usair97: "),
