@@ -138,3 +138,11 @@ def test_compiled_code_uses_no_negative_index() -> None:
     files = sorted(ROOT.rglob("*.pyx"))
     lines = [f"{file.name}: {line}" for file in files for line in file.read_text().splitlines() if "[-1" in line]
     assert len(files) > 50 and not lines
+
+
+def test_the_rule_sees_pickles() -> None:
+    source = """
+import pickle
+np.load(path); np.load(path, allow_pickle=False); joblib.load(path); job.paths.result_pickle.exists()
+"""
+    assert pickle_readers(ast.parse(source)) == {"pickle", "np.load", "joblib.load", "result_pickle"}
