@@ -25,7 +25,9 @@ NOT_TYPED = ("name", "_target_")
 TAKE_K0 = (None, "random", "sequential")
 """Starts that take a number of clusters."""
 
-LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
+LEFT_TO_DATA = (
+    *("model", "model.covariance", "model.tails", "model.noise", "model.power", "model.degrees", "data.scale"),
+)
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
 
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
@@ -72,6 +74,8 @@ INITIAL = (
     "sequential",
     "stages",
     "categories",
+    "simpler",
+    "best",
     "search",
     "prior",
     "mixture",
@@ -216,7 +220,7 @@ class Schema:
         Text,
         None,
         f"initial state: {', '.join(INITIAL)}, or a file of labels. null: random, or stages for large tables, "
-        "or categories for many ordinal columns",
+        "or categories for many ordinal columns, or best for covariances of many columns",
         optional=True,
         is_path=True,
     )

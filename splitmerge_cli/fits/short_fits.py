@@ -78,7 +78,7 @@ def sample_by(sampler: Any, seed: int) -> Sample:
             assert held is not None
             known = repr(sorted(model.items())), of_data["data.sha256"]
             if (run := begun.get(known)) is None:
-                started = start_of(spec.with_(of_data)).choose_by_size(lambda said: None)
+                started = start_of(spec.with_(of_data)).choose_for_fit()
                 run = ShortRun(runs.prepare(started, records=False))
             if iterations is not None:
                 begun[known] = run
