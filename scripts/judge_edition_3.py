@@ -370,7 +370,7 @@ def judge_phases(claim: Claim, runs: Sequence[Run]) -> Verdict:
     change = first - whole if claim.metric == "splits_first" else whole - first
     change = change[np.isfinite(change)]
     rule = f"share of {move.replace('_', ' ')}s accepted, difference above 0"
-    return by_majority(claim, change, change > 0, rule, claim.reading)
+    return by_majority(claim, change, change, rule, claim.reading, above=0.0)
 
 
 def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
@@ -384,7 +384,7 @@ def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
             shares += share.tolist()
             sets += [run.config["seed"]] * len(share)
     x = np.array(shares)
-    return by_majority(claim, x, x > 0.5, "more than half of the proposals are merges", claim.reading, units=sets)
+    return by_majority(claim, x, x, "more than half of the proposals are merges", claim.reading, units=sets)
 
 
 def judge_mixtures(claim: Claim, runs: Sequence[Run]) -> Verdict:

@@ -237,10 +237,11 @@ def fig1(runs: Sequence[Run]) -> Drawing:
         by_majority(
             claims["share_of_steps_between_2_and_3"],
             between,
-            between > 0.1,
+            between,
             "more than a tenth of the proposals",
             unit=name_sets(runs),
             units=between.index.get_level_values("set").to_numpy(),
+            above=0.1,
         )
     )
     asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
