@@ -162,8 +162,10 @@ def no_run(claim: Claim, reason: str = "no run", rule: str = "", reading: str | 
 def judge_interval(
     claim: Claim, of: Estimate, least: float, most: float, reason: str, rule: str, reading: str = ""
 ) -> Verdict:
-    """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided; not testable where the
-    claim's rule is ``none``."""
+    """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided.
+
+    It is not testable if the rule of the claim is ``none``.
+    """
     centre, low, high = of.interval
     n, unit = of.n, of.unit
     needed: float | None = None

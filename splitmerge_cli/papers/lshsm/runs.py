@@ -113,8 +113,8 @@ def climb_of(run: Run) -> Climb:
 class Lead:
     """Which of two chains reaches the level first, on one data set: `ratio` of the second's to the first's iterations
     or seconds to the level, where one that has not reached it counts with all that it made (a `bound`), NaN where
-    neither has left its start; 1 if the first is `ahead`, one half if both are there at once; `lower`: neither reaches the level, and they are compared
-    at a lower one, that both reached."""
+    neither has left its start; 1 if the first is `ahead`, one half if both are there at once; `lower`: neither reaches
+    the level, and they are compared at a lower one, that both reached."""
 
     ratio: float
     ahead: float
