@@ -9,7 +9,7 @@ prints what differs.
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,9 +20,11 @@ import pandas as pd
 import yaml
 from editions.kept import kept_folder, read_index
 from editions.supplement import keep_supplement
+from judge_edition_3 import judge_angles
 
 from splitmerge_cli.diagnostics.intervals import units_for_share
 from splitmerge_cli.papers.claims import Claim, added_claims, published_claims
+from splitmerge_cli.papers.triadic.examples import judge_asymmetry
 from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 from splitmerge_cli.papers.verdicts import (
     FINITE,
@@ -74,7 +76,18 @@ def correct(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
     """The verdict as the present rules have it; the same where nothing changes."""
     if kept.claim.rule == "none":
         return kept
+    for metric, judge in REREAD.items():
+        if kept.claim.metric == metric:
+            reason = f"{(now := judge(kept.claim)).reason}; corrected: {corrections['readings']['because']}"
+            return replace(now, reason=reason)
     return correct_share(kept, corrections) if kept.rule == "most" else kept
+
+
+REREAD: Mapping[str, Callable[[Claim], Verdict]] = {
+    "less_asymmetry_than_dyadic": judge_asymmetry,
+    "line_not_through_points": lambda claim: judge_angles(claim, ()),
+}
+"""Judges of claims that are read otherwise now, from what is exact or was kept, by metric."""
 
 
 def correct_share(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
