@@ -10,8 +10,8 @@ others follow where they belong. Samples, orders and draws are each chain's own,
 categories, and a chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes
 first.
 
-**A simpler model.** A mixture whose clusters have many parameters (a covariance of eleven columns: 66) hardly ever splits
-one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from the
+**A simpler model.** A mixture whose clusters have many parameters (a covariance of eleven columns: 66) hardly ever
+splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from the
 clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily. First
 the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any clusters
 merge. The best of eight such trials is the start: all make some iterations, the better half twice as many, and so on.

@@ -27,7 +27,7 @@ LINES = {
     "core": 9_680,
     "data": 8_280,
     "diagnostics": 4_140,
-    "fits": 1_100,
+    "fits": 1_160,
     "kinds": 60,
     "kinds/documents": 7_860,
     "kinds/lines": 940,
@@ -35,15 +35,15 @@ LINES = {
     "kinds/records": 3_200,
     "kinds/tables": 13_140,
     "kinds/tokens": 360,
-    "papers": 9_240,
+    "papers": 9_280,
     "priors": 1_180,
-    "runs": 11_120,
+    "runs": 11_140,
     "samplers": 7_220,
     "top": 1_260,
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 101_450
+ALL_LINES = 101_550
 TEST_LINES = 58_300
 FILES, IMPORT_SHARE = 304, 6.6
 """Python files, and the share of their lines that are imports, in per cent."""
