@@ -11,10 +11,11 @@ categories, and a chain from random clusters stays in one of many modes. A chain
 first.
 
 **A simpler model.** A mixture whose clusters have many parameters (a covariance of eleven columns: 66) hardly ever
-splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from the
-clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily. First
-the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any clusters
-merge. The best of eight such trials is the start: all make some iterations, the better half twice as many, and so on.
+splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from
+the clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily.
+First the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any
+clusters merge. The best of eight such trials is the start: all make some iterations, the better half twice as many,
+and so on.
 
 **Search**, a population of short chains that are crossed. Chains of tables with clusters of unlike shapes end in one of
 many modes, of which all but a few have next to no probability, and stay. A chain that starts so has looked before:
