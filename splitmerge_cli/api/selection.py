@@ -31,8 +31,9 @@ Counts among the columns
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ from splitmerge_cli.fits.candidates import (
 )
 from splitmerge_cli.fits.objects import columns_read, warn_of_data
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
-from splitmerge_cli.fits.short_fits import CHAINS, short_fits
+from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
@@ -166,7 +167,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
-    settled = _choose(spec, say, fits, tell)
+    settled = _choose(spec, say, fits, tell, file.with_suffix(".fits"))
     if not spec.timing:
         settled = settled._replace(chosen=_without_times(settled.chosen))
     if settled.chosen is not None:
@@ -182,8 +183,8 @@ def _without_times(chosen: Any) -> Any:
 
 
 @read_once()
-def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell) -> Settled:
-    """`settle` for a run without a stored choice."""
+def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell, so_far: Path) -> Settled:
+    """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
@@ -192,9 +193,10 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         say(f"model={AUTO}: {' '.join(said)}")
     fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
-    if "model" in asked and spec.model.name == MIXED:
-        spec, of_ratings = _settle_ratings(spec, say, fits)
-    settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
+    with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
+        if "model" in asked and spec.model.name == MIXED:
+            spec, of_ratings = _settle_ratings(spec, say, fits)
+        settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
     return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
 
 

@@ -62,6 +62,8 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
+LASTING = 0.5
+"""Processor seconds from which on a fit is stored, in case the choice is interrupted."""
 AHEAD = 4.0
 """Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
 
@@ -88,12 +90,17 @@ class Fits:
         Draws the rows that are compared.
     say : callable
         Receives a line for each fit, and for each candidate that is dropped.
+    made : dict
+        Densities by options, digest of the rows, and iterations.
+    store : callable
+        Called after each fit that is `LASTING`.
     """
 
     sample: Sample
     seed: int = 0
     say: Callable[[str], None] = field(default=lambda line: None)
-    _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+    made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+    store: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
         """Draw rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
@@ -110,14 +117,16 @@ class Fits:
             return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
-        if known not in self._made:
-            states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
+        if known not in self.made:
+            states, began = min(DRAWS, max(FEWEST, 2 * iterations // 5)), time.process_time()
             left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
             if model_of(options).target.HAS_GIVEN_TOTALS:
                 totals = part.sum_by_item(log_totals(part.values.sum(axis=1)))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
-            self._made[known] = left_out
-        return self._made[known]
+            self.made[known] = left_out
+            if time.process_time() - began > LASTING:
+                self.store()
+        return self.made[known]
 
 
 def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:

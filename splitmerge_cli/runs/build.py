@@ -127,6 +127,10 @@ class Builder:
             starts.start_in_stages(spec, model, self.dataset, rng)
         elif spec.init == starts.CATEGORIES:
             starts.start_as_categories(spec, model, self.dataset, rng)
+        elif spec.init == starts.SIMPLER:
+            starts.start_of(spec).start_simpler(model, self.dataset, rng)
+        elif spec.init == starts.BEST:
+            starts.start_of(spec).start_best(model, self.dataset, rng)
         elif spec.init == starts.SEARCH:
             starts.start_of(spec).search(model, self.dataset, rng)
         else:

@@ -35,7 +35,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.starts import SEARCH
+from splitmerge_cli.runs.starts import BEST, SEARCH
 from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import Locked
@@ -187,8 +187,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
     try:
         if spec.is_open:
             progress.say(before + describe_aim(plan))
-        if spec.init == SEARCH:
-            progress.say(f"init={SEARCH}: short chains look for the start of each chain first")
+        if spec.init in (BEST, SEARCH):
+            progress.say(f"init={spec.init}: short chains look for the start of each chain first")
         take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
         for end in looks(plan):

@@ -1,4 +1,5 @@
-"""Where chains start if nobody names it, as the kind of data asks for (`Start`): in stages, as categories, by search.
+"""Where chains start if nobody names it, as the kind of data asks for (`Start`): in stages, as categories, from a
+simpler model, by search.
 
 **Stages.** A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at
 random is refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows
@@ -8,6 +9,12 @@ others follow where they belong. Samples, orders and draws are each chain's own,
 **Categories.** Chains of a table of many answers in their order cost ten times as much as chains that read them as
 categories, and a chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes
 first.
+
+**A simpler model.** A mixture whose clusters have many parameters (a covariance of eleven columns: 66) hardly ever splits
+one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from the
+clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily. First
+the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any clusters
+merge. The best of eight such trials is the start: all make some iterations, the better half twice as many, and so on.
 
 **Search**, a population of short chains that are crossed. Chains of tables with clusters of unlike shapes end in one of
 many modes, of which all but a few have next to no probability, and stay. A chain that starts so has looked before:
@@ -22,6 +29,7 @@ from any start.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -29,15 +37,17 @@ from pkgutil import resolve_name
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.tempering import set_state, state_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
-from splitmerge_cli.runs.initial import build_model, initial_labels, load_dataset, set_labels
+from splitmerge_cli.runs.initial import build_model, build_sampler, initial_labels, load_dataset, set_labels
 from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, count_ordinal, count_values, most_iterations
 
 STAGES = "stages"
@@ -57,13 +67,27 @@ ANSWERS = 5
 """Ordinal columns from which a table starts as categories, unless the user names an initial state."""
 SCANS = 200
 """Iterations of the chain of categories."""
+SIMPLER = "simpler"
+SIMPLER_SCANS = 20
+"""Iterations of the chain of the simpler model."""
+REFRESHES = 30
+"""Times that all but the partition is drawn given the clusters of the simpler model."""
+SETTLING = 50
+"""Iterations with a single move that follow, fewer of a table with many cells: with more moves clusters merge before
+others have found their shape."""
+BEST = "best"
+TRIALS = 8
+"""Chains of which the best is the start, a power of 2."""
+TRIAL = 100
+"""Iterations of each before half of them are left, fewer of a table with many cells."""
 SEARCH = "search"
-SEARCHES = ("sequential", STAGES, CATEGORIES, SEARCH)
+SEARCHES = ("sequential", STAGES, CATEGORIES, SIMPLER, BEST, SEARCH)
 """Initial states that each chain builds on its own, from the data."""
 ROUNDS = 12
 """Largest number of rounds. Before each round except the first, the worse half is crossed again."""
 SHARE = 4
-"""The search takes one in so many of the iterations that a chain makes at most if the user names no length."""
+"""A search, or the choice of the best of several trials, takes one in so many of the iterations that a chain makes at
+most if the user names no length."""
 HEAVY = 5.0
 """Times that rows count on average from which chains start so, unless the user names an initial state."""
 LEAST = 20
@@ -86,9 +110,9 @@ PLAIN = (".csv", ".tsv", ".txt", ".dat")
 class Start:
     """The initial state of a run on rows, and a base of others (`splitmerge_cli.data.dataset.Kind.start`).
 
-    A large table starts in stages, a smaller one of many answers in their order as categories. Rows that count many
-    times each start by search: a row that is moved takes all that it counts as with it, so chains of other starts stay
-    apart.
+    A large table starts in stages, a smaller one of many answers in their order as categories, one whose model has a
+    simpler form by that. Rows that count many times each start by search: a row that is moved takes all that it counts
+    as with it, so chains of other starts stay apart.
     """
 
     population = 12, 200
@@ -106,12 +130,24 @@ class Start:
         """
         spec = self.spec
         chosen = self.choose_by_size(say)
-        if chosen is not spec or self.is_named or self.why_no_search or not self.may_search():
+        if chosen is not spec or self.is_named or self.why_no_search or not (self.may_search() or self.simpler):
             return chosen
-        if finished_run(spec) is not None or (why := self.why_search(self.load())) is None:
+        if finished_run(spec) is not None:
             return spec
-        say(f"init={SEARCH}, because no initial state is named and {why}")
-        return spec.with_(init=SEARCH)
+        dataset, init = self.load(), SEARCH
+        if (why := self.why_search(dataset) if self.may_search() else None) is None:
+            why, init = self.why_simpler(dataset), BEST
+        if why is None:
+            return spec
+        say(f"init={init}, because no initial state is named and {why}")
+        return spec.with_(init=init)
+
+    def choose_for_fit(self) -> RunSpecification:
+        """As `choose`, of a chain that is too short for the best of several starts."""
+        spec = self.spec
+        if (chosen := self.choose_by_size(lambda line: None)) is not spec or self.is_named or self.why_no_search:
+            return chosen
+        return spec if self.simpler is None or self.why_simpler(self.load()) is None else spec.with_(init=SIMPLER)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         """As `choose`, without searches."""
@@ -161,13 +197,28 @@ class Start:
             "start first (init=random: as tables without weights do)"
         )
 
+    @property
+    def simpler(self) -> Component | None:
+        """A form of the model with fewer parameters in a cluster, from whose clusters chains may start; None: it has
+        none."""
+        return None
+
+    def why_simpler(self, dataset: Dataset) -> str | None:
+        """Why chains start from clusters of the simpler model, in words; None if they do not."""
+        return None
+
     def keep(self, N: int) -> dict[str, str]:
         """``init=random`` where N items start so only if that is named; else nothing."""
+        if self.spec.init != "random" or self.simpler is None or self.why_no_search or N >= LARGE:
+            return {}
+        with suppress(ConfigError, DataError):  # without the data, who continues the run says what is wrong
+            if self.why_simpler(self.load()) is not None:
+                return {"init": self.spec.init}
         return {}
 
     def may_go_on_by_search(self, N: int) -> bool:
-        """Whether chains on N items that end in several modes are to start by search: those that started at random, or
-        as categories."""
+        """Whether chains on N items that end in several modes are to start by search, or from the best of several
+        trials: those that started at random, or as categories."""
         small = self.spec.model.kind.is_table and N < LARGE
         return self.spec.init in ("random", CATEGORIES) and small and not self.why_no_search
 
@@ -187,12 +238,7 @@ class Start:
         chains = []
         for number in range(population):
             own = build_model(self.spec.model, dataset)
-            start, blocks = self.begin(number, own)
-            if start == "sequential":
-                own.start_sequentially(rng)
-            else:
-                set_labels(own, *initial_labels(own, dataset, start, blocks, generator))
-            own.start_parameters(rng)
+            self._begin(number, own, dataset, rng, generator)
             chains.append(build_starting_chain(self.spec, own, rng, MOVES))
         height = np.zeros(population)
         for round_ in range(ROUNDS):
@@ -210,6 +256,61 @@ class Start:
         model.set_labels(chosen.labels)
         if chosen.parameters is not None:
             model.set_parameters(chosen.parameters)
+
+    def start_simpler(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put the model in clusters of a short chain of its simpler form, and draw all else given these; `rng` is the
+        chain's own. Raises a `ConfigError` for a model without such a form."""
+        if (simpler := self.simpler) is None:
+            raise ConfigError(f"init={SIMPLER}: model={self.spec.model.name} has no simpler form with these options")
+        short = build_model(simpler, dataset)
+        set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
+        short.start_parameters(rng)
+        build_starting_chain(self.spec, short, rng, MOVES, thin=SIMPLER_SCANS).advance(SIMPLER_SCANS)
+        model.set_labels(short.labels)
+        model.start_parameters(rng)
+        if model.refreshes:
+            refresh = build_sampler(component("sampler", "refresh"), model, rng)
+            for _ in range(REFRESHES):
+                refresh.step()
+        build_starting_chain(self.spec, model, rng, 1).advance(self._shorten(SETTLING, dataset))
+
+    def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put the model in the state of the best of several short chains, half of which are left after each round, the
+        next of which is twice as long; `rng` is the chain's own. They begin at clusters of the simpler model, or, of a
+        model without, as chains of a search do. Raises a `ConfigError` for a model that cannot start so."""
+        if reason := self.why_no_search:
+            raise ConfigError(f"init={BEST}: {reason}")
+        generator = np.random.Generator(rng.bit_generator)
+        iterations = self._shorten(TRIAL, dataset)
+        chains = []
+        for number in range(TRIALS):
+            own = build_model(self.spec.model, dataset)
+            if self.simpler is None:
+                self._begin(number, own, dataset, rng, generator)
+            else:
+                self.start_simpler(own, dataset, rng)
+            chains.append(build_starting_chain(self.spec, own, rng, MOVES))
+        while len(chains) > 1:
+            if interrupts.is_interrupted():
+                raise KeyboardInterrupt
+            height = [np.mean(chain.advance(iterations)["log_joint"][iterations // 2 :]) for chain in chains]
+            chains = [chains[number] for number in np.argsort(height)[::-1][: len(chains) // 2]]
+            iterations *= 2
+        set_state(model, state_of(chains[0].model))
+
+    def _shorten(self, iterations: int, dataset: Dataset) -> int:
+        """So many iterations of a trial, fewer where all trials take too much of a chain's."""
+        rounds = TRIALS.bit_length() - 1
+        return max(LEAST, min(iterations, most_iterations(self.spec, dataset) // (SHARE * TRIALS * rounds)))
+
+    def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
+        """Put the model of chain `number` of a population where it begins."""
+        start, blocks = self.begin(number, model)
+        if start == "sequential":
+            model.start_sequentially(rng)
+        else:
+            set_labels(model, *initial_labels(model, dataset, start, blocks, generator))
+        model.start_parameters(rng)
 
     @property
     def is_named(self) -> bool:

@@ -19,6 +19,7 @@ class Columns(Kind):
     has_columns = True
     answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
     cases = "splitmerge_cli.kinds.tables.cases:CASES"
+    start = "splitmerge_cli.kinds.tables.start:TableStart"
     summary_keys: ClassVar = {
         "outcome": (
             0.2,

@@ -1,0 +1,27 @@
+"""Where chains of a table start: from clusters of independent columns if a covariance has many."""
+
+from splitmerge_cli.config import Component
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.fits.candidates import count_reals
+from splitmerge_cli.runs.starts import LARGE, Start
+
+WIDE = 5
+"""Real columns from which a table starts from clusters of independent columns, unless the user names an initial state:
+with fewer, chains from random clusters end as high (docs/decisions/0045-simpler-starts.md)."""
+
+
+class TableStart(Start):
+    """The initial state of a run on a table: with a covariance for each cluster, from clusters of independent columns."""
+
+    @property
+    def simpler(self) -> Component | None:
+        model = self.spec.model
+        return model.with_options(covariance="diag") if model.options.get("covariance") == "full" else None
+
+    def why_simpler(self, dataset: Dataset) -> str | None:
+        if (columns := count_reals(dataset)) < WIDE or dataset.N >= LARGE:
+            return None
+        return (
+            f"a covariance of {columns} columns hardly lets clusters split: each chain starts from the best of short "
+            "chains that begin at clusters of independent columns (init=random: as tables with fewer columns do)"
+        )
