@@ -229,8 +229,9 @@ cdef class Background(Table):
             self.leave(i, k)
         if self.stale[k]:
             self.settle(k)
-        self.score(i, k & ~7)
-        found = self.power[k]
+        # `power` stays: what asks for this may read it
+        found = log_sum(self.level[k] + self.inner.log_pred(i, k),
+                        self.noise[k] + ldexp(<double> self.area[i], -FRACTION))
         if counted:
             self.join(i, k)
         return found
