@@ -324,7 +324,7 @@ def compare_readings(
         options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(options_given, dataset), dataset)
         for form, more in (forms or {}).items() if dataset is next(iter(readings.values())) else ():
-            candidates[form] = (candidates[name][0] | dict(more), dataset)
+            candidates[form] = ({**candidates[name][0], **more}, dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
