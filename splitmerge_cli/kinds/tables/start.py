@@ -11,7 +11,7 @@ with fewer, chains from random clusters end as high (docs/decisions/0045-simpler
 
 
 class TableStart(Start):
-    """The initial state of a run on a table: with a covariance for each cluster, from clusters of independent columns."""
+    """The initial state of a run on a table: from clusters of independent columns, where each has a covariance."""
 
     @property
     def simpler(self) -> Component | None:
