@@ -202,7 +202,12 @@ class Start:
 
     @property
     def simpler(self) -> Component | None:
-        """A form of the model with fewer parameters in a cluster, from whose clusters chains may start; None: it has
+        """The form of the run's model with fewer parameters in a cluster; None: it has none."""
+        return self.simplify(self.spec.model)
+
+    @staticmethod
+    def simplify(model: Component) -> Component | None:
+        """A form of a model with fewer parameters in a cluster, from whose clusters chains may start; None: it has
         none."""
         return None
 
