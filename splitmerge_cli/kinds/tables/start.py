@@ -7,7 +7,7 @@ from splitmerge_cli.runs.starts import LARGE, Start
 
 WIDE = 5
 """Real columns from which a table starts from clusters of independent columns, unless the user names an initial state:
-with fewer, chains from random clusters end as high (docs/decisions/0047-simpler-starts.md)."""
+the tables with fewer at hand converge from random clusters (docs/decisions/0047-simpler-starts.md)."""
 
 
 class TableStart(Start):
