@@ -302,6 +302,8 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
         draws["b0"], true["b0"] = rows["partition_parameters"][first:, 0], drawn["b0"][0]
     for name in sorted(set(drawn) & set(rows) - {"b0"}):
         draws[name], true[name] = rows[name][first:], drawn[name]
+    if hasattr(model, "noise_probabilities"):
+        draws["noise"], true["noise"] = np.array([_count_noise(model, z) for z in after]), _count_noise(model, truth)
     centre = estimate_partition(before).labels
     draws["distance"], true["distance"] = distances(centre, after), float(distances(centre, truth[None])[0])
     ranks = {name: rank_of(true[name], draws[name], rng) for name in true}
@@ -322,6 +324,12 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     covered["pairs"], stated["pairs"] = (both | right).mean(), np.where(both, 1.0, certain).mean()
     randomised["pairs"] = cover_pairs(p, together).mean()
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
+
+
+def _count_noise(model: Any, labels: NDArray[np.int32]) -> float:
+    """How many rows of a partition are expected to be noise, given what they are."""
+    model.set_labels(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+    return float(np.array(model.noise_probabilities) @ np.bincount(np.unique(labels, return_inverse=True)[1]))
 
 
 def _place_cells(setting: Setting, drawn: Drawn) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ those of `last`. Without a part a figure is written as before these, so they com
 """
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -32,6 +32,7 @@ from splitmerge_cli.analysis.plots.races import data_sets, pick
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late
+from splitmerge_cli.kinds.tables.plots.points import ridge
 from splitmerge_cli.papers.arm import acceptance, mixtures, networks, tables
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
@@ -55,6 +56,7 @@ from splitmerge_cli.papers.sdds import climbs as sdds_climbs
 from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.smag.confusion import States
+from splitmerge_cli.papers.triadic import examples
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
     UNDECIDED,
@@ -370,7 +372,7 @@ def judge_phases(claim: Claim, runs: Sequence[Run]) -> Verdict:
     change = first - whole if claim.metric == "splits_first" else whole - first
     change = change[np.isfinite(change)]
     rule = f"share of {move.replace('_', ' ')}s accepted, difference above 0"
-    return by_majority(claim, change, change > 0, rule, claim.reading)
+    return by_majority(claim, change, change, rule, claim.reading, above=0.0)
 
 
 def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
@@ -384,7 +386,7 @@ def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
             shares += share.tolist()
             sets += [run.config["seed"]] * len(share)
     x = np.array(shares)
-    return by_majority(claim, x, x > 0.5, "more than half of the proposals are merges", claim.reading, units=sets)
+    return by_majority(claim, x, x, "more than half of the proposals are merges", claim.reading, units=sets)
 
 
 def judge_mixtures(claim: Claim, runs: Sequence[Run]) -> Verdict:
@@ -408,17 +410,27 @@ def judge_overlap(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     return holds(claim, least, least > largest, reason, claim.reading)
 
 
-def judge_residual(claim: Claim, _runs: Sequence[Run]) -> Verdict:
-    """Distance of points from the line of their cluster in the two states of Figure 2."""
+def judge_angles(claim: Claim, _runs: Sequence[Run]) -> Verdict:
+    """Angle between the line of a cluster and the true line of its points, in the two states of Figure 2."""
     table = pd.read_csv(EDITION_2 / "triadic-fig2.csv")
-    distances = []
-    for _, rows in table.groupby(["set", "cluster"]):
-        if len(rows) >= 10:
-            line = np.polyfit(rows["x"], rows["y"], 1)
-            distances.append(float(np.sqrt(np.mean((rows["y"] - np.polyval(line, rows["x"])) ** 2))))
-    largest = max(distances)
-    reason = f"root mean square distance {largest:.2f} in the worst of {len(distances)} clusters, noise 1"
-    return holds(claim, largest, largest > 2, reason, claim.reading)
+    largest = {number: max(_angles(state)) for number, state in table.groupby("set")}
+    listed = ", ".join(f"{angle:.1f} in set {number}" for number, angle in largest.items())
+    reason = (
+        f"angle between the line of a cluster and the true line of {examples.LARGE} of its points at most: {listed}"
+    )
+    angle = max(largest.values())
+    return holds(claim, angle, angle > examples.SIMILAR, reason, claim.reading)
+
+
+def _angles(state: pd.DataFrame) -> Iterator[float]:
+    """Yield the angles in degrees between a cluster's line and the true lines that have enough of its points."""
+    true_lines = {k: examples.direction(rows[["x", "y"]].to_numpy()) for k, rows in state.groupby("truth")}
+    for _, rows in state.groupby("cluster"):
+        slope = ridge(rows[["x", "y"]].to_numpy(), **examples.MODEL)[1]
+        own = np.array([1.0, slope]) / np.hypot(1.0, slope)
+        for k, count in rows["truth"].value_counts().items():
+            if count >= examples.LARGE:
+                yield float(np.degrees(np.arccos(min(1.0, abs(float(own @ true_lines[k]))))))
 
 
 ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
@@ -433,7 +445,7 @@ ADDED: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = {
     "more_merges_than_splits_by_pair": judge_merges,
     "groups_overlap_minus_gibbs": judge_mixtures,
     "first_topics_overlap_most": judge_overlap,
-    "line_not_through_points": judge_residual,
+    "line_not_through_points": judge_angles,
 }
 
 

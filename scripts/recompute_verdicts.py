@@ -25,6 +25,7 @@ PAPERS = ROOT / "splitmerge_cli" / "papers"
 CLAIM = ["id", "data", "sampler", "metric"]
 KEY = [*CLAIM, "reading", "on"]
 MIXED = 1.2
+LEAST = 6
 T = 0.975
 SCALES = {
     "mean": (float, float),
@@ -81,7 +82,7 @@ def find_interval(kind: str, units: list[str], x: np.ndarray) -> tuple[float, fl
     return tuple(map(float, np.exp(ends) if kind == "geometric" else ends))
 
 
-def share_interval(yes: int, n: int) -> tuple[float, float]:
+def share_interval(yes: float, n: int) -> tuple[float, float]:
     """Jeffreys interval of a share."""
     low = stats.beta.ppf(1 - T, yes + 0.5, n - yes + 0.5) if yes else 0.0
     return low, stats.beta.ppf(T, yes + 0.5, n - yes + 0.5) if yes < n else 1.0
@@ -120,8 +121,9 @@ def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> str
         return "reproduced" if away <= tolerance * 0.5 * np.sqrt(2 / np.pi) * error.sum() else "not reproduced"
     if rule == "most":
         shows = judge_by_rule["shows it"][2]
-        low, high = share_interval(int(shows.sum()), len(shows))
+        low, high = share_interval(float(shows.sum()), len(shows))
         verdict = "reproduced" if low > 0.5 else "not reproduced" if high < 0.5 else "undecided"
+        verdict = verdict if len(shows) >= LEAST else "undecided"
         return "undecided" if f"cannot be {verdict}" in judge_by_rule else verdict
     if rule == "positive":
         each = [place(*find_interval(*one)[1:], 0.0, np.inf) for one in judge_by_rule.values()]

@@ -52,7 +52,7 @@ def page(
 
 
 def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
-    """Describe a supplement: its claims, rules and runs."""
+    """Describe a supplement: its claims, rules and runs, or the file of corrections that it comes from."""
     figures = index["figures"]
     n_claims = sum(len(figure["judged"]) for figure in figures.values())
     commits = sorted({str(rules["commit"] or "edited")[:DIGITS] for rules in index["rules"].values()})
@@ -60,6 +60,12 @@ def _supplement_section(number: int, index: Mapping[str, Any]) -> str:
         [f"[{cell(name)}]({name}.md)", len(figure["judged"]), cell(_n_runs(figure))] for name, figure in figures.items()
     ]
     (file,) = index["fixed by"]
+    if "corrections" in file:
+        words = "verdicts that corrected rules\nor readings change, from the units that were kept"
+        text = f"Edition {number} has {n_claims} {words}. They count.\n`docs/{file}` says what was wrong."
+        return f"\n## Edition {number}\n\n{text}\n" + parts.table(
+            ["figure", "claims"], [row[:2] for row in rows], raw=(0,)
+        )
     return (
         f"\n## Edition {number}\n\nEdition {number} judges {n_claims} claims: again, where edition "
         f"{index[SUPPLEMENTS]} left them\nundecided, from more units; and for the first time, where it had no row. "

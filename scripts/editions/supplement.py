@@ -14,13 +14,11 @@ import pandas as pd
 from editions import kept
 from editions.kept import kept_folder
 from editions.rules import rules
-from splitmerge_cli.papers.verdict_tables import UNITS, counts, frame, units_frame
+from splitmerge_cli.papers.verdict_tables import KEY, UNITS, counts, list_rows, units_frame
 from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 from splitmerge_cli.runs.store.read import Run
-
-CLAIM = ["id", "data", "sampler", "metric"]
 
 
 def keep_supplement(
@@ -31,6 +29,8 @@ def keep_supplement(
     runs: Sequence[Run],
     fixed_by: Path,
     later: bool = False,
+    source: Path | None = None,
+    command: str = "python scripts/judge_edition_3.py",
 ) -> None:
     """Keep verdicts on some claims of a figure, together with the other claims as they were kept.
 
@@ -43,16 +43,20 @@ def keep_supplement(
     name : str
         The figure.
     verdicts : sequence of Verdict
-        A counted verdict for each claim.
+        One for each claim, or for each of its readings that is judged again.
     runs : sequence of Run
         What the verdicts come from.
     fixed_by : Path
         The file that fixes which claims are judged, and from what.
     later : bool
         Where the supplement keeps the figure already, its other verdicts stay.
+    source : Path, optional
+        The folder whose other verdicts stay: by default that of the edition supplemented.
+    command : str
+        What makes the verdicts again.
     """
     edition, base = numbers
-    folder, before = kept_folder(root, edition), kept_folder(root, base)
+    folder, before = kept_folder(root, edition), source or kept_folder(root, base)
     folder.mkdir(parents=True, exist_ok=True)
     index: dict[str, Any] = {"figures": {}, "rules": {}}
     if (folder / kept.INDEX).is_file():
@@ -66,8 +70,8 @@ def keep_supplement(
     earlier = kept.read_index(before)["figures"][name]
     index["figures"][name] = {key: earlier[key] for key in ("title", "paper", "scale")} | {
         "verdicts": {verdict: int(number) for verdict, number in counts([claims], once=False).items()},
-        "judged": [f"{v.claim.data}, {v.claim.sampler}: {v.claim.metric}" for v in verdicts],
-        "command": "python scripts/judge_edition_3.py",
+        "judged": [f"{v.claim.data}, {v.claim.sampler}: {v.claim.metric}" for v in verdicts if v.is_counted],
+        "command": command,
         "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
         "runs": kept.list_runs(runs),
         "made": kept.environments(runs) if runs else [],
@@ -97,17 +101,12 @@ def add_entry(entry: dict[str, Any], earlier: dict[str, Any]) -> None:
 
 def join_verdicts(before: Path, name: str, verdicts: Sequence[Verdict]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the claims and units of a figure in the folder `before`, with these verdicts in place of those on the same
-    claims, others at the end."""
+    claims under the same readings, others at the end."""
     claims, scale = kept.claims_of(before, name)
-    new = frame(verdicts, [v.claim for v in verdicts], scale)
-    by_claim = {tuple(row[key] for key in CLAIM): row for row in new.to_dict("records")}
-    rows = []
-    for row in claims.to_dict("records"):
-        again = by_claim.pop(tuple(row[key] for key in CLAIM), None) if row["counted"] else None
-        rows.append(again or row)
-    joined = pd.DataFrame([*rows, *by_claim.values()], columns=claims.columns)
+    again = {tuple(row[key] for key in KEY): row for row in list_rows(verdicts, scale).to_dict("records")}
+    replaced = set(again)
+    rows = [again.pop(tuple(row[key] for key in KEY), row) for row in claims.to_dict("records")]
+    joined = pd.DataFrame([*rows, *again.values()], columns=claims.columns)
     units = pd.read_csv(next(before.glob(f"{name}-units.csv*")), dtype=str, keep_default_na=False)
-    key = [*CLAIM, "reading"]
-    replaced = set(new[key].itertuples(index=False, name=None))
-    stay = [row not in replaced for row in units[key].itertuples(index=False, name=None)]
+    stay = [row not in replaced for row in units[list(KEY)].itertuples(index=False, name=None)]
     return joined, pd.concat([units[stay], units_frame(verdicts).astype(str)])[list(UNITS)]

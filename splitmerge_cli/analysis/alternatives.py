@@ -33,7 +33,7 @@ from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
+from splitmerge_cli.runs.store.schema import APART, BUNDLES, PARAMETERS, hyperparameters
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, count, describe_clusters, outlier_lines, set_apart
 from splitmerge_cli.terminal import one_line
@@ -120,7 +120,7 @@ def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
         labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
-    counted = count(clusters, [], run.summary)
+    counted = count(clusters, [], run.summary | {APART: {"clusters": []}})
     heading = f"{counted}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)

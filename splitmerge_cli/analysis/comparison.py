@@ -37,7 +37,7 @@ def row_of(run: Run) -> dict[str, Any]:
     """The findings of a finished run, and their cost: sampler, model, data, N, seed, chains, iterations (of the
     shortest chain); n_clusters (of documents: of their tokens) and n_clusters_of, the partition that has them: the
     ``estimate``, or the ``best state`` of chains that have not converged; low and high (see
-    `runs.clusterings.interval_of_run`; None if chains have not converged: what pools them is the interval of none);
+    `runs.answers.interval_of_run`; None if chains have not converged: what pools them is the interval of none);
     converged (None: unknown), rhat (inf: chains keep apart; nan: undefined) and rhat_of, its quantity; ess and
     ess_of, the smallest; seconds of sampling, summed over chains, and ess_per_second (nan with ``timing=false``);
     ari, of the point estimate to the true clusters (nan: these are unknown)."""

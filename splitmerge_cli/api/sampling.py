@@ -43,6 +43,7 @@ from splitmerge_cli.data.tables.scaled import reduce_keys
 from splitmerge_cli.fits.candidates import of_given_totals
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
+from splitmerge_cli.kinds.tables.choice import FORMS_OF_COUNTS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -299,6 +300,7 @@ def specify_sample(
             of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
             counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
             keys["model"] = counts if counts in of_given_totals() else MIXED
+            keys |= {f"model.{key}": value for key, value in FORMS_OF_COUNTS.get(counts, {}).items()}
         if keys["model"] in OF_REALS:
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)

@@ -31,8 +31,9 @@ Counts among the columns
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
+from splitmerge_cli.config import choices as choices_of
 from splitmerge_cli.config.specification import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
@@ -66,8 +68,7 @@ from splitmerge_cli.fits.candidates import (
 )
 from splitmerge_cli.fits.objects import columns_read, warn_of_data
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
-from splitmerge_cli.fits.short_fits import CHAINS, short_fits
-from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
@@ -78,7 +79,7 @@ AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
 OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power", "model.tails", "data.scale"
-OF_DEGREES = "model.degrees"
+OF_DEGREES, OF_NOISE = "model.degrees", "model.noise"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
@@ -91,13 +92,15 @@ A_POWER = {POWER: 0.5}
 def _list_candidates() -> dict[str, Any]:
     """Candidates that are compared, and which of equal ones is taken. A choice by another version that compared others,
     or took another, is made again."""
-    readings = {w: [*names, *(of_given_totals() if w == "counts" else ())] for w, names in READINGS.items()}
-    tails = list(choice.TAILS)
     return {
         "powers": choice.POWERS,
         "covariances": candidates.COVARIANCES,
-        "tails": tails,
-        "readings": readings,
+        "tails": list(choice.TAILS),
+        "noise": choice.NOISE,
+        "readings": {what: list(names) for what, names in READINGS.items()},
+        "forms_of_counts": list(choice.FORMS_OF_COUNTS),
+        # which of them are of given totals only their classes know
+        "models": choices_of("model"),
         "of_equal": "fewest clusters",
     }
 
@@ -110,7 +113,9 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     if model == MIXED and count_reals(dataset) < 2:
         return scales
     takes_tails = not issparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    return {"covariance": AUTO} | ({"tails": AUTO} if takes_tails else {}) | scales
+    takes_noise = model != MIXED and not issparse(dataset.values)
+    tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
+    return {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -162,7 +167,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
-    settled = _choose(spec, say, fits, tell)
+    settled = _choose(spec, say, fits, tell, file.with_suffix(".fits"))
     if not spec.timing:
         settled = settled._replace(chosen=_without_times(settled.chosen))
     if settled.chosen is not None:
@@ -178,8 +183,8 @@ def _without_times(chosen: Any) -> Any:
 
 
 @read_once()
-def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell) -> Settled:
-    """`settle` for a run without a stored choice."""
+def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell, so_far: Path) -> Settled:
+    """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
@@ -188,9 +193,10 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         say(f"model={AUTO}: {' '.join(said)}")
     fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
-    if "model" in asked and spec.model.name == MIXED:
-        spec, of_ratings = _settle_ratings(spec, say, fits)
-    settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
+    with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
+        if "model" in asked and spec.model.name == MIXED:
+            spec, of_ratings = _settle_ratings(spec, say, fits)
+        settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
     return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
 
 
@@ -275,9 +281,12 @@ def _settle_readings(
         columns = _find_columns(spec, of_given_totals()[0], table) if vectors else None
         by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
-        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors)
+        forms = choice.forms_of_counts(table, options)
+        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors, forms)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec = of_reals
+        elif taken in forms:
+            spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
         elif taken in of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
             return replace(spec.with_(named), to_choose=frozenset()), found
@@ -290,7 +299,7 @@ def _settle_readings(
         found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
-    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_DEGREES} & spec.to_choose):
+    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
         if (name := key.removeprefix("model.")) not in spec.model.options:
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
@@ -305,7 +314,18 @@ def _settle_readings(
             say(choice.format_tails(table))
         found[OF_TAILS] = as_records(table)
         spec = spec.with_({OF_TAILS: table["tails"][0]})
+    if OF_NOISE in spec.to_choose:
+        tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
+        table = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
+        if table["difference"].notna().all():
+            say(choice.format_noise(table))
+            found[OF_NOISE] = as_records(table)
+        share = float(table["noise"][0])
+        spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
+        # a table needs nothing of networks
+        from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+
         table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
         if not table.attrs["problem"] or OF_DEGREES in spec.given_keys.values:
             say(format_degrees(table))
@@ -349,7 +369,9 @@ def read_whole_numbers(
             continue
         datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
-        chosen[what] = choose_reading(what, options, datasets, fits, say, as_vectors(as_read) if whole else None)
+        vectors = as_vectors(as_read) if whole else None
+        forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
+        chosen[what] = choose_reading(what, options, datasets, fits, say, vectors, forms)
         if (name := chosen[what][0][what]) in by_name and name != AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None

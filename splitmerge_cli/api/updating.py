@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from splitmerge_cli import runs
 from splitmerge_cli.analysis.predictive import by_state
@@ -32,6 +31,7 @@ from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.terminal import console
 
 Made = tuple[Run, Dataset | None, str | None, Component]
 
@@ -85,7 +85,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
 def choose_progress(progress: str) -> str:
     """Choose bars in a notebook, too, where stderr is no terminal."""
     if progress == "auto":
-        return "bars" if Console().is_jupyter else "auto"
+        return "bars" if console().is_jupyter else "auto"
     return progress
 
 

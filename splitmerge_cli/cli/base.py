@@ -290,7 +290,8 @@ def choosing(words: str = "") -> Iterator[None]:
     """
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])
-        words = f"interrupted before the run began; nothing is stored\nnext: {typed}"
+        goes_on = "the same command goes on from the fits of half a second or more"
+        words = f"interrupted before the run began; {goes_on}\nnext: {typed}"
     try:
         with interrupts.Saying(f"smcmc: {words}"):
             yield

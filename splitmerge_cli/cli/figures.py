@@ -12,18 +12,7 @@ import typer
 
 from splitmerge_cli.analysis.certificate import open_certificate
 from splitmerge_cli.analysis.pages.runs import write_certificate, write_report
-from splitmerge_cli.cli.base import (
-    ConfigDir,
-    Edition,
-    Figures,
-    Out,
-    Scale,
-    Workers,
-    app,
-    complete_figure,
-    explain_errors,
-    fail,
-)
+from splitmerge_cli.cli import base
 from splitmerge_cli.cli.folders import certificates_in, runs_in
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import report as pages_of_papers
@@ -37,14 +26,14 @@ Everything = Annotated[
 ]
 
 
-@app.command()
-@explain_errors
+@base.app.command()
+@base.explain_errors
 def reproduce(
-    ids: Figures,
-    scale: Scale = "quick",
-    out: Out = Path("results"),
-    workers: Workers = None,
-    edition: Edition = 1,
+    ids: base.Figures,
+    scale: base.Scale = "quick",
+    out: base.Out = Path("results"),
+    workers: base.Workers = None,
+    edition: base.Edition = 1,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,7 +43,7 @@ def reproduce(
         ),
     ] = None,
     everything: Everything = False,
-    config_dir: ConfigDir = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
     """Make the runs of figures, draw the figures, check their claims.
 
@@ -64,19 +53,19 @@ def reproduce(
     raise typer.Exit(papers.reproduce(ids, checked_scale(scale), out, workers, config_dir, edition, chosen, everything))
 
 
-@app.command()
-@explain_errors
+@base.app.command()
+@base.explain_errors
 def plot(
     targets: Annotated[
         list[str],
         typer.Argument(
             metavar="ID|PAPER|all|RUN ...",
-            autocompletion=complete_figure,
+            autocompletion=base.complete_figure,
             help="Names from smcmc list figures, or folders of runs.",
         ),
     ],
-    scale: Scale = "quick",
-    out: Out = Path("results"),
+    scale: base.Scale = "quick",
+    out: base.Out = Path("results"),
     show: Annotated[
         bool, typer.Option("--list", help="List the pictures that can be drawn of the runs; draw nothing.")
     ] = False,
@@ -92,9 +81,9 @@ def plot(
             "width).",
         ),
     ] = "page",
-    edition: Edition = 1,
+    edition: base.Edition = 1,
     everything: Everything = False,
-    config_dir: ConfigDir = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
     """Draw the pictures of runs, or figures of the papers, from stored results.
 
@@ -104,7 +93,7 @@ def plot(
         papers.show_pictures(targets, config_dir)
         return
     if width not in ("page", "column"):
-        fail(f"--width {width}: expected page or column", 2)
+        base.fail(f"--width {width}: expected page or column", 2)
     names = None if only is None else only.split(",")
     raise typer.Exit(
         papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column", everything)
@@ -118,15 +107,15 @@ def checked_scale(scale: str) -> str:
     return scale
 
 
-@app.command()
-@explain_errors
+@base.app.command()
+@base.explain_errors
 def report(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[RUN]...", show_default=False, help="Folders of finished runs, or folders above them."),
     ] = None,
-    out: Out = Path("results"),
-    config_dir: ConfigDir = None,
+    out: base.Out = Path("results"),
+    config_dir: base.ConfigDir = None,
 ) -> None:
     """Write one page of HTML about runs; without runs, about the papers.
 

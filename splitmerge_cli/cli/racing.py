@@ -16,20 +16,7 @@ from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
 from splitmerge_cli.api.certifying import make_certificate
-from splitmerge_cli.cli.base import (
-    ConfigDir,
-    Overrides,
-    Workers,
-    app,
-    complain,
-    console,
-    explain_errors,
-    fail,
-    print_line,
-    settle_jobs,
-    settle_run,
-    with_workers,
-)
+from splitmerge_cli.cli import base
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.cli.folders import runs_in, show_certificate
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
@@ -38,10 +25,10 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps import sweep as sweeps
 
 
-@app.command()
-@explain_errors
+@base.app.command()
+@base.explain_errors
 def certify(
-    overrides: Overrides = None,
+    overrides: base.Overrides = None,
     pairs: Annotated[int, typer.Option(help="Pairs of coupled chains.")] = 100,
     lag: Annotated[
         int | None, typer.Option(help="Iterations by which one chain of a pair is ahead.", show_default="by a pilot")
@@ -66,8 +53,8 @@ def certify(
             help="Estimate the predictive densities of the rows of this file. Its columns are as in data.path.",
         ),
     ] = None,
-    workers: Workers = None,
-    config_dir: ConfigDir = None,
+    workers: base.Workers = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
     """Bound the distance of a chain from its posterior.
 
@@ -82,20 +69,20 @@ def certify(
     The same command continues an interrupted certificate, and finishes the pairs that were begun before it reports.
     With more --pairs it adds the missing ones. The last line on stdout is the folder of the certificate.
     """
-    spec = specify(with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
+    spec = specify(base.with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
     if "init" not in spec.given_keys.keys:
         spec = spec.with_(init=MIXTURE)
-    plan = check_coupling(settle_run(spec)[0])
+    plan = check_coupling(base.settle_run(spec)[0])
     items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
-        complain(f"note: {note}")
+        base.complain(f"note: {note}")
     certificate = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
     show_certificate(certificate)
     typer.echo(certificate.path)
 
 
-@app.command()
-@explain_errors
+@base.app.command()
+@base.explain_errors
 def race(
     words: Annotated[
         list[str], typer.Argument(metavar="KEY=VALUE...|RUN...", help="Keys of smcmc run, or folders of finished runs.")
@@ -107,8 +94,8 @@ def race(
     certify: Annotated[
         int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for unbiased variances. 0: none.")
     ] = 0,
-    workers: Workers = None,
-    config_dir: ConfigDir = None,
+    workers: base.Workers = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
     """Compare samplers on one posterior: which reaches it first.
 
@@ -135,14 +122,14 @@ def race(
     else:
         keys, launcher = sweeps.split_hydra(keys)
         sweeps.check_workers(workers, launcher)
-        jobs = jobs_of(keys, seeds, seconds, config_dir, settle_jobs)
+        jobs = jobs_of(keys, seeds, seconds, config_dir, base.settle_jobs)
         outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
-            complain(str(error))
+            base.complain(str(error))
         if any(outcome.status == "rejected" for outcome in outcomes):
             raise typer.Exit(2)
         if line := sweeps.interruption(outcomes):
-            fail(f"{line}; the same command continues the race", interrupts.STATUS)
+            base.fail(f"{line}; the same command continues the race", interrupts.STATUS)
         if any(not outcome.complete for outcome in outcomes):
             raise typer.Exit(1)
         runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
@@ -155,11 +142,11 @@ def race(
         counted = (row.ess_n_clusters, row.ess_log_joint, row.ess_partition, row.accepted)
         cells = ["–" if value != value else f"{value:,.4g}" for value in counted]
         table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
-    console().print(table)
+    base.console().print(table)
     for line in comparison.lines():
-        print_line(line)
+        base.print_line(line)
     if certify:
         for each in certifying.efficiencies(jobs, certify, workers):
-            print_line(each)
+            base.print_line(each)
     # next to the runs: results/SAMPLER-DATA/ID
     typer.echo(certifying.write_race(comparison, runs[0].path.parents[1]))

@@ -10,25 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from splitmerge_cli import runs, terminal
-from splitmerge_cli.cli.base import (
-    HELP_WIDTH,
-    Cfg,
-    ConfigDir,
-    Info,
-    Overrides,
-    Package,
-    Resolve,
-    Workers,
-    app,
-    complain,
-    console,
-    explain_errors,
-    fail,
-    note,
-    settle_jobs,
-    settle_run,
-    with_workers,
-)
+from splitmerge_cli.cli import base
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
@@ -104,22 +86,24 @@ def _with_keys(text: str) -> str:
     """Add a line for each key of the configuration to the help."""
     listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
     width = max(len(key) for key, _ in listed) + 2
-    lines = [fill(f"{key:<{width}}{meaning}", HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed]
+    lines = [
+        fill(f"{key:<{width}}{meaning}", base.HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed
+    ]
     return text.replace("{keys}", "\n".join(lines))
 
 
-@app.command(help=_with_keys(_RUN_HELP))
-@explain_errors
+@base.app.command(help=_with_keys(_RUN_HELP))
+@base.explain_errors
 def run(
-    overrides: Overrides = None,
-    workers: Workers = None,
-    cfg: Cfg = None,
-    resolve: Resolve = False,
-    package: Package = None,
-    info: Info = None,
-    config_dir: ConfigDir = None,
+    overrides: base.Overrides = None,
+    workers: base.Workers = None,
+    cfg: base.Cfg = None,
+    resolve: base.Resolve = False,
+    package: base.Package = None,
+    info: base.Info = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
-    overrides = with_workers(with_file(overrides or []), workers)
+    overrides = base.with_workers(with_file(overrides or []), workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -135,7 +119,7 @@ def run(
             printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
         )
 
-    spec, chosen = settle_run(spec, tell)
+    spec, chosen = base.settle_run(spec, tell)
     # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
         _tell_notes(printed, _without_own(done.summary.get("notes", []), spec, spec.model.kind))
@@ -146,9 +130,9 @@ def run(
         is_full = spec.model.values.get("covariance") == "full" and "reduce" in spec.data.values
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
-            note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
+            base.note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
         if caution := plan.growing:
-            note(caution)
+            base.note(caution)
 
         def name_sampler(follows: bool) -> str:
             if spec.automatic and follows:
@@ -203,7 +187,7 @@ def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = 
             shown = f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else line
             # where the columns are listed their heading names the file
             heading, has_heading, rest = shown.partition(": ")
-            note(rest if has_heading and heading in printed else shown)
+            base.note(rest if has_heading and heading in printed else shown)
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
@@ -234,20 +218,20 @@ def _show(
     show_config(argv + ["--resolve"] * resolve)
 
 
-@app.command(help=_SWEEP_HELP)
-@explain_errors
+@base.app.command(help=_SWEEP_HELP)
+@base.explain_errors
 def sweep(
-    overrides: Overrides = None,
+    overrides: base.Overrides = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job, but run none.")] = False,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the jobs to the Slurm queue. The same command collects them later.")
     ] = False,
-    workers: Workers = None,
-    cfg: Cfg = None,
-    resolve: Resolve = False,
-    package: Package = None,
-    info: Info = None,
-    config_dir: ConfigDir = None,
+    workers: base.Workers = None,
+    cfg: base.Cfg = None,
+    resolve: base.Resolve = False,
+    package: base.Package = None,
+    info: base.Info = None,
+    config_dir: base.ConfigDir = None,
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
@@ -258,7 +242,7 @@ def sweep(
         _show([*jobs[0], *hydra_words], cfg, resolve, package, info, config_dir)
         return
     if len(jobs) > _MANY:
-        complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
+        base.complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
     read, wrong = sweeps.read_jobs(jobs, config_dir, leave_to_data=True)
     if wrong:
         # nothing is chosen for jobs that are not made
@@ -266,7 +250,7 @@ def sweep(
         outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], hydra_words, detach)]
         outcomes.sort(key=lambda outcome: order[tuple(outcome.overrides)])
     else:
-        read = settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
+        read = base.settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
         if dry_run:
             outcomes = sweeps.check_jobs(read, hydra_words, detach)
         else:
@@ -274,15 +258,15 @@ def sweep(
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:
-            complain(f"{' '.join(outcome.overrides)}: {error}")
+            base.complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
     for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
-        complain(f"note: {said}")
+        base.complain(f"note: {said}")
     _print_outcomes(outcomes)
     _print_results(outcomes, config_dir)
     _print_counts(outcomes)
     if line := sweeps.interruption(outcomes):
-        fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
+        base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
         raise typer.Exit(1)
 
@@ -297,10 +281,10 @@ def _print_outcomes(outcomes: list[Any]) -> None:
             status = o.status + " elsewhere" * o.elsewhere
             table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe
-    console(10_000).print(table)
+    base.console(10_000).print(table)
     for o in outcomes:
         if o.error:
-            complain(f"{' '.join(o.overrides)}: {o.error}")
+            base.complain(f"{' '.join(o.overrides)}: {o.error}")
 
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:

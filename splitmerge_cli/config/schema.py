@@ -25,7 +25,9 @@ NOT_TYPED = ("name", "_target_")
 TAKE_K0 = (None, "random", "sequential")
 """Starts that take a number of clusters."""
 
-LEFT_TO_DATA = ("model", "model.covariance", "model.tails", "model.power", "model.degrees", "data.scale")
+LEFT_TO_DATA = (
+    *("model", "model.covariance", "model.tails", "model.noise", "model.power", "model.degrees", "data.scale"),
+)
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
 
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")

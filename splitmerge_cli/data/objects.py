@@ -9,17 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
-from splitmerge_cli.data.downloads import Report
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
@@ -30,6 +28,9 @@ from splitmerge_cli.data.tables.table import IN_MEMORY, Table
 from splitmerge_cli.data.values import notes_entry, numbered_labels, place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
 from splitmerge_cli.terminal import console
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.downloads import Report
 
 
 def from_object(
@@ -409,14 +410,17 @@ LINE_EVERY = 10_000_000
 
 
 @contextmanager
-def show_progress() -> Iterator[Report]:
+def show_progress() -> Iterator["Report"]:
     """Yield a report for `splitmerge_cli.data.downloads.fetch`, which shows its progress."""
     if not sys.stderr.isatty():
         yield _line()
         return
+    # a run of a file downloads nothing
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
-        tasks: dict[str, TaskID] = {}
+        tasks: dict[str, Any] = {}
 
         def redraw(name: str, here: int, size: int | None) -> None:
             if name not in tasks:
@@ -426,7 +430,7 @@ def show_progress() -> Iterator[Report]:
         yield redraw
 
 
-def _line() -> Report:
+def _line() -> "Report":
     printed: dict[str, int] = {}
 
     def tell(name: str, here: int, size: int | None) -> None:

@@ -167,19 +167,20 @@ def jackknife_interval(
     return float(whole), float(low), float(high)
 
 
-def share_interval(successes: int, n: int) -> tuple[float, float]:
-    """Jeffreys interval of a share, closed at 0 and 1 when none or all succeed."""
+def share_interval(successes: float, n: int) -> tuple[float, float]:
+    """Jeffreys interval of a share, closed at 0 and 1 when none or all succeed; a tie is half a success."""
     low = special.betaincinv(successes + 0.5, n - successes + 0.5, TAIL) if successes else 0.0
     high = special.betaincinv(successes + 0.5, n - successes + 0.5, 1 - TAIL) if successes < n else 1.0
     return float(low), float(high)
 
 
-def units_for_share(successes: int, n: int) -> float | None:
-    """Units that a share needs whose interval is to exclude one half; None for a share of one half or of nothing."""
+def units_for_share(successes: float, n: int, least: int = 1) -> float | None:
+    """Units that a share needs whose interval is to exclude one half, at `least` so many; None for a share of one half
+    or of nothing."""
     if n == 0 or 2 * successes == n:
         return None
     share = successes / n
-    for m in range(n + 1, MOST_UNITS + 1):
+    for m in range(max(n + 1, least), MOST_UNITS + 1):
         low, high = share_interval(round(share * m), m)
         if low > 0.5 or high < 0.5:
             return m

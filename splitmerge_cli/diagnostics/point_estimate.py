@@ -280,8 +280,11 @@ def count_larger(labels: ArrayLike, sizes: ArrayLike | None = None) -> int:
 
 
 def counts_larger(partitions: ArrayLike, sizes: ArrayLike | None = None) -> NDArray[np.int64]:
-    """The number of clusters of each partition ``[M, N]`` that are not listed as outliers: int64 ``[M]``."""
-    return np.array([count_larger(row, sizes) for row in np.asarray(partitions)], dtype=np.int64)
+    """The number of clusters of each partition ``[M, N]`` that are not listed as outliers: int64 ``[M]``. `sizes` as of
+    `count_larger`, or ``[M, N]``."""
+    rows = np.asarray(partitions)
+    each = np.broadcast_to(1.0 if sizes is None else sizes, rows.shape)
+    return np.array([count_larger(row, of_row) for row, of_row in zip(rows, each, strict=True)], dtype=np.int64)
 
 
 def minimise_expected_loss(

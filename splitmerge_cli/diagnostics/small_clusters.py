@@ -375,7 +375,7 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     joined = [np.empty((n_draws, sampled.shape[1]), dtype=np.int32) for _ in gaps]
     for m in range(n_draws):
         used, _ = numbered[m]
-        peaks, passes, pairs = _find_passes(fits[m], density)
+        peaks, passes, pairs = _find_passes(fits[m], density, max(gaps))
         for labels, gap in zip(joined, gaps, strict=True):
             # clusters without a complete row stay alone
             group = np.arange(int(sampled[m].max()) + 1)
@@ -415,19 +415,34 @@ def _fit(rows: Numbers, labels: NDArray[np.int32]) -> _Normals:
     return _Normals(sizes / len(rows), mean, covariance)
 
 
-def _find_passes(fit: _Normals, density: _Normals) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
-    """The log density at the mean of each cluster, its least value on the ridgeline of each pair, and the pairs."""
+def _find_passes(fit: _Normals, density: _Normals, gap: float) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """The log density at the mean of each cluster, its least value on the ridgeline of each pair, and the pairs.
+
+    A pair whose ridgeline falls below both means by `gap` is never joined: where one point of it does, from the middle
+    on, no other is looked at.
+    """
     pairs = np.stack(np.triu_indices(len(fit.share), 1), axis=1)
     if not len(pairs):
         return np.zeros(1), np.zeros(0), pairs
     precision = np.linalg.inv(fit.covariance)
     pull = np.einsum("kij,kj->ki", precision, fit.mean)
-    second = np.linspace(0.0, 1.0, STEPS)[:, None]
-    one, other = pairs.T
-    mixed = (1 - second[..., None]) * precision[one, None] + second[..., None] * precision[other, None]
-    pulled = (1 - second) * pull[one, None] + second * pull[other, None]
-    points = np.linalg.solve(mixed, pulled[..., None])[..., 0]
-    path = density.log_density(points.reshape(-1, points.shape[-1])).reshape(len(pairs), STEPS)
-    peaks = np.empty(len(fit.share))
-    peaks[one], peaks[other] = path[:, 0], path[:, -1]
-    return peaks, path.min(axis=1), pairs
+
+    def least(pairs: NDArray[np.intp], at: Numbers) -> Numbers:
+        """The least density at these points of the ridgelines, from 0 to 1: ``[pairs]``."""
+        (one, other), second = pairs.T, at[:, None]
+        mixed = (1 - second[..., None]) * precision[one, None] + second[..., None] * precision[other, None]
+        pulled = (1 - second) * pull[one, None] + second * pull[other, None]
+        points = np.linalg.solve(mixed, pulled[..., None])[..., 0]
+        found = density.log_density(points.reshape(-1, points.shape[-1])).reshape(len(pairs), len(at))
+        return np.asarray(found.min(axis=1))
+
+    peaks = density.log_density(fit.mean)
+    lower = peaks[pairs].min(axis=1)
+    passes, at = lower.copy(), np.linspace(0.0, 1.0, STEPS)
+    middle, last = STEPS // 2, STEPS - 1
+    quarters = [middle // 2, last - middle // 2]
+    for points in ([middle], quarters, np.setdiff1d(np.arange(1, last), [middle, *quarters])):
+        near = np.flatnonzero(lower - passes < gap)
+        if len(near):
+            passes[near] = np.minimum(passes[near], least(pairs[near], at[points]))
+    return peaks, passes, pairs

@@ -62,6 +62,8 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
+LASTING = 0.5
+"""Processor seconds from which on a fit is stored, in case the choice is interrupted."""
 AHEAD = 4.0
 """Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
 
@@ -88,12 +90,17 @@ class Fits:
         Draws the rows that are compared.
     say : callable
         Receives a line for each fit, and for each candidate that is dropped.
+    made : dict
+        Densities by options, digest of the rows, and iterations.
+    store : callable
+        Called after each fit that is `LASTING`.
     """
 
     sample: Sample
     seed: int = 0
     say: Callable[[str], None] = field(default=lambda line: None)
-    _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+    made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+    store: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
         """Draw rows to compare, of whole items. Rows that are copies in one of the `readings` count once."""
@@ -110,14 +117,16 @@ class Fits:
             return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
-        if known not in self._made:
-            states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
+        if known not in self.made:
+            states, began = min(DRAWS, max(FEWEST, 2 * iterations // 5)), time.process_time()
             left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
             if model_of(options).target.HAS_GIVEN_TOTALS:
                 totals = part.sum_by_item(log_totals(part.values.sum(axis=1)))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
-            self._made[known] = left_out
-        return self._made[known]
+            self.made[known] = left_out
+            if time.process_time() - began > LASTING:
+                self.store()
+        return self.made[known]
 
 
 def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -274,7 +283,7 @@ def _first_taken(
     errors: float,
 ) -> Callable[[str], tuple[float, float]]:
     """The key by which candidates that predict rows equally well are taken, as `rank` says."""
-    if errors == AHEAD or any(math.isnan(facts[name]["clusters"]) for name in density_by_name):
+    if errors > DOUBTED or any(math.isnan(facts[name]["clusters"]) for name in density_by_name):
         return lambda name: (simplest.index(name), 0.0)
     return lambda name: (facts[name]["clusters"], -float(density_by_name[name].mean()))
 
@@ -306,13 +315,14 @@ def compare_readings(
     readings: Mapping[str, Dataset],
     fits: Fits,
     vectors: Dataset | None = None,
+    forms: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> pd.DataFrame:
     """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
     a row for each reading, the chosen one first, as of `covariances`.
 
     `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
     the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
-    (`log_totals`).
+    (`log_totals`). `forms` are further options, by name, with which the first reading is compared, too.
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
@@ -322,6 +332,8 @@ def compare_readings(
             continue
         options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(options_given, dataset), dataset)
+        for form, more in (forms or {}).items() if dataset is next(iter(readings.values())) else ():
+            candidates[form] = ({**candidates[name][0], **more}, dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
@@ -380,7 +392,9 @@ def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
     """Estimate the operations of one scan."""
     D, columns = count_reals(dataset), dataset.values.shape[1]
     each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * columns
-    is_overdispersed = options["name"] in of_given_totals()[1:]
+    # the other models are imported where there are such vectors alone
+    is_of_totals = class_of("model", str(options["name"])).HAS_GIVEN_TOTALS
+    is_overdispersed = is_of_totals and options["name"] in of_given_totals()[1:]
     each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
     return min(dataset.N, MOST_ROWS) * max(each, 1)
 
@@ -481,9 +495,10 @@ def choose_reading(
     fits: Fits,
     say: Callable[[str], None],
     vectors: Dataset | None = None,
+    forms: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Records of `compare_readings`, which `say` receives as text."""
-    table = compare_readings(option, options, readings, fits, vectors)
+    table = compare_readings(option, options, readings, fits, vectors, forms)
     say(format_readings(option, table))
     return as_records(table)
 

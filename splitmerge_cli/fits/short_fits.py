@@ -1,8 +1,10 @@
 """Fits from which `auto` takes densities: short chains whose draws stay in memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,13 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.fits.candidates import Fits, Sample
 from splitmerge_cli.fits.objects import choice_keys, held_keys
+from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.progress import now_and_then
 from splitmerge_cli.runs.starts import start_of
+from splitmerge_cli.runs.store.files import DamagedRun, report_damage
+from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 
 ITERATIONS = 500
 """Iterations of each chain in a fold, which has `CHAINS`."""
@@ -60,6 +65,38 @@ def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: st
     does, never with `progress` none."""
     tell = (lambda line: None) if progress == "none" else now_and_then(say, STEP_EVERY)
     return Fits(sample_by(sampler, seed), seed, tell)
+
+
+@contextmanager
+def keeping(fits: Fits, file: Path, again: bool) -> Iterator[None]:
+    """Store fits that take long in this file until the choice is made. A choice that was interrupted goes on from what
+    is stored there, unless all is made `again`."""
+
+    def store() -> None:
+        made = {
+            known: np.concatenate(([one.n_clusters], one.log_density, one.shape)) for known, one in fits.made.items()
+        }
+        # a folder that cannot be written is reported by the run itself
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_sealed(file, {"fits": [[*known, *map(repr, numbers.tolist())] for known, numbers in made.items()]})
+
+    if file.is_file() and not again:
+        with suppress(DamagedRun), report_damage(file):
+            for options, digest, iterations, n_clusters, *by_row in read_sealed(file)["fits"]:
+                log_density, shape = np.split(np.array(by_row, dtype=float), 2)
+                fits.made[options, digest, iterations] = LeaveOneOut(log_density, shape, float(n_clusters))
+    fits.store = store
+    interrupted = False
+    try:
+        yield
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt) or interrupts.is_interrupted()
+        raise
+    finally:
+        with suppress(OSError):
+            if not interrupted:
+                file.unlink(missing_ok=True)
 
 
 def sample_by(sampler: Any, seed: int) -> Sample:

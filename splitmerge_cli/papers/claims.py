@@ -36,7 +36,7 @@ RULES = {
     "at_most": "the interval lies at or below the tolerance",
     "at_least": "the interval lies at or above the tolerance",
     "mixing": "R-hat: both at most 1.2, or both above it and the interval within the tolerance, a factor",
-    "most": "the interval of the share of data sets, restarts or chains that show it lies above one half",
+    "most": "the interval of the share of at least 6 data sets, restarts or chains that show it lies above one half",
     "positive": "the interval of the paired difference lies above 0",
     "noise": "the total variation distance is at most the tolerance times that expected of an exact sampler",
     "none": "no run of ours can decide it",

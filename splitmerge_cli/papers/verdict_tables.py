@@ -37,8 +37,14 @@ def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> p
             raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
         rows += counted or [no_run(claim)]
         rows += [v for v in judged if not v.is_counted]
-    cells = {name: [attrgetter(what)(v) if what else scale for v in rows] for name, what in COLUMNS.items()}
-    return pd.DataFrame(cells)
+    return list_rows(rows, scale)
+
+
+def list_rows(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
+    """Return a row of ``ID-claims.csv`` for each verdict."""
+    return pd.DataFrame(
+        {name: [attrgetter(what)(v) if what else scale for v in verdicts] for name, what in COLUMNS.items()}
+    )
 
 
 KEY = ("id", "data", "sampler", "metric", "reading", "on")

@@ -36,6 +36,8 @@ NOT_TESTABLE = "not testable"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
 MIXED = 1.2
 """An R-hat up to this is compatible with mixing (Herlau et al. 2014: "lower than 1.1 or 1.2")."""
+LEAST_UNITS = 6
+"""Units without which ``most`` is not decided: of equal samplers, four agree with probability 0.06, six with 0.016."""
 
 
 FINITE = {"published data sets": 100, "published networks": 4}
@@ -160,11 +162,16 @@ def no_run(claim: Claim, reason: str = "no run", rule: str = "", reading: str | 
 def judge_interval(
     claim: Claim, of: Estimate, least: float, most: float, reason: str, rule: str, reading: str = ""
 ) -> Verdict:
-    """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided."""
+    """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided.
+
+    It is not testable if the rule of the claim is ``none``.
+    """
     centre, low, high = of.interval
     n, unit = of.n, of.unit
     needed: float | None = None
-    if not np.isfinite([low, high]).all():
+    if claim.rule == "none":
+        verdict, rule = NOT_TESTABLE, "none"
+    elif not np.isfinite([low, high]).all():
         verdict, reason = UNDECIDED, f"{reason}; no interval of {n} {unit if n != 1 else unit.removesuffix('s')}"
         needed = 2 if n == 1 else None
     elif least <= low and high <= most:
@@ -196,31 +203,34 @@ def _tolerance(claim: Claim) -> float:
 def by_majority(
     claim: Claim,
     samples: ArrayLike,
-    agrees: ArrayLike,
+    scores: ArrayLike,
     rule: str,
     reading: str = "",
     short: tuple[str, str] = ("", ""),
     summary: Summary = mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
+    above: float = 0.5,
 ) -> Verdict:
     """Judge what the paper shows by one run, or says of most: reproduced when most units show it.
 
-    `agrees` says which of the measured `samples`, ``[n]``, show what the paper shows, as `rule` says; the centre and
-    interval of these by `summary` are shown. Samples belong to `units`, what these are is `unit`; by default each is
-    one. A unit shows it if more than half of its samples do. Most units do if the Jeffreys interval of their share lies
-    above one half, most do not if it lies below. `short`: a verdict that a run of this length cannot give (the claim is
-    then undecided), and why.
+    The centre and interval by `summary` of the measured `samples`, ``[n]``, are shown. Samples belong to `units`, what
+    these are is `unit`; by default each is one. A unit shows what the paper shows, as `rule` says, if the mean of its
+    `scores`, ``[n]``, is larger than `above`; where it is equal the unit counts as a half. Scores may be differences
+    (`above` is 0), or say which samples show it. Most units do if there are `LEAST_UNITS` or more, and the Jeffreys
+    interval of their share lies above one half; most do not if it lies below. `short`: a verdict that a run of this
+    length cannot give (the claim is then undecided), and why.
     """
-    names, shares = split_units(agrees, units)
-    yes = shares > 0.5
-    n, k = len(yes), int(yes.sum())
+    names, means = split_units(scores, units)
+    yes = np.heaviside(means - above, 0.5)
+    n, k = len(yes), float(yes.sum())
     if n == 0:
         return no_run(claim, rule="most", reading=reading)
-    low, high = share_interval(k, n)
-    verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED
-    reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
-    needed = _at_most_all(units_for_share(k, n), n, unit) if verdict == UNDECIDED else None
+    verdict, low, high = judge_share(k, n)
+    reason = f"{rule} in {k:g} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
+    if n < LEAST_UNITS:
+        reason += f"; fewer than {LEAST_UNITS} {unit} give no verdict"
+    needed = _at_most_all(units_for_share(k, n, LEAST_UNITS), n, unit) if verdict == UNDECIDED else None
     kept = [Samples.build("shows it", "share", names, yes)]
     if short[0]:
         kept.append(Samples.build(f"cannot be {short[0]}", "", [short[1]], [1]))
@@ -230,6 +240,14 @@ def by_majority(
     called = range(1, len(shown) + 1) if units is None else split_units(samples, units)[0]
     kept.append(Samples.build("value", getattr(summary, "name", ""), called, shown))
     return Verdict(claim, reading, *summary(shown), n, verdict, reason, "most", unit, needed, samples=tuple(kept))
+
+
+def judge_share(k: float, n: int) -> tuple[str, float, float]:
+    """Judge whether most of `n` units show it, if `k` do: the verdict, and the interval of their share."""
+    low, high = share_interval(k, n)
+    if n < LEAST_UNITS:
+        return UNDECIDED, low, high
+    return REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED, low, high
 
 
 def by_factor(

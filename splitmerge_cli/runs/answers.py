@@ -21,7 +21,6 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     Estimate,
     TooManyClusters,
-    counts_larger,
     estimate_partition,
     first_rows,
     interval_of_counts,
@@ -116,6 +115,14 @@ class Answers:
         item.
         """
         return {}
+
+    apart: ClassVar[str] = ""
+    """The word for rows of no cluster, if draws may have any."""
+
+    @staticmethod
+    def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
+        """Draws in which rows of no cluster are marked (`Late.apart`)."""
+        return late
 
     @staticmethod
     def judge(partitions: Mapping[int, NDArray[Any]]) -> "list[Row]":
@@ -254,15 +261,16 @@ def searched_interval(run: "Run") -> tuple[int, int]:
 
 
 def listed_counts(
-    recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], counts: NDArray[np.int64]
+    recorder: Recorder, sampled: Mapping[int, Late], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], bool]:
-    """The numbers of clusters in the draws of a run as they are reported, and whether outliers are left out: they are
-    if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters and all draws."""
+    """The numbers of clusters in the draws of a run as they are reported, and whether outliers and rows of no cluster
+    are left out: they are if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters
+    and all draws."""
     dataset = recorder.dataset
     is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).describes_clusters
-    if not is_apart or sum(map(len, sampled.values())) < FEWEST:
+    if not is_apart or sum(len(rows.labels) for rows in sampled.values()) < FEWEST:
         return counts, False
-    return np.concatenate([counts_larger(rows, dataset.row_sizes) for rows in sampled.values()]), True
+    return np.concatenate([rows.count_clusters(dataset.row_sizes) for rows in sampled.values()]), True
 
 
 def pooled_estimate(
@@ -330,7 +338,7 @@ def select_averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
 def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
     """Select the draws that `select_averaged` gives the partitions of."""
     chosen = {c: of_one_spacing(np.arange(len(rows.labels)), rows.iterations) for c, rows in late.items()}
-    return {c: Late(rows.iterations[chosen[c]], rows.labels[chosen[c]]) for c, rows in late.items()}
+    return {c: rows.take(chosen[c]) for c, rows in late.items()}
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:

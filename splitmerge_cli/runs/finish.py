@@ -34,7 +34,7 @@ from splitmerge_cli.runs.answers import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import are_sure, find_groups, join_draws, listed_clusters
+from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
@@ -67,10 +67,10 @@ def assemble(
         schema.MOVES, [[move[name] for name in schema.recorded_columns(schema.MOVES).names] for move in moves]
     )
     iterations = [outcome["iterations"] for outcome in outcomes]
-    late = late_partitions(store.path, plan.dataset.N, iterations)
+    answers = answers_of(plan.dataset.kind)
+    late = answers.leave_apart(plan, late_partitions(store.path, plan.dataset.N, iterations))
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    answers = answers_of(plan.dataset.kind)
     trace = _diagnosed_trace(store.path, answers.by_share)
     counts = late_counts(trace)
     interval = interval_of_counts(counts)
@@ -94,13 +94,13 @@ def assemble(
         if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
-        components, _ = listed_counts(plan.recorder, partitions, counts)
-        listed_partitions, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
+        components, _ = listed_counts(plan.recorder, averaged_draws, counts)
+        averaged_draws, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
         joined_by["components"] = list(interval_of_counts(components))
         interval = interval_of_counts(counts)
-        pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
-        partitions = listed_partitions
-    listed, is_apart = listed_counts(plan.recorder, partitions, counts)
+        partitions = {c: rows.labels for c, rows in averaged_draws.items()}
+        pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
+    listed, is_apart = listed_counts(plan.recorder, averaged_draws, counts)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         message = (
@@ -114,6 +114,8 @@ def assemble(
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
+    if apart := find_apart(summary["point_estimate"].get("labels", []), averaged_draws, answers.apart):
+        summary[schema.APART] = apart
     summary[schema.INTERVAL] = list(interval_of_counts(listed))
     summary[schema.OUTLIERS_APART] = is_apart
     summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
@@ -147,13 +149,15 @@ def assemble(
         names = data.names if data.copies is None else data.copies.names
         weights = _mean_weights(plan, late)
         copies = None if data.copies is None else data.copies.items
-        store.write_clusters(summary["point_estimate"]["labels"], names, membership, copies, weights, data.unit_names)
+        further = {} if apart is None else {apart["word"]: np.array(apart["probability"])}
+        further |= {} if weights is None else {schema.WEIGHT: weights}
+        store.write_clusters(summary["point_estimate"]["labels"], names, membership, copies, further, data.unit_names)
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     certainty = None if membership is None else membership["certainty"]
     summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
-        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
+        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, apart)
     store.keep_text(SUMMARY, json_text(summary))
 
 
@@ -162,14 +166,14 @@ def _may_have_groups(plan: "Plan") -> bool:
 
 
 def _join(
-    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: NDArray[np.int64], gap: float
-) -> tuple[dict[int, NDArray[np.int32]], NDArray[np.int64], dict[str, Any]]:
-    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, their numbers of clusters,
+    plan: "Plan", store: RunStore, draws: dict[int, Late], components: NDArray[np.int64], gap: float
+) -> tuple[dict[int, Late], NDArray[np.int64], dict[str, Any]]:
+    """Join the clusters of draws as ``gap`` asks, and write them: the joined draws by chain, their numbers of clusters,
     and an entry for the summary. Draws that cannot be joined stay as they are, with their numbers, `components`."""
     joined, why_not = join_draws(plan.dataset, draws, [gap])
     joined_by: dict[str, Any] = {"gap": gap, "why_not": why_not}
     if not joined:
-        return {c: rows.labels for c, rows in draws.items()}, components, joined_by
+        return draws, components, joined_by
     partitions = {c: rows.labels for c, rows in joined[0].items()}
     columns = schema.recorded_columns(schema.JOINED)
     chain = np.repeat(list(partitions), [len(labels) for labels in partitions.values()])
@@ -178,7 +182,7 @@ def _join(
     arrays = [array_of(values, field.type) for values, field in each]
     store.write_parts(schema.JOINED, [pa.Table.from_arrays(arrays, schema=columns)])
     counts = np.concatenate([labels.max(axis=1) + 1 for labels in partitions.values()])
-    return partitions, counts, joined_by
+    return joined[0], counts, joined_by
 
 
 def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import ConfigError, class_of
 from splitmerge_cli.data.dataset import get_kind
 from splitmerge_cli.diagnostics.cluster_table import count_of, span
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import (
     FEW_SHARE,
     LEVEL,
     count_larger,
-    counts_larger,
     estimate_partition,
     evenly_spaced,
     interval_of_counts,
@@ -40,9 +41,33 @@ PIECES = 3
 """Groups, at least, that are pieces of one where none stands clearly apart. Two are two groups with a pass between."""
 
 
-def row_sizes(summary: Mapping[str, Any]) -> list[float] | None:
-    """Size that each row of a run adds to its cluster; None: 1."""
-    return summary.get(schema.BUNDLES, {}).get("sizes")
+def row_sizes(summary: Mapping[str, Any], whole: bool = False) -> list[float] | None:
+    """Size that each row of a run adds to its cluster; None: 1. Unless the partition counts as a `whole`, a row of no
+    cluster adds nothing."""
+    sizes: list[float] | None = summary.get(schema.BUNDLES, {}).get("sizes")
+    apart = summary.get(schema.APART, {}).get("clusters")
+    if whole or not apart or "labels" not in summary["point_estimate"]:
+        return sizes
+    is_apart = np.isin(summary["point_estimate"]["labels"], apart)
+    return np.where(is_apart, 0.0, 1.0 if sizes is None else sizes).tolist()
+
+
+def find_apart(labels: ArrayLike, draws: Mapping[int, Late], word: str) -> dict[str, Any] | None:
+    """For the summary: the `clusters` of an estimate most of whose rows are of no cluster in most draws, with the
+    `word` for these rows, the `probability` of each row, and their `share` of all rows, mean and 95 % interval. None if
+    no draw has any."""
+    marked = [rows.apart for rows in draws.values() if rows.apart is not None]
+    if not marked or not (apart := np.concatenate(marked)).any():
+        return None
+    probability, shares = apart.mean(axis=0), apart.mean(axis=1)
+    of_clusters = np.bincount(np.asarray(labels), probability) / np.bincount(np.asarray(labels))
+    ends = np.quantile(shares, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    return {
+        "word": word,
+        "clusters": np.flatnonzero(of_clusters > 0.5).tolist(),
+        "probability": probability.round(6).tolist(),
+        "share": [float(shares.mean()), *ends.tolist()],
+    }
 
 
 def total_size(summary: Mapping[str, Any]) -> float:
@@ -153,9 +178,19 @@ def join_draws(
         for chain, rows in late.items():
             positions = [m for m in range(len(labels)) if chosen[m][0] == chain]
             if positions:
-                of_gap[chain] = Late(rows.iterations[[chosen[m][1] for m in positions]], labels[positions])
+                here = rows.take([chosen[m][1] for m in positions])
+                of_gap[chain] = replace(here, labels=join_apart(labels[positions], here.apart))
         joined.append(of_gap)
     return joined, None
+
+
+def join_apart(labels: NDArray[np.int32], apart: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    """Partitions ``[M, N]`` in which all rows of no cluster have one label, and no other row has it."""
+    if apart is None:
+        return labels
+    for m in np.flatnonzero(apart.any(axis=1)):
+        labels[m] = by_appearance(np.where(apart[m], labels[m].max() + 1, labels[m]))
+    return labels
 
 
 def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late]) -> dict[str, Any] | None:
@@ -177,17 +212,17 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
         of the median draw) that are not listed as outliers, and `share`, the share of the draws with `n_groups`, with
         its Monte Carlo error. None if both are one cluster, and where they cannot be joined.
     """
-    n_clusters, found = count_larger(labels), None
+    n_clusters, found = _count(labels, late), None
     if n_clusters == 1 and late:
-        n_clusters = int(np.median(np.concatenate([counts_larger(rows.labels) for rows in late.values()])))
+        n_clusters = int(np.median(np.concatenate([rows.count_clusters() for rows in late.values()])))
     for most in DRAWS if n_clusters > 1 else ():
         joined = join_draws(dataset, late, (GAP, WIDE_GAP), most)[0]
         if not joined:
             return found
         narrow, wide = (_estimate(of_gap) for of_gap in joined)
-        is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
+        is_one = _count(wide, joined[1]) == 1 and _count(narrow, joined[0]) >= PIECES
         gap, groups, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
-        counts, number = np.concatenate([counts_larger(rows.labels) for rows in draws.values()]), count_larger(groups)
+        counts, number = np.concatenate([rows.count_clusters() for rows in draws.values()]), _count(groups, draws)
         share = float(np.mean(counts == number))
         error = _error_of_share(dataset, late, gap, most, number)
         found = {
@@ -208,12 +243,18 @@ def _error_of_share(dataset: "Dataset", late: Mapping[int, Late], gap: float, mo
     that are joined by a density of their own."""
     shares = []
     for batch in range(BATCHES):
-        part = {c: Late(rows.iterations[batch::BATCHES], rows.labels[batch::BATCHES]) for c, rows in late.items()}
+        part = {c: rows.take(slice(batch, None, BATCHES)) for c, rows in late.items()}
         part = {c: rows for c, rows in part.items() if len(rows.labels)}
         joined = join_draws(dataset, part, (gap,), most // BATCHES)[0]
         if joined:
-            shares += [np.mean(np.concatenate([counts_larger(rows.labels) for rows in joined[0].values()]) == number)]
+            shares += [np.mean(np.concatenate([rows.count_clusters() for rows in joined[0].values()]) == number)]
     return float(np.std(shares, ddof=1) / math.sqrt(len(shares))) if len(shares) > 1 else 1.0
+
+
+def _count(labels: ArrayLike, draws: Mapping[int, Late]) -> int:
+    """The number of clusters of an estimate from draws that are not listed as outliers, nor of no cluster."""
+    apart = (find_apart(labels, draws, "") or {}).get("clusters", [])
+    return count_larger(labels, np.where(np.isin(labels, apart), 0.0, 1.0))
 
 
 def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.diagnostics.point_estimate import counts_larger
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -148,6 +149,18 @@ class Late:
     """``[M, N]``."""
     parameters: NDArray[np.float64] | None = None
     """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
+    apart: NDArray[np.bool_] | None = None
+    """``[M, N]``: rows of no cluster, all of which have one label; None: there are none."""
+
+    def take(self, draws: Any) -> "Late":
+        """Some of the draws, without parameters."""
+        return Late(self.iterations[draws], self.labels[draws], apart=None if self.apart is None else self.apart[draws])
+
+    def count_clusters(self, sizes: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+        """The number of clusters of each draw that are not listed as outliers, ``[M]``; `sizes` of rows."""
+        if self.apart is not None:
+            sizes = np.where(self.apart, 0.0, 1.0 if sizes is None else sizes)
+        return counts_larger(self.labels, sizes)
 
 
 class Recorder:

@@ -69,11 +69,11 @@ MOST_ROWS = 100_000
 
 def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
-    clusters."""
+    clusters. Rows of no cluster come behind the clusters."""
     outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
     if len(outliers) == len(rows):
         return rows, []
-    return rows[: len(rows) - len(outliers)], outliers
+    return sorted(rows[: len(rows) - len(outliers)], key=lambda row: bool(row.get(schema.APART))), outliers
 
 
 def is_described(plan: "Plan") -> bool:
@@ -84,11 +84,21 @@ def is_described(plan: "Plan") -> bool:
     return bool(is_users_own) and may_be and answers_of(plan.dataset.kind).describes_clusters
 
 
-def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
-    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``."""
-    for name, table in zip(
-        (CLUSTER_SUMMARY, COLUMN_SUMMARY), describe_clusters(dataset, labels, certainty), strict=True
-    ):
+def write(
+    store: "RunStore",
+    dataset: "Dataset",
+    labels: ArrayLike,
+    certainty: ArrayLike | None,
+    apart: Mapping[str, Any] | None = None,
+) -> None:
+    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``. `apart`: which clusters
+    hold rows of no cluster (`splitmerge_cli.runs.grouping.find_apart`)."""
+    clusters, columns = describe_clusters(dataset, labels, certainty)
+    if apart is not None:
+        is_apart = clusters["cluster"].isin(number_clusters(np.array(apart["clusters"], dtype=np.int64)))
+        clusters[schema.APART] = np.where(is_apart, apart["word"], "")
+        clusters.loc[is_apart, "telling"] = apart["word"]
+    for name, table in ((CLUSTER_SUMMARY, clusters), (COLUMN_SUMMARY, columns)):
         if table is not None:
             store.keep_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
@@ -181,7 +191,7 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         return
     outlying = {int(row["cluster"]) for row in outliers}
     items = [i for i, k in enumerate(labels) if number_clusters(k, run.first_cluster) in outlying]
-    if (sizes := row_sizes(run.summary)) is not None:
+    if (sizes := row_sizes(run.summary, whole=True)) is not None:
         items = [i for i in items if sizes[i] > 0]  # the first row of each unit
     clusters = (
         f"cluster{'s' * (len(outlying) != 1)} "
@@ -241,7 +251,8 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     labels = summary["point_estimate"].get("labels")
     apart, units = "", plural_of(unit)
     if labels and count_larger(labels, row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
-        apart = " without outliers" if summary.get(schema.OUTLIERS_APART) else " and outliers"
+        without = " and ".join(["outliers", *([summary[schema.APART]["word"]] if schema.APART in summary else [])])
+        apart = f" without {without}" if summary.get(schema.OUTLIERS_APART) else " and outliers"
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
         line = f"number of {units}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"
@@ -367,8 +378,10 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
 
 def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping[str, Any]) -> str:
     """Format the numbers of clusters and outliers of a run, and of what: items, or units or weights of rows."""
-    apart = sum(int(row["size"]) for row in outliers)
-    return f"{describe_counts(clusters, apart)} of {describe_rows(summary)}"
+    outlying, apart = sum(int(row["size"]) for row in outliers), summary.get(schema.APART, {"clusters": []})
+    rows = sum(row in apart["clusters"] for row in summary["point_estimate"]["labels"]) if apart["clusters"] else 0
+    further = f" and {count_of(rows, apart['word'] + ' ' + nouns(summary)[0])}" if rows else ""
+    return f"{describe_counts(clusters - len(apart['clusters']), outlying)}{further} of {describe_rows(summary)}"
 
 
 def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:

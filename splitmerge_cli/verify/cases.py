@@ -27,19 +27,8 @@ from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import get_kind
 from splitmerge_cli.runs.initial import build_sampler
+from splitmerge_cli.verify import enumerate as exact
 from splitmerge_cli.verify.continuous import candidates_log_weight, lines_log_weight
-from splitmerge_cli.verify.enumerate import (
-    Concentration,
-    State,
-    candidates_states,
-    emm_log_weight,
-    emm_states,
-    hdp_log_weight,
-    irm_log_weight,
-    mixture_log_weight,
-    mixture_states,
-    normalise,
-)
 
 
 class Form(NamedTuple):
@@ -94,7 +83,7 @@ class Case:
     """The one that the samplers of the exact checks share."""
     build: Callable[[], Model]
     """Makes another like it."""
-    states: list[State]
+    states: list[exact.State]
     """Every state that the prior allows; of a model with parameters from a continuum every such partition."""
     pi: NDArray[np.float64]
     """Shape (n_states,): their exact probabilities: of the distribution that a move of the partition keeps, which holds
@@ -112,10 +101,10 @@ class Case:
     partition at a value as ``parameters`` of the model has it, all else integrated out."""
 
     @cached_property
-    def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
+    def partitions(self) -> tuple[list[exact.State], NDArray[np.float64]]:
         """Every (labels, K) and its probability in a chain that makes all updates: parameters summed out."""
         pi = self.pi if self.resample is None else self.resample()
-        total: dict[State, float] = {}
+        total: dict[exact.State, float] = {}
         for state, p in zip(self.states, pi, strict=True):
             total[state[:2]] = total.get(state[:2], 0.0) + p
         return list(total), np.array(list(total.values()))
@@ -133,10 +122,10 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
     another = partial(build, tokens, **options)
     model = another()
-    states = emm_states(size, options["kmax"])
-    weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "label_prior")))
+    states = exact.emm_states(size, options["kmax"])
+    weight = exact.emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "label_prior")))
     title = f"tokens {' '.join(map(str, tokens))}, {_format_options(options)}"
-    return Case(model, another, states, normalise([weight(s) for s in states]), title)
+    return Case(model, another, states, exact.normalise([weight(s) for s in states]), title)
 
 
 def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -147,11 +136,11 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     x = np.round(rng.uniform(-2, 2, size), 2)
     points = np.column_stack([x, np.round(np.where(rng.random(size) < 0.5, x, 1 - x) + rng.normal(0, 1, size), 2)])
     prior, sigma1 = options["prior"], options["sigma1"]
-    states = mixture_states(size)
+    states = exact.mixture_states(size)
     if options["candidates"] is not None:
-        states = candidates_states(size, options["candidates"])
+        states = exact.candidates_states(size, options["candidates"])
 
-    def weight(concentration: Concentration) -> Callable[[State], float]:
+    def weight(concentration: exact.Concentration) -> Callable[[exact.State], float]:
         if options["candidates"] is not None:
             return candidates_log_weight(points, concentration, sigma1, prior, options["candidates"])
         noise = options["noise"], options["a0"]
@@ -169,11 +158,11 @@ def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     adjacency = (upper + upper.T).astype(np.uint8)
     edges = " ".join(f"{a}-{b}" for a, b in np.argwhere(upper)) or "none"
 
-    def weight(concentration: Concentration) -> Callable[[State], float]:
-        return irm_log_weight(adjacency, concentration, options["beta1"], options["beta0"], options["prior"])
+    def weight(concentration: exact.Concentration) -> Callable[[exact.State], float]:
+        return exact.irm_log_weight(adjacency, concentration, options["beta1"], options["beta0"], options["prior"])
 
     another = partial(build, csr_array(adjacency), **options)
-    return mixture_case(another, mixture_states(size), weight, options, f"edges {edges}")
+    return mixture_case(another, exact.mixture_states(size), weight, options, f"edges {edges}")
 
 
 def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -183,13 +172,13 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     docs = np.minimum(np.arange(size) // 2, 2) if size < 6 else np.repeat([0, 1, 2], [size - 3, 2, 1])
     starts = np.searchsorted(docs, np.arange(docs.max() + 2))
     another = partial(build, words, starts, 3, **options)
-    model, states = another(), mixture_states(size)
+    model, states = another(), exact.mixture_states(size)
     text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
     given: dict[str, Any] = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
 
     def probabilities(log_unseen: float | None = None) -> NDArray[np.float64]:
-        weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
-        return normalise([weight(s) for s in states])
+        weight = exact.hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
+        return exact.normalise([weight(s) for s in states])
 
     # draws from a continuum are in every move: there is no matrix, whose distribution would be another
     held = None if any(isinstance(v, tuple) for v in given.values()) else probabilities
@@ -198,11 +187,11 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
 
 def mixture_case(
     build: Callable[[], Model],
-    states: list[State],
-    weight: Callable[[Concentration], Callable[[State], float]],
+    states: list[exact.State],
+    weight: Callable[[exact.Concentration], Callable[[exact.State], float]],
     options: Mapping[str, Any],
     data: str,
-    integrated: Callable[[Concentration], Callable[[State], float]] | None = None,
+    integrated: Callable[[exact.Concentration], Callable[[exact.State], float]] | None = None,
 ) -> Case:
     """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it.
 
@@ -215,11 +204,11 @@ def mixture_case(
     held = {"concentration": concentration} | model.prior_values if model.prior_values else concentration
     log_p = dict(zip(states, map(weight(held), states), strict=True))
     states = [s for s in states if log_p[s] > -np.inf]
-    pi = normalise([log_p[s] for s in states])
+    pi = exact.normalise([log_p[s] for s in states])
     if not model.prior_values and integrated is None:
         return Case(model, build, states, pi, title)
     resampled = (integrated or weight)(_concentration(options["concentration"]))
-    return Case(model, build, states, pi, title, lambda: normalise([resampled(s) for s in states]))
+    return Case(model, build, states, pi, title, lambda: exact.normalise([resampled(s) for s in states]))
 
 
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -233,16 +222,16 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
     of_rows: dict[str, Any] = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
     build = partial(model.from_data, replace(data, **of_rows), **options)
 
-    def weight(concentration: Concentration) -> Callable[[State], float]:
+    def weight(concentration: exact.Concentration) -> Callable[[exact.State], float]:
         def log_lik(z: NDArray[np.int64]) -> float:
             return float(reference(data.values, z, **options, **of_rows))
 
-        return mixture_log_weight(log_lik, concentration, options["prior"])
+        return exact.mixture_log_weight(log_lik, concentration, options["prior"])
 
-    return mixture_case(build, mixture_states(size), weight, options, f"{data.name}, {size} items")
+    return mixture_case(build, exact.mixture_states(size), weight, options, f"{data.name}, {size} items")
 
 
-def _concentration(value: Any) -> Concentration:
+def _concentration(value: Any) -> exact.Concentration:
     """A concentration as the enumeration takes it."""
     read = PositiveOrGamma("concentration", 1.0, "").read(value, "model")
     return (read.shape, read.rate) if isinstance(read, Gamma) else read

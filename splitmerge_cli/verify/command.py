@@ -14,6 +14,7 @@ from rich.text import Text
 
 from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
 from splitmerge_cli.verify.export import Worst, worst_transition
 from splitmerge_cli.verify.kernel import (
@@ -24,12 +25,6 @@ from splitmerge_cli.verify.kernel import (
     sampled_check,
     sampled_check_of_weights,
     verify_schedule,
-)
-from splitmerge_cli.verify.transitions import (
-    is_irreducible,
-    stationarity_defect,
-    stationary_distribution,
-    total_variation,
 )
 
 ADAPTATIONS = ("frozen", "population")
@@ -269,7 +264,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
     kernel = kernel_of(case, sampler, sampler_options)
     exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
-    defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
+    defect = max((transitions.stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
     if is_adaptive and "adaptation" not in sampler_options:
@@ -299,13 +294,13 @@ def _judge_matrices(
     """Return whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan."""
     if not kernel.matrices:
         return True, [kernel.why, "", "", "", ""]
-    defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
+    defect = max(transitions.stationarity_defect(P, case.pi) for P in kernel.matrices)
     exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
     cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
     if gibbs:
         with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
         cells[3:] = [
-            f"{max(stationarity_defect(P, case.pi) for P in with_gibbs):.1e}",
+            f"{max(transitions.stationarity_defect(P, case.pi) for P in with_gibbs):.1e}",
             _largest_distance(with_gibbs, case),
         ]
     return exact, cells
@@ -313,5 +308,9 @@ def _judge_matrices(
 
 def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """Largest total variation among those that reach every state."""
-    distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
+    distances = [
+        transitions.total_variation(transitions.stationary_distribution(P), case.pi)
+        for P in matrices
+        if transitions.is_irreducible(P)
+    ]
     return f"{max(distances):.4f}" if distances else "reducible"

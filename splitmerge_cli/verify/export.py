@@ -27,7 +27,7 @@ from splitmerge_cli.priors import priors, specification
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.store.manifest import sha256_of
 from splitmerge_cli.runs.store.schema import SealedFolder
-from splitmerge_cli.verify import large_posteriors, small_posteriors
+from splitmerge_cli.verify import large_posteriors, small_posteriors, transitions
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.kernel import EXACT
@@ -35,13 +35,6 @@ from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.small_posteriors import Posterior
-from splitmerge_cli.verify.transitions import (
-    balance_defect,
-    disagreements,
-    example_histories,
-    list_paths,
-    transition_matrix,
-)
 from splitmerge_cli.version import __version__
 
 DENSITIES = "the ratio of the posterior densities"
@@ -100,7 +93,7 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
         return None
     start, back = case.states[a], case.states[b]
     by_move: dict[str, float] = {}
-    for target, probability, _, move in list_paths(case.model, rng, built, start):
+    for target, probability, _, move in transitions.list_paths(case.model, rng, built, start):
         if target == back:
             by_move[move] = by_move.get(move, 0.0) + probability
     move = max(by_move, key=lambda name: by_move[name])
@@ -113,13 +106,13 @@ def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
     The sampler is then fixed to the pair of items and the partitions of that matrix.
     """
     if not hasattr(built, "fix"):
-        return transition_matrix(case.model, rng, built, case.states)
+        return transitions.transition_matrix(case.model, rng, built, case.states)
     worst, least = None, -1.0
-    for history in example_histories(case.states, 4 if case.model.N < 6 else 2):
-        for pair in disagreements(history):
+    for history in transitions.example_histories(case.states, 4 if case.model.N < 6 else 2):
+        for pair in transitions.disagreements(history):
             built.fix(*history, *pair)
-            P = transition_matrix(case.model, rng, built, case.states)
-            if (defect := balance_defect(P, case.pi)) > least:
+            P = transitions.transition_matrix(case.model, rng, built, case.states)
+            if (defect := transitions.balance_defect(P, case.pi)) > least:
                 worst, least, least_balanced = (history, pair), defect, P
     assert worst is not None
     built.fix(*worst[0], *worst[1])
@@ -137,7 +130,7 @@ def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str
     for text, change in (*_changes_by_term(proposals_made), *_changes_by_density(case, proposals_made)):
         with np.errstate(invalid="ignore"):
             P = proposals_made.with_ratio(proposals_made.log_ratio + change)
-        if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
+        if P[pair] > 0.0 and transitions.balance_defect(P, case.pi) < EXACT:
             return text
     return _explain_by_moves(case, proposals_made, built.moves)
 

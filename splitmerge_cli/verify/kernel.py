@@ -28,20 +28,11 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
+from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import SeveralProposals, proposals
-from splitmerge_cli.verify.transitions import (
-    adaptive_matrices,
-    balance_defect,
-    disagreements,
-    example_histories,
-    is_irreducible,
-    stationarity_defect,
-    total_variation,
-    transition_matrix,
-)
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -73,7 +64,7 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
         rng = Rng(request.seed)
         samplers = [build_sampler(part, case.model, rng) for part in parts]
         frequencies, noise = sampled_frequencies(case, samplers, rng, request.iterations)
-    distance = total_variation(frequencies, case.partitions[1])
+    distance = transitions.total_variation(frequencies, case.partitions[1])
     return [f"{distance:.4f}{sign}", f"{noise:.4f}"], distance > 3 * noise + 1e-12
 
 
@@ -101,7 +92,7 @@ def sampled_check_of_weights(case: Case, sampler: Component, request: Request) -
             if which == "alone":
                 assert case.held is not None
                 pi = case.held(case.model.log_weights[-1])  # type: ignore[attr-defined]
-            distance = total_variation(frequencies, pi)
+            distance = transitions.total_variation(frequencies, pi)
             beyond = distance > 3 * noise + 1e-12
             if not beyond:
                 break
@@ -236,7 +227,7 @@ class Kernel:
     @property
     def is_connected(self) -> bool:
         """Whether every state is reached from every other."""
-        return bool(self.matrices) and all(is_irreducible(P) for P in self.matrices)
+        return bool(self.matrices) and all(transitions.is_irreducible(P) for P in self.matrices)
 
 
 def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()) -> Kernel:
@@ -251,19 +242,21 @@ def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()
     built = build_sampler(sampler, case.model, rng)
     if not built.enumerates():
         return Kernel([], why="keeps a state")
-    histories = example_histories(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
+    histories = (
+        transitions.example_histories(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
+    )
     try:
         if not histories:
-            P = transition_matrix(case.model, rng, built, case.states)
-            return Kernel([P], balance_defect(P, case.pi), "", _count_mutants(case, built))
-        found = list(adaptive_matrices(case.model, rng, built, case.states, histories))
-        built.fix(*histories[0], *disagreements(histories[0])[0])  # type: ignore[attr-defined]
+            P = transitions.transition_matrix(case.model, rng, built, case.states)
+            return Kernel([P], transitions.balance_defect(P, case.pi), "", _count_mutants(case, built))
+        found = list(transitions.adaptive_matrices(case.model, rng, built, case.states, histories))
+        built.fix(*histories[0], *transitions.disagreements(histories[0])[0])  # type: ignore[attr-defined]
         mutants = _count_mutants(case, built)
     except TooManyPaths:
         return Kernel([], why="too many paths")
     except ContinuousDraw:
         return Kernel([], why="continuous")
-    for_pairs = [balance_defect(Q, case.pi) for _, for_pair in found for Q in for_pair]
+    for_pairs = [transitions.balance_defect(Q, case.pi) for _, for_pair in found for Q in for_pair]
     return Kernel([P for P, _ in found], max(for_pairs), "", mutants)
 
 
@@ -279,7 +272,7 @@ def _count_mutants(case: Case, built: Sampler) -> tuple[int, int]:
     except SeveralProposals:
         return 0, 0
     mutants = proposals_made.mutants() if proposals_made.has_named_terms() else {}
-    return sum(balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)
+    return sum(transitions.balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)
 
 
 KEYS = ("schedule", "sampler")
@@ -318,8 +311,8 @@ def verify_schedule(
         P, why = iteration_matrix(case, schedule, rng)
         exact, parts = True, [f"not enumerated ({why})"]
         if P is not None:
-            defect = stationarity_defect(P, case.pi)
-            reached = is_irreducible(P)
+            defect = transitions.stationarity_defect(P, case.pi)
+            reached = transitions.is_irreducible(P)
             exact = defect < EXACT and reached
             parts = [f"max|πP-π| {defect:.1e}", "every state reached" if reached else "NOT EVERY STATE REACHED"]
         if request.iterations:
@@ -351,7 +344,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
 
     def matrix(sampler: Sampler) -> NDArray[np.float64]:
         if id(sampler) not in matrix_by_step:
-            matrix_by_step[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
+            matrix_by_step[id(sampler)] = transitions.transition_matrix(case.model, rng, sampler, case.states)
         return matrix_by_step[id(sampler)]
 
     names = set(case.model.hyperparameters)
@@ -389,4 +382,4 @@ def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: i
         rng = Rng(seed)
         schedule = build_schedule(spec, case.model, rng)
         frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, weights=schedule.weights)
-    return total_variation(frequencies, case.partitions[1]), noise
+    return transitions.total_variation(frequencies, case.partitions[1]), noise

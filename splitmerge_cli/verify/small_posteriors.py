@@ -14,17 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.verify import continuous
-from splitmerge_cli.verify.enumerate import (
-    State,
-    bernoulli_log_weight,
-    emm_log_weight,
-    emm_states,
-    hdp_log_weight,
-    irm_log_weight,
-    mixture_states,
-    multinomial_log_weight,
-    normalise,
-)
+from splitmerge_cli.verify import enumerate as exact
 
 PRIORS: dict[str, dict[str, Any]] = {
     "crp": {"prior": "crp", "concentration": 0.8},
@@ -54,9 +44,9 @@ class Posterior:
     hyperparameters: dict[str, Any]
     """All of them; a pair under the name of a prior's is (shape, rate) of a gamma density that it is integrated
     over."""
-    states: Callable[[], list[State]]
+    states: Callable[[], list[exact.State]]
     """Makes the list of states."""
-    log_weight: Callable[[State], float]
+    log_weight: Callable[[exact.State], float]
     """Takes a state; up to a constant."""
 
     @property
@@ -68,7 +58,7 @@ class Posterior:
         """Every state: labels (from 0, by first appearance), K (clusters, empty ones among them), probability, log."""
         states = self.states()
         log_weight = np.array([self.log_weight(state) for state in states])
-        probability = normalise(log_weight)
+        probability = exact.normalise(log_weight)
         return pd.DataFrame(
             {
                 "labels": [np.asarray(state[0], dtype=np.int8) for state in states],
@@ -110,7 +100,7 @@ def _mixture(
     id: str, model: str, N: int, data: dict[str, Any], make: Callable[..., Any], hyper: dict[str, Any], *x: Any
 ) -> Posterior:
     """A mixture without empty clusters."""
-    states = partial(mixture_states, N)
+    states = partial(exact.mixture_states, N)
     return Posterior(id, model, {"N": N, **data}, hyper, states, make(*x, **hyper))
 
 
@@ -126,7 +116,7 @@ def _bernoulli_cases() -> Iterator[Posterior]:
     ]
     for id, N, D, hyper in settings:
         x = np.random.default_rng(N + D).integers(2, size=(N, D)).astype(np.uint8)
-        yield _mixture(id, "bernoulli", N, {"x": nest(x)}, bernoulli_log_weight, hyper, x)
+        yield _mixture(id, "bernoulli", N, {"x": nest(x)}, exact.bernoulli_log_weight, hyper, x)
 
 
 def _emm_cases() -> Iterator[Posterior]:
@@ -134,10 +124,10 @@ def _emm_cases() -> Iterator[Posterior]:
         for N, kmax in ((5, 6), (7, 4)):
             tokens = np.random.default_rng(N).integers(3, size=N).astype(np.int32)
             hyper: dict[str, Any] = {"alpha": 0.3, "mu": 1.0, "sigma": 0.8, "label_prior": label_prior}
-            weight = emm_log_weight(tokens, 3, **hyper)
+            weight = exact.emm_log_weight(tokens, 3, **hyper)
             data = {"N": N, "tokens": nest(tokens), "n_tokens": 3}
             name = label_prior.replace("_", "-")
-            states = partial(emm_states, N, kmax)
+            states = partial(exact.emm_states, N, kmax)
             yield Posterior(f"emm-n{N}-{name}", "emm", data, {**hyper, "kmax": kmax}, states, weight)
 
 
@@ -152,7 +142,7 @@ def _irm_cases() -> Iterator[Posterior]:
     for id, N, hyper in settings:
         upper = np.triu(np.random.default_rng(N).random((N, N)) < 0.5, 1)
         A = (upper | upper.T).astype(np.uint8)
-        yield _mixture(id, "irm", N, {"adjacency": nest(A)}, irm_log_weight, hyper, A)
+        yield _mixture(id, "irm", N, {"adjacency": nest(A)}, exact.irm_log_weight, hyper, A)
 
 
 def _gaussian_cases() -> Iterator[Posterior]:
@@ -218,7 +208,7 @@ def _hdp_cases() -> Iterator[Posterior]:
         words = np.random.default_rng(N).integers(V, size=N)
         hyper: dict[str, Any] = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
         data = {"documents": nest(docs), "words": nest(words), "vocabulary": V}
-        yield _mixture(id, "hdp", N, data, hdp_log_weight, hyper, docs, words, V)
+        yield _mixture(id, "hdp", N, data, exact.hdp_log_weight, hyper, docs, words, V)
 
 
 # every mixture under every prior, and its other forms
@@ -230,7 +220,7 @@ class _Base:
 
     model: str
     data: dict[str, Any]
-    make: Callable[..., Callable[[State], float]]
+    make: Callable[..., Callable[[exact.State], float]]
     """Makes the log weight from the hyper-parameters."""
     hyperparameters: dict[str, Any]
     """All but the options of the partition's prior."""
@@ -238,7 +228,7 @@ class _Base:
     def case(self, id: str, **changed: Any) -> Posterior:
         hyper = {**PRIORS["crp"], **self.hyperparameters, **changed}
         N = self.data["N"]
-        return Posterior(id, self.model, self.data, hyper, partial(mixture_states, N), self.make(**hyper))
+        return Posterior(id, self.model, self.data, hyper, partial(exact.mixture_states, N), self.make(**hyper))
 
 
 def _mixed_base(x: NDArray[np.float64], types: list[str], levels: list[int], hyper: dict[str, Any]) -> _Base:
@@ -271,7 +261,7 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
         return _Base(model, {"N": N, name: nest(x)}, partial(make, x), hyper)
 
     base_by_name = {
-        "bernoulli": base("bernoulli", bits, bernoulli_log_weight, beta1=0.4, beta0=0.7),
+        "bernoulli": base("bernoulli", bits, exact.bernoulli_log_weight, beta1=0.4, beta0=0.7),
         "gaussian-diag": base("gaussian", points, continuous.gaussian_log_weight, covariance="diag", **of_points),
         "mixed": _mixed_base(table, types, levels, of_table),
     }
@@ -282,9 +272,9 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
         "gaussian-full": base("gaussian", points, continuous.gaussian_log_weight, covariance="full", **of_points),
         "lines": base("lines", line, continuous.lines_log_weight, noise="known", **of_lines),
         "lines-nig": base("lines", line, continuous.lines_log_weight, noise="nig", **of_lines),
-        "dirichlet-multinomial": base("multinomial", counts, multinomial_log_weight, alpha=0.6),
+        "dirichlet-multinomial": base("multinomial", counts, exact.multinomial_log_weight, alpha=0.6),
         "gamma-poisson": base("gamma_poisson", counts, continuous.counts_log_weight, shape=1.3, rate=0.5),
-        "irm": base("irm", adjacency, irm_log_weight, "adjacency", beta1=0.6, beta0=1.1),
+        "irm": base("irm", adjacency, exact.irm_log_weight, "adjacency", beta1=0.6, beta0=1.1),
     }
 
 

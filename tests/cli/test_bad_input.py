@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from scipy.sparse import csr_array, save_npz
 
 from cli.calls import run_path
 from splitmerge_cli import runs
@@ -180,13 +179,6 @@ def test_a_long_word_after_short_ones(smcmc) -> None:
     assert "yyy…" in result.stderr and len(result.stderr) < 10_000
 
 
-def test_counts_without_words(check_rejection) -> None:
-    save_npz("c.npz", csr_array(np.array([[1, 2]])))
-    check_rejection(
-        [*RUN, "data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words"
-    )
-
-
 NETWORKS = [
     ("edges", "e.csv", "a,a\n", ["data.nodes=1"], 1),
     ("edges", "e.csv", "source,target\n", ["data.nodes=4"], 4),
@@ -226,13 +218,6 @@ def test_truth_from_a_list_of_nodes(smcmc) -> None:
     assert len(json.loads((run / "summary.json").read_text())["point_estimate"]["labels"]) == 6
     trace = pq.read_table(run / "trace.parquet").to_pandas()
     assert (trace.loc[trace["iteration"] == 0, "ari"] == 1).all()
-
-
-def test_a_folder_of_texts_runs(smcmc) -> None:
-    Path("texts").mkdir()
-    for j, text in enumerate(["one two two", "", "two three"]):
-        Path(f"texts/{j}.txt").write_text(text)
-    run_path(smcmc(*RUN, "data=corpus", "data.path=texts", "chains=1"))
 
 
 @pytest.mark.slow

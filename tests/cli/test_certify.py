@@ -64,31 +64,7 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
-@pytest.mark.parametrize(
-    ("sampler", "pairs", "k"), [("gibbs", 500, 0), pytest.param("subcluster", 400, 60, marks=pytest.mark.slow)]
-)
-def test_estimates_agree_with_the_enumerated_posterior(sampler: str, pairs: int, k: int, tmp_path: Path) -> None:
-    """E[K] of five rows, from pairs that stop soon after their start, or after a slow chain has moved: without bias."""
-    case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
-    rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
-    model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
-    found = splitmerge_cli.certify(
-        model, rows, sampler, pairs=pairs, lag=2 + k, k=k, m=3 + 5 * k, store=tmp_path, progress="none",
-        options={"chains": 1},
-    )  # fmt: skip
-    exact = sum(p * K for (_, K), p in zip(*case.partitions, strict=True))
-    K = found.estimates().set_index("quantity").loc["n_clusters"]
-    assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.08
-    together = found.co_clustering()
-    expected = [
-        sum(p for (labels, _), p in zip(*case.partitions, strict=True) if labels[i] == labels[j])
-        for i, j in zip(together["i"], together["j"], strict=True)
-    ]
-    assert len(expected) == 10 and together["standard_error"].between(0.001, 0.04).all()
-    assert (np.abs(together["probability"] - expected) < 4 * together["standard_error"]).all()
-
-
-@pytest.mark.slow  # hundreds of pairs; the average is that of the estimates above, which are quick
+@pytest.mark.slow  # hundreds of pairs; the average is that of unit/test_certified_means, which is quick
 def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None:
     """E of a concentration that is resampled, and E[K], by a sum over partitions and a grid."""
     rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)

@@ -115,6 +115,49 @@ def test_a_choice_among_other_candidates_is_made_again(
     assert len(fits) > made
 
 
+@pytest.mark.parametrize("word", ["resume=true", "resume=false", "damaged"])
+def test_a_choice_that_was_interrupted_goes_on_from_its_fits(
+    table: pd.DataFrame, fits: list[str], monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    table.to_csv("t.csv", index=False)
+    monkeypatch.setattr(candidates, "LASTING", -1.0)
+    left_out = _Stub.leave_one_out
+
+    def interrupted(stub: _Stub, states: int) -> LeaveOneOut:
+        if len(fits) == 5:
+            raise KeyboardInterrupt
+        return left_out(stub, states)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_Stub, "leave_one_out", interrupted)
+        _settle()
+    (file,) = Path("results/choices").iterdir()
+    assert file.suffix == ".fits"
+    if word == "damaged":
+        file.write_bytes(file.read_bytes()[:-9])
+    before = len(fits)
+    settled, _ = _settle(*([word] if word != "damaged" else []))
+    made = len(fits) - before
+    (kept,) = Path("results/choices").iterdir()
+    assert kept.suffix == ".json"
+    again, _ = _settle("resume=false")
+    assert (
+        len(fits) - before - made == made + 4 * (word == "resume=true")
+        and again.values["model"] == settled.values["model"]
+    )
+
+
+def test_a_choice_that_fails_leaves_no_fits(
+    table: pd.DataFrame, fits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.to_csv("t.csv", index=False)
+    monkeypatch.setattr(candidates, "LASTING", -1.0)
+    monkeypatch.setattr(selection, "format_covariances", lambda table: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        _settle()
+    assert fits and not list(Path("results/choices").iterdir())
+
+
 @pytest.mark.parametrize("damage", ["flipped", "cut", "of another run", "of other keys"])
 def test_a_damaged_choice_is_made_again(table: pd.DataFrame, fits: list[str], damage: str) -> None:
     table.to_csv("t.csv", index=False)

@@ -227,12 +227,6 @@ def test_modes_are_told_apart(smcmc: Any) -> None:
     assert said[-1] == "next: smcmc run data=emm N=500"
 
 
-def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:
-    own = ["run", "N=12", "iterations=6", "progress=none", "chains=1"]
-    assert smcmc(*own).stderr.splitlines()[-1] == "next: smcmc run data=emm N=12 chains=4 iterations=6"
-    assert smcmc(*own, "chains=4").stderr.splitlines()[-1] == "next: smcmc run data=emm N=12 iterations=48"
-
-
 def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
     lines = [f"{i},{'cats eat, dogs bark' if i % 2 else 'banks lend money'} {'again ' * i}".strip() for i in range(12)]
     texts = pd.DataFrame([line.split(",", 1) for line in lines], columns=["id", "text"])
@@ -269,10 +263,6 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
     assert not prepare(
         compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
     ).dataset.notes
-    rows.columns = ["x", "y", "x"]
-    rows.to_csv("twice.csv", index=False)
-    (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
-    assert note == "twice.csv: columns 1, 3 are all called 'x': they are read as 'x.1', 'x.2'"
     for text, model, said in [
         ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
         (
@@ -280,7 +270,6 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
             ["data=csv", "model=gaussian"],
             "row 4, column 1 ('a'): 'a'; expected a number; ",
         ),
-        ("source,target\nx,y\nsource,target\ny,z\n", ["data=edges"], "row 3: the names of the columns again"),
     ]:
         Path("again.csv").write_text(text, encoding="utf-8")
         result = smcmc("run", "data.path=again.csv", *model)

@@ -264,7 +264,9 @@ def test_a_choice_that_is_interrupted_leaves_nothing(spawn, signals: int) -> Non
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == interrupts.STATUS
     said, advice = stderr.splitlines()[-2:]
-    assert said == "smcmc: interrupted before the run began; nothing is stored"
+    assert said == (
+        "smcmc: interrupted before the run began; the same command goes on from the fits of half a second or more"
+    )
     assert advice.startswith("next: ") and advice.endswith(f" {' '.join(typed)}")
     assert not Path("results").exists()
 

@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import re
-import resource
 import signal
 import threading
 from pathlib import Path
@@ -365,21 +364,6 @@ def killed_and_resumed(smcmc, spawn, long: list[str], whole: Path) -> None:
     assert parquet_bytes(broken) == parquet_bytes(whole)
     assert (broken / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
     assert not (broken / "work").exists()
-
-
-def test_full_disk(smcmc, spawn, whole: Path) -> None:
-    # a limit on the size of files fails writes as a full disk does
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # noqa: E731
-    process = spawn("run", *LONG, "out=full", preexec_fn=limit)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "intact" in stderr
-    assert "Traceback" not in stderr
-    run = find_runs("full")[0]
-    assert run.status["state"] == "failed"
-    assert "File too large" in run.status["error"]
-    full = run_path(smcmc("run", *LONG, "progress=none", "out=full"))
-    assert parquet_bytes(full) == parquet_bytes(whole)
 
 
 def test_two_processes_never_write_one_run(smcmc) -> None:

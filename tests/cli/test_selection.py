@@ -289,25 +289,6 @@ def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
-def test_a_finished_run_is_found_without_the_choice(
-    smcmc, monkeypatch: pytest.MonkeyPatch, tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv("points.csv", index=False)
-    args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
-    first = smcmc("run", *args)
-    best = Run(first.stdout.split()[-1]).summary["chosen"]["model.covariance"][0]
-    # these rows have 0.38 under the density that they were drawn from
-    assert best["covariance"] == "full" and best["log_density"] < 0.38
-    monkeypatch.setattr(selection, "covariances", None)
-    again = smcmc("run", *args)
-    assert again.stdout == first.stdout and "already finished" in again.stderr
-    # another choice is made anew
-    monkeypatch.setattr(candidates, "MOST_ROWS", 7)
-    with pytest.raises(TypeError):
-        selection.settle(specify([*args, "out=results"], leave_to_data=True), print)
-
-
-@pytest.mark.slow
 def test_scales_come_from_the_data(smcmc, tilted_cloud: np.ndarray) -> None:
     pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv("points.csv", index=False)
     args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]

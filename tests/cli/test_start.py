@@ -25,9 +25,9 @@ main()
 """
 
 
-def imports_of(*args: str) -> set[str]:
-    """Which of `HEAVY` a command has imported at its end."""
-    code = IMPORTED.format(heavy=HEAVY, args=list(args))
+def imports_of(*args: str, among: tuple[str, ...] = HEAVY) -> set[str]:
+    """Which of these modules a command has imported at its end."""
+    code = IMPORTED.format(heavy=among, args=list(args))
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(ended.stderr.splitlines()[-1].split()) - {"typing"}
 
@@ -64,6 +64,24 @@ def test_a_run_needs_no_library_of_tables() -> None:
     """pandas and what else pyarrow imports by itself take longer than such a run; R-hat takes quantiles of SciPy."""
     not_converged = ["N=60", "iterations=20", "chains=2", "progress=none"]
     assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "scipy", "splitmerge_cli._kernels"}
+
+
+OTHER_KINDS = (
+    *("rapidfuzz", "rich.progress", "splitmerge_cli.verify.cases", "splitmerge_cli.runs.store.summary"),
+    *("splitmerge_cli.kinds.networks.links", "splitmerge_cli.kinds.networks.irm", "splitmerge_cli.kinds.documents.hdp"),
+    *("splitmerge_cli.kinds.records.model", "splitmerge_cli.kinds.records.similar_values"),
+    *("splitmerge_cli.kinds.lines.model", "splitmerge_cli.kinds.tables.models.bernoulli"),
+)
+"""What no table of real numbers needs: other kinds, other models, and the check of somebody else's summary."""
+
+
+def test_a_table_needs_nothing_of_other_kinds(tmp_path: Path) -> None:
+    rows = [f"{x},{x * x % 7 + 0.5}" for x in (0.1, 0.7, 1.9, 2.2, 5.3, 6.1, 6.4, 7.7, 8.2, 9.4, 9.9, 11.3)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    out = f"out={tmp_path / 'out'}"
+    among = (*OTHER_KINDS, "splitmerge_cli.kinds.tables.models.gaussian")
+    found = imports_of("run", str(tmp_path / "t.csv"), out, "iterations=20", "progress=none", among=among)
+    assert found == {"splitmerge_cli.kinds.tables.models.gaussian"}
 
 
 def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:

@@ -341,14 +341,6 @@ def test_the_lock_of_a_removed_folder_keeps_nobody_out(tmp_path: Path) -> None:
             assert is_locked(lock)
 
 
-def test_with_one_job_at_a_time_they_share_a_process_that_is_not_the_sweep(smcmc) -> None:
-    result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=1")
-    assert result.exit_code == 0, result.output
-    assert "4 jobs: 4 done" in result.stdout
-    (pid,) = {run.status["pid"] for run in find_runs("results")}
-    assert pid != os.getpid()
-
-
 def test_run_jobs_runs_the_same_job_once() -> None:
     job = ["N=20", "iterations=20", "chains=1"]
     outcomes = run_jobs([specify(job), specify([*job, "workers=1"])], progress="none")

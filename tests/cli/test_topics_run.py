@@ -191,16 +191,6 @@ def test_runs_are_compared(smcmc) -> None:
     assert "topic_similarity/truth" in result.stdout
 
 
-@pytest.mark.parametrize("args", [SMALL, TINY], ids=["bars", "map"])
-def test_pictures(smcmc, args: list[str]) -> None:
-    path = run_path(smcmc("run", *args))
-    result = smcmc("plot", str(path))
-    assert result.exit_code == 0, result.output
-    for name in ("traces.png", "topics.png", "topics.pdf"):
-        assert (path / name).is_file()
-        assert str(path / name) in result.stdout
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [4, pytest.param(FEW_WORDS + 1, marks=pytest.mark.slow)])
 def test_words_are_no_mathematics(smcmc, words: int) -> None:

@@ -76,15 +76,6 @@ def test_one_item(smcmc) -> None:
     )
 
 
-def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
-    Path("mine/sampler").mkdir(parents=True)
-    Path("mine/drifting_moves.py").write_text(MOVES)
-    Path("mine/sampler/drift.yaml").write_text("name: drift\n_target_: drifting_moves.Drift\nmode: exact\n")
-    result = smcmc("verify", "--all", "sampler=drift", "model=emm", "iterations=0", "--config-dir", "mine")
-    assert result.exit_code == 1
-    assert "NOT EXACT" in result.stdout
-
-
 def test_a_chain_of_topics_far_from_the_posterior_is_not_exact(smcmc, monkeypatch) -> None:
     found = ["", "", "0.4"], ["0.3+", "0.01"]
     for far, code in ((False, 0), (True, 1)):

@@ -204,6 +204,7 @@ def test_papers_do_not_import_each_other() -> None:
 # sampler that is made of others
 OTHERS = {
     "bernoulli": ("mixed",),
+    "gamma_poisson": ("mixed",),
     "gaussian": ("mixed",),
     "mixed_shards": ("mixed",),
     "selected_columns": ("mixed",),

@@ -9,13 +9,16 @@ import math
 import re
 from pathlib import Path
 
+import correct_verdicts
+import pandas as pd
 import pytest
 import recompute_verdicts
 import reproduction
 import write_readme
-from editions.kept import kept_editions
+from editions.kept import kept_editions, read_index
 
 from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"
@@ -172,11 +175,18 @@ def test_verdicts_follow_from_their_units_but_edition_1_has_none() -> None:
     found, without = recompute_verdicts.recompute(KEPT, recompute_verdicts.PAPERS)
     assert found.empty
     assert without == sorted(name for name in INDEX if rows_of(name))
+    folder = LATER[-1]
+    kept = [read_claims(folder / f"{name}-claims.csv", "") for name in read_index(folder)["figures"]]
+    corrected = {tuple(row[key] for key in KEY): row["verdict"] for row in pd.concat(kept).to_dict("records")}
+    sources = correct_verdicts.sources()
     for folder in LATER:
         found, without = recompute_verdicts.recompute(folder, recompute_verdicts.PAPERS)
         differs = found[found["kept"] != found["again"]]
         assert len(found) and not without, folder
-        assert differs.empty, differs.to_dict("records")
+        # what the present rules change is corrected in the last edition
+        for row in differs.to_dict("records"):
+            now = corrected[tuple(row[key] for key in KEY)]
+            assert folder != LATER[-1] and (now == row["again"] or sources[row["id"]] != folder), row
 
 
 def test_the_reading_that_was_changed_moved_three_verdicts():

@@ -58,17 +58,3 @@ def test_of_compiled_modules_two_ask_the_time() -> None:
     sources = [path for kind in ("*.pyx", "*.pxd", "*.h") for path in ROOT.rglob(kind)]
     found = {path.stem for path in sources if clock.search(path.read_text())}
     assert found == {"chain", "interrupt"}
-
-
-@pytest.mark.parametrize(
-    ("source", "asks"),
-    [
-        ("time.monotonic() + 1", True),
-        ("wait(jobs, timeout=3)", True),
-        ("from time import sleep", True),
-        ("datetime.now(UTC)", True),
-        ("chain.time + times.now", False),
-    ],
-)
-def test_the_rule_sees_clocks(source: str, asks: bool) -> None:
-    assert asks_the_time(ast.parse(source)) is asks

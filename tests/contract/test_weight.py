@@ -21,31 +21,31 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_560,
-    "api": 2_300,
-    "cli": 2_120,
+    "api": 2_340,
+    "cli": 2_100,
     "config": 2_920,
     "core": 9_680,
     "data": 8_280,
-    "diagnostics": 4_100,
-    "fits": 1_100,
+    "diagnostics": 4_140,
+    "fits": 1_160,
     "kinds": 60,
     "kinds/documents": 7_860,
     "kinds/lines": 940,
     "kinds/networks": 7_380,
     "kinds/records": 3_200,
-    "kinds/tables": 12_380,
+    "kinds/tables": 13_140,
     "kinds/tokens": 360,
-    "papers": 9_220,
+    "papers": 9_280,
     "priors": 1_180,
-    "runs": 10_920,
+    "runs": 11_140,
     "samplers": 7_220,
     "top": 1_260,
-    "verify": 3_580,
+    "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_450
-TEST_LINES = 58_000
-FILES, IMPORT_SHARE = 304, 6.8
+ALL_LINES = 101_550
+TEST_LINES = 58_300
+FILES, IMPORT_SHARE = 304, 6.6
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
 """Files outside a slice that have a word of it."""
@@ -61,7 +61,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 44
+SPECIFIED = 45
 """Files that read the specification of a run."""
 
 

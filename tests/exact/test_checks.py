@@ -38,7 +38,7 @@ TYPES = (
 CELLS = np.array(
     [
         [1.2, 0, 0, 1],
-        [2.0, 3, 1, 1],
+        [2.0, np.nan, 1, 1],
         [-4.0, 1, 2, 0],
         [1.1, 0, 0, 1],
         [-3.1, 7, 2, 0],
@@ -70,11 +70,12 @@ def predict_densities(model, dataset: Dataset, state: State, new) -> np.ndarray:
     return np.exp(log_density[:, :-1])
 
 
-@pytest.mark.parametrize("scales", [{}, {"b0": "gamma(2,1)", "kappa0": "gamma(1,1)"}])
+@pytest.mark.parametrize("scales", [{}, {"b0": "gamma(2,1)", "kappa0": "gamma(1,1)"}, {"zeros": "apart"}])
 def test_a_replicated_cell_is_a_draw_from_the_predictive(scales) -> None:
+    """Sums and numbers of cells are of those that are there."""
     model = component("model", "mixed", **scales)
     dataset = Dataset("t", "mixed", CELLS, columns=["r", "c", "l", "b"], types=TYPES)
-    state = State(LABELS, 2, {}, np.array([0.7, 0.3]) if scales else None)
+    state = State(LABELS, 2, {}, np.array([0.7, 0.3]) if "b0" in scales else None)
     made = replicate(model, dataset, state)
     of = checks.find_quantities(model)(dataset)
     assert (np.isnan(of.take(made[0])) == np.isnan(CELLS)).all()

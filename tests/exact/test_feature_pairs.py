@@ -58,6 +58,7 @@ MAGNITUDES = {
     "n_tokens",
     "steps",
     "cuts",
+    "box",
     "slope_weight",
     "propensity",
     "strength",
@@ -81,6 +82,7 @@ LEVELS: dict[str, list[Any]] = {
     "distortion": [0.2, "beta(2,6)"],
     "similar": [0.6, "beta(2,3)"],
     "frequencies": [0, 0.3],
+    "noise": [0.0, 0.3],
 }
 PRIORS = {
     "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
@@ -139,6 +141,10 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
             )
         ),
         ({"tails": "t", "power": 0.4}, "model.tails=t"),
+        ({"noise": 0.3, "sparse": True}, "model.noise=0.3: the points are sparse; expected dense points"),
+        ({"noise": 0.3, "select": True}, "model.noise=0.3: model.select=true; expected model.select=false"),
+        ({"noise": 0.3, "tails": "t"}, "model.noise=0.3: model.tails=t.*expected model.tails=normal"),
+        ({"noise": 0.3, "missing": True, "covariance": "full"}, "model.noise=0.3, model.covariance=full: .*missing"),
     ],
     "Mixed": [
         ({"complete": False, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),

@@ -1,7 +1,6 @@
 """The plain side of the replay for continuous data: Gaussians, lines, and lines that keep their parameters.
 
-Marginal likelihoods are the dense formulas of verify/enumerate.py; predictives are written from the posterior, so that
-the two check each other (test_reference.py).
+Marginal likelihoods are the dense formulas of verify/enumerate.py; predictives are written from the posterior.
 """
 
 from __future__ import annotations

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import correct_verdicts
 import edition_pages
 import numpy as np
 import pandas as pd
 import pytest
 import recompute_verdicts
+import yaml
 from editions import kept, overview, rules, supplement
 
 from splitmerge_cli.diagnostics import intervals
@@ -91,10 +93,12 @@ def test_a_rule_is_what_it_makes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     assert rules.changes(now, rules.rules()) == ["rule mixing (changed)", "rule most (changed)"]
 
 
-@pytest.mark.parametrize("edition", [2, 3])
-def test_no_rule_changed_since_an_edition(edition: int) -> None:
+@pytest.mark.parametrize("edition", [2, 3, 4])
+def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(edition: int) -> None:
     index = kept.read_index(KEPT / f"edition-{edition}")
-    assert kept.rule_changes(index, list(index["figures"])) == []
+    listed = yaml.safe_load(correct_verdicts.FILE.read_text("utf-8"))
+    changed = [] if edition == correct_verdicts.EDITION else sorted(listed["changed"])
+    assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
         assert sha256_of(KEPT.parent / name) == digest
 

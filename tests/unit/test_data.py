@@ -178,5 +178,5 @@ def test_rows_without_a_true_label_are_kept(tmp_path, kind, suffix, labels, trut
     path = tmp_path / f"t.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
     data = files.csv(path, kind, truth="cls", missing=[-99])
-    assert data.truth.tolist() == truth and data.N == 4
+    assert data.truth.tolist() == truth and data.N == 4 and data.columns == ["x"]
     assert any("column 2 ('cls') has no true label in 1 of 4 rows" in note for note in data.notes)

@@ -489,13 +489,6 @@ def test_networks_of_networkx(name: str, N: int, ties: int, clusters: list[int] 
     assert [round(N / 2), 3] == [half.N, three.N]
 
 
-def test_a_network_that_networkx_does_not_hold() -> None:
-    with pytest.raises(
-        DataError, match=r"^data.graph=zebra: expected one of karate, davis, florentine, les_miserables"
-    ):
-        objects.network("zebra")
-
-
 # the published ones
 
 

@@ -153,15 +153,6 @@ def test_a_frame_has_calls_in_place_of_commands(tmp_path: Path) -> None:
     assert "data=corpus data.columns=" in read.replace("'", "") and "sample(" not in read
 
 
-def test_growing_clusters_of_records_are_told_of(tmp_path: Path) -> None:
-    frame = pd.DataFrame(
-        {"name": ["anna", "anne", "bernd", "carla"] * 5, "town": ["bonn", "koeln", "trier", "mainz"] * 5}
-    )
-    keys: dict[str, Any] = {"chains": 1, "iterations": 5, "progress": "none"}
-    with pytest.warns(UserWarning, match="with model.prior=crp clusters grow with the number of records"):
-        sm.sample("records", frame, options={"model.prior": "crp"}, **keys)
-
-
 def test_two_spellings_of_one_name() -> None:
     assert near_pair(NAMES[:4]) == ("John Smith", "Jon Smith")
     assert near_pair(["item 12", "item 13", "abc", "abd", "north", "south"]) is None

@@ -404,11 +404,6 @@ def test_tables_without_names(tmp_path: Path) -> None:
         csv(path, "mixed")
 
 
-def test_true_labels_are_no_data(tmp_path: Path) -> None:
-    data = column(tmp_path, ["u", "v", "u"], truth="c")
-    assert data.columns == ["x"] and data.truth is not None and data.truth.tolist() == [0, 1, 0]
-
-
 def test_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\nu,\nu,NA\n")
     with pytest.raises(DataError, match=r"no column is left for the data \(column 1 \('a'\) is left out: every value"):

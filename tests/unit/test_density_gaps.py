@@ -131,3 +131,17 @@ def test_of_many_clusters_fewer_draws_are_joined(rng, monkeypatch) -> None:
     monkeypatch.setattr(small_clusters, "MOST_WORK", 4e5)
     (joined,) = join_clusters(x, [labels] * 60, [0.25])
     assert small_clusters.LEAST_DRAWS <= len(joined) < 60
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_points_of_ridgelines_that_are_not_looked_at_join_no_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K, D, gap = int(rng.integers(2, 15)), int(rng.integers(1, 5)), float(rng.choice([0.05, 0.25, 0.9]))
+    labels = np.r_[np.arange(K), rng.integers(0, K, 200)].astype(np.int32)
+    means = rng.normal(0, rng.choice([1, 2, 5]), (K, D))
+    fit = small_clusters._fit(means[labels] + rng.normal(size=(200 + K, D)), labels)
+    peaks, passes, pairs = small_clusters._find_passes(fit, fit, gap)
+    peaks_of_all, passes_of_all, _ = small_clusters._find_passes(fit, fit, np.inf)
+    assert (passes >= passes_of_all - 1e-9).all() and np.array_equal(peaks, peaks_of_all)
+    found, expected = (small_clusters._join(peaks, of, pairs, gap) for of in (passes, passes_of_all))
+    assert np.array_equal(found, expected)

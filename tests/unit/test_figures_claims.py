@@ -64,6 +64,9 @@ def test_published_values_are_numbers_or_words():
         (6, 0, REPRODUCED),
         (0, 6, NOT_REPRODUCED),
         (3, 3, UNDECIDED),
+        # four of four equal samplers agree with probability 0.06
+        (5, 0, UNDECIDED),
+        (0, 5, UNDECIDED),
         # shares in [0.35, 0.94] and [0.06, 0.65]: on both sides of one half, though not of one third
         (5, 2, UNDECIDED),
         (2, 5, UNDECIDED),
@@ -86,6 +89,22 @@ def test_chains_that_share_their_data_are_one_unit():
     samples = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.19, 0.19, 0.19, 0.19, 0.19])
     assert by_factor(CLAIM, samples).verdict == REPRODUCED
     assert by_factor(CLAIM, samples, units=sets).verdict == UNDECIDED
+
+
+@pytest.mark.parametrize("above", [0.0, 0.5])
+def test_a_tie_is_a_half_and_a_unit_of_several_chains_is_its_mean(above):
+    """Equal samplers, whose units of four chains are often two against two, are as often judged better as worse."""
+    draw, sets = np.random.default_rng(3), np.repeat(np.arange(110), 4)
+    found = []
+    for _ in range(200):
+        scores = above + draw.choice([-0.5, 0.5], len(sets))
+        one, other = (by_majority(CLAIM, x, x, "", units=sets, above=above) for x in (scores, 2 * above - scores))
+        opposite = {REPRODUCED: NOT_REPRODUCED, NOT_REPRODUCED: REPRODUCED, UNDECIDED: UNDECIDED}
+        assert other.verdict == opposite[one.verdict]
+        found.append(one.verdict)
+    assert found.count(NOT_REPRODUCED) <= 10 and found.count(REPRODUCED) <= 10
+    few = by_majority(CLAIM, np.ones(24), [1, 1, 0, 0] * 6, "rule", units=np.repeat(np.arange(6), 4))
+    assert few.verdict == UNDECIDED and few.n == 6 and "in 3 of 6" in few.reason
 
 
 def test_a_short_run_gives_no_verdict_that_it_favours():

@@ -153,6 +153,9 @@ def test_fig1_counts_moves_between_neighbours(runs):
     assert (row["proposed"], row["accepted"]) == (split["proposed"], split["accepted"])
     verdicts = {v.claim.metric: v for v in drawing.verdicts}
     assert verdicts["no_direct_transition_between_1_and_3"].verdict == REPRODUCED
+    less = verdicts["less_asymmetry_than_dyadic"]
+    # from n = 4 on, and in the limit log 1.5 / log 2
+    assert less.verdict == REPRODUCED and 0.55 < less.ours < np.log(1.5) / np.log(2)
     assert any("none between 1 and 3" in text.get_text() for text in drawing.figure.axes[0].texts)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy.sparse import csr_array
-from small_cases import check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -141,18 +140,6 @@ def test_likelihoods_and_priors_of_partitions(case):
             assert pieces.log_lik(model, k) == pytest.approx(pieces.log_lik(dense, k), **CLOSE)
 
 
-def test_differences_between_partitions(case):
-    """Differences are what a ratio reads: no constant that all partitions share hides an error."""
-    x, dense, model = case
-    dense_joints, joints = [], []
-    for labels in partitions_of(len(x), seed=1):
-        dense.set_labels(labels)
-        model.set_labels(labels)
-        dense_joints.append(dense.log_joint())
-        joints.append(model.log_joint())
-    np.testing.assert_allclose(np.diff(joints), np.diff(dense_joints), rtol=1e-12, atol=1e-9)
-
-
 def test_unions(case):
     x, dense, model = case
     for labels in partitions_of(len(x), seed=2):
@@ -224,31 +211,6 @@ def test_numbers_far_from_zero_lose_the_digits_of_their_distance(covariance):
 # ---- Against itself and the formulas
 
 
-def test_scans_walks_and_odds_are_their_definition(case):
-    x, _, model = case
-    for labels in partitions_of(len(x), seed=4):
-        model.set_labels(labels)
-        for i in range(0, len(x), 4):
-            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
-        if model.K > 2:
-            check_walk_weights(model)
-
-
-def test_chain_rule(case):
-    """Log predictives, item after item, add up to the cluster's log likelihood."""
-    x, _, model = case
-    model.set_labels(np.zeros(len(x), dtype=np.int32))
-    items = np.random.default_rng(2).permutation(len(x))
-    for i in items:
-        pieces.leave(model, i, 0)
-    total = 0.0
-    for i in items:
-        total += pieces.log_pred(model, i, 0)
-        pieces.join(model, i, 0)
-    assert total == pytest.approx(pieces.log_lik(model, 0), **CLOSE)
-
-
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", ["counts", "signed", "empty rows", "one column", "no zeros"])
 def test_differences_by_the_formula(name, covariance):
@@ -281,39 +243,6 @@ def afresh(model, x, options):
     assert model.log_joint() == other.log_joint()
 
 
-@pytest.mark.parametrize(("covariance", "prior"), KINDS)
-@pytest.mark.parametrize("name", [name for name in POINTS if len(POINTS[name]) > 1])
-def test_random_moves_leave_no_trace(name, covariance, prior):
-    x = POINTS[name]
-    options = options_of(x, covariance, prior)
-    model, rng = sparse(x, **options), np.random.default_rng(3)
-    model.set_labels(np.arange(len(x)) % 3)
-    for step in range(1500):
-        i = int(rng.integers(len(x)))
-        k = int(rng.integers(model.K + 1)) if rng.random() < 0.7 else int(rng.integers(min(3, model.K)))
-        own = model.labels[i]
-        if k != own and (k < model.K or model.sizes[own] > 1):
-            pieces.move(model, i, k)
-        if step % 10 == 0:
-            # statistics are brought up to date now and then, not after every move
-            pieces.scan(model, i)
-        if step % 150 == 0:
-            afresh(model, x, options)
-    afresh(model, x, options)
-
-
-@pytest.mark.parametrize("covariance", COVARIANCES)
-def test_a_million_changes_leave_no_trace(covariance):
-    x = POINTS["magnitudes"]
-    model = sparse(x, covariance=covariance)
-    model.set_labels(np.arange(30) % 4)
-    before, joint = model.statistics(), model.log_joint()
-    pieces.shake(model, 1_000_000, 3)
-    for name, values in before.items():
-        np.testing.assert_array_equal(model.statistics()[name], values)
-    assert model.log_joint() == joint
-
-
 SAMPLERS = {
     "gibbs": lambda model, rng: Gibbs(model, rng),
     "sdds": lambda model, rng: SDDS(model, rng),
@@ -343,16 +272,6 @@ def test_chains_make_the_same_moves(name, sampler, covariance, prior):
         labels.append(model.labels)
     np.testing.assert_array_equal(*labels)
     afresh(model, x, options)
-
-
-@pytest.mark.parametrize("covariance", COVARIANCES)
-def test_a_state_goes_on_to_the_bit(covariance):
-    def chain():
-        model = sparse(POINTS["signed"], covariance=covariance, concentration="gamma(1,1)")
-        rng = Rng(5)
-        return Chain(model, rng, [Triadic(model, rng), SDDS(model, rng), Gibbs(model, rng)])
-
-    check_resumption(chain)
 
 
 # ---- Exactness

@@ -102,9 +102,7 @@ def test_no_entry_before_or_behind_a_table_of_blocks_is_read(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
-GROWING = [
-    file for file in sorted(SOURCES.glob("models/*.pyx")) if "cdef int grow(" in file.read_text(encoding="utf-8")
-]
+GROWING = [file for file in sorted(SOURCES.rglob("*.pyx")) if "cdef int grow(" in file.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("file", GROWING, ids=lambda file: file.name)
@@ -112,8 +110,8 @@ def test_what_grows_copies_by_functions_that_know_null(file: Path) -> None:
     """The first time there is nothing to copy; memcpy from NULL is undefined whatever the length."""
     body = r"\n    cdef int grow\(.*?(?=\n    cdef |\n    def |\n    @|\n    # -)"
     grows = re.findall(body, file.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(grows) == 1
-    assert not re.search(r"\bmem(cpy|move)\(", grows[0])
+    assert grows
+    assert not any(re.search(r"\bmem(cpy|move)\(", grow) for grow in grows)
 
 
 @pytest.mark.parametrize("file", sorted(SOURCES.rglob("*.pyx")), ids=lambda file: file.name)

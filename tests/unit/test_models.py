@@ -42,7 +42,7 @@ def test_add_and_remove_return_the_statistics(model):
     assert model.log_joint() == joint
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("lines", "gaussian", "mixed"))])
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("lines", "gaussian", "mixed", "sparse"))])
 def test_ten_million_changes_leave_no_trace(name):
     """Sums are whole numbers: after ten million pairs of additions and removals every bit is as before."""
     model = MODELS[name]()

@@ -6,36 +6,12 @@ from pathlib import Path
 from splitmerge_cli.data.dataset import Dataset, get_kind, kinds
 from splitmerge_cli.data.opening import StandardInput, require_file
 from splitmerge_cli.data.tables import cells as missing_cells
+from splitmerge_cli.data.tables import formats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.columns import Wanted, as_list, header_key, rename
-from splitmerge_cli.data.tables.formats import (
-    JSON_LINES,
-    read_feather,
-    read_json_lines,
-    read_npy,
-    read_parquet,
-    read_sheet,
-)
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.scaled import (
-    Matrix,
-    ReduceOption,
-    ScaleOption,
-    read_numbers,
-    read_scales,
-    read_sparse,
-    reduce_columns,
-)
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    DECIMALS,
-    SEPARATORS,
-    require_encoding,
-    suffix_of,
-    unknown_format,
-)
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.values import require
@@ -45,8 +21,8 @@ from splitmerge_cli.received import DataError
 FORMATS = (
     ".csv, .tsv, .txt, .data, .dat, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), .npy, .npz"
 )
-_ARROW = {".parquet": read_parquet, ".feather": read_feather, ".npy": read_npy}
-_ARROW |= dict.fromkeys(JSON_LINES, read_json_lines)
+_ARROW = {".parquet": formats.read_parquet, ".feather": formats.read_feather, ".npy": formats.read_npy}
+_ARROW |= dict.fromkeys(formats.JSON_LINES, formats.read_json_lines)
 
 
 def csv(
@@ -65,8 +41,8 @@ def csv(
     sheet: str | int | None = None,
     skip: int | Sequence[int] | None = None,
     repeated: str = "keep",
-    scale: ScaleOption = None,
-    reduce: ReduceOption = None,
+    scale: scaled.ScaleOption = None,
+    reduce: scaled.ReduceOption = None,
     exposure: str | int | None = None,
     weights: str | int | None = None,
     weights_scale: str | None = None,
@@ -208,9 +184,12 @@ def csv(
     require(names is None or isinstance(names, Mapping), "data.names", names, "such as {last_name: surname}")
     require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
-    for key, value_given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
+    for key, value_given, known in (
+        ("separator", separator, separators.SEPARATORS),
+        ("decimal", decimal, separators.DECIMALS),
+    ):
         require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
-    require_encoding(encoding)
+    separators.require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
     roles = (exposure, weights, group, labels, files)
@@ -235,7 +214,7 @@ def csv(
     wanted.note(table)
     dataset = of_kind.from_table(table, wanted, N, header)
     dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
-    return reduce_columns(read_scales(dataset, scale), reduce)
+    return scaled.reduce_columns(scaled.read_scales(dataset, scale), reduce)
 
 
 def _read(
@@ -251,12 +230,12 @@ def _read(
     """The cells of a file that are asked for; parameters and errors as of `csv`."""
     of_kind = wanted.kind
     path = require_file(path, f"a table ({FORMATS})")
-    suffix = suffix_of(path)
+    suffix = separators.suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
         raise DataError(
             f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         )
-    as_text = suffix in BY_SUFFIX
+    as_text = suffix in separators.BY_SUFFIX
     options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
     for key, value_given, default in options:
         require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
@@ -264,13 +243,13 @@ def _read(
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
     if of_kind.reads_matrices and suffix == ".npz":
-        table = Matrix(path, read_sparse(path))
-    elif of_kind.reads_matrices and suffix == ".npy" and (matrix := read_numbers(path)) is not None:
+        table = scaled.Matrix(path, scaled.read_sparse(path))
+    elif of_kind.reads_matrices and suffix == ".npy" and (matrix := scaled.read_numbers(path)) is not None:
         table = matrix
     elif as_text:
         table = read_written(path, wanted, header, suffix, separator, decimal, encoding, skip)
     elif suffix == ".xlsx":
-        table = parse_table(read_sheet(path, sheet, skip=skip), wanted, header)
+        table = parse_table(formats.read_sheet(path, sheet, skip=skip), wanted, header)
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
@@ -278,5 +257,5 @@ def _read(
             f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
         )
     else:
-        raise unknown_format(path, suffix, f"one of {FORMATS}")
+        raise separators.unknown_format(path, suffix, f"one of {FORMATS}")
     return table

@@ -16,19 +16,13 @@ from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Datas
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading, read_new
+from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.levels import Levels
-from splitmerge_cli.data.tables.notes import (
-    NAMES_OF_ITEMS,
-    check_names,
-    note_classes,
-    note_left_out,
-    note_total,
-)
 from splitmerge_cli.data.tables.separators import say_names, say_records
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES
@@ -112,7 +106,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             for i in blank:
                 names[i] = f"row {table.row(i)}"
-            readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
+            readings[j] = replace(readings[j], why=notes.NAMES_OF_ITEMS)
         if (type := readings[j].type) is not None:
             is_named = j in types or cells.category or cells.boolean or cells.is_coded
             present = None if is_named or cells.numbers is None else cells.numbers[~cells.missing]
@@ -142,7 +136,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
     categories = "data.types={{{}:categorical}} would read it"
-    note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
+    notes.note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
     _note_readings(table, readings)
     if not spelt and (records_note := say_records(table, many)):
         spelt = [f"{table.path}: {records_note}"]
@@ -164,12 +158,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
-        note_classes(table, read, values)
+        notes.note_classes(table, read, values)
         for kind in kinds().values():
             kind.note_table(table, columns_read)
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
     if numeric:
-        note_total(table, [read[d] for d in numeric], values[:, numeric])
+        notes.note_total(table, [read[d] for d in numeric], values[:, numeric])
     types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
@@ -290,7 +284,7 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
         reject_machine_error(error, name)
         raise DataError(f"data: {error}; expected a value of one type in each column") from error
     table.names, table.categories, table.orders = [str(column) for column in data.columns], categories, orders
-    check_names(table)
+    notes.check_names(table)
     return table, names
 
 

@@ -17,19 +17,11 @@ import pyarrow.compute as pc
 
 from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.opening import suffix_of as magic_suffix
+from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.cells import in_text, is_decorated
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, is_number, position
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    DECIMALS,
-    WORDS,
-    Layout,
-    layout,
-    read_text,
-    without_separator_line,
-)
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.values import require
@@ -51,13 +43,13 @@ def read_written(
 ) -> Text:
     """A parsed text file whose name ends in `suffix`; parameters and errors as of
     `splitmerge_cli.data.tables.files.csv`."""
-    data = read_text(path, encoding)
+    data = separators.read_text(path, encoding)
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
     notes: list[str] = []
     before, data = skip[0], without_rows(path, data, *skip)
     if not wanted.kind.one_column:
-        data, lines, named = without_separator_line(data)
+        data, lines, named = separators.without_separator_line(data)
         before += lines
         if separator == "auto" and named is not None:
             separator = named
@@ -70,18 +62,20 @@ def read_written(
             lines = data.count(b"\n", 0, comments)
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
-    default = BY_SUFFIX.get(suffix, "comma")
+    default = separators.BY_SUFFIX.get(suffix, "comma")
     if not wanted.kind.one_column or wanted.mentioned_columns:
-        layout_found = layout(data, default, separator, decimal)
+        layout_found = separators.layout(data, default, separator, decimal)
     else:
-        layout_found = Layout(default if separator == "auto" else separator, "point" if decimal == "auto" else decimal)
+        layout_found = separators.Layout(
+            default if separator == "auto" else separator, "point" if decimal == "auto" else decimal
+        )
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
         data = tabs(path, data, before)
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
-    table = Text(path, data, layout_found.delimiter, before, decimal=DECIMALS[layout_found.decimal])
+    table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
 
@@ -107,11 +101,11 @@ def _comments(data: bytes) -> int:
     return 0 if named else start
 
 
-def _layout_notes(path: Path, layout_found: Layout, default: str, separator: str, decimal: str) -> list[str]:
+def _layout_notes(path: Path, layout_found: separators.Layout, default: str, separator: str, decimal: str) -> list[str]:
     """Notes on a layout that is neither the usual one nor asked for."""
     notes = []
     if separator == "auto" and layout_found.separator != default:
-        notes.append(f"{WORDS[layout_found.separator]} ends a cell (data.separator)")
+        notes.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
     if decimal == "auto" and layout_found.decimal == "comma":
         notes.append("numbers have a decimal comma (data.decimal)")
     return [f"{path}: {' and '.join(notes)}"] if notes else []

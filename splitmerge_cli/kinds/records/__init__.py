@@ -1,12 +1,13 @@
 """Records: rows of a table with typing errors, several of which may be of one entity."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset, Kind
-from splitmerge_cli.kinds.records.similar_values import keep_levels
 from splitmerge_cli.received import DataError
 
 FIELD_TYPES = ("categorical", "string", "number", "date")
@@ -106,3 +107,15 @@ class Records(Kind):
             value = field.levels[int(np.argmax(counts))] if counts.any() else ""
             described[name] = value if len(value) <= SHORT else f"{value[: SHORT - 3]}..."
         return described
+
+
+def keep_levels(values: NDArray[np.int32], types: Sequence[ColumnType]) -> dict[str, Any]:
+    """The `values` and `types` of records with these codes, by the levels that occur."""
+    values, fields = values.copy(), []
+    for j, field in enumerate(types):
+        seen = np.unique(values[values[:, j] >= 0, j])
+        place = np.full(len(field.levels) + 1, -1, dtype=np.int32)
+        place[seen] = np.arange(len(seen))
+        values[:, j] = place[values[:, j]]
+        fields.append(replace(field, levels=tuple(field.levels[k] for k in seen)))
+    return {"values": values, "types": tuple(fields)}

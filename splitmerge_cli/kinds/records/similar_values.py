@@ -10,7 +10,6 @@ such parts finds them, without a comparison of all pairs.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from itertools import combinations
 from math import comb
@@ -49,18 +48,6 @@ def words_of(dataset: Dataset) -> list[list[str | None]]:
     """The cells of each field as words, None where one is missing."""
     fields = zip(dataset.types or (), dataset.values.T, strict=True)
     return [[None if code < 0 else field.levels[code] for code in codes] for field, codes in fields]
-
-
-def keep_levels(values: NDArray[np.int32], types: Sequence[ColumnType]) -> dict[str, Any]:
-    """The `values` and `types` of records with these codes, by the levels that occur."""
-    values, fields = values.copy(), []
-    for j, field in enumerate(types):
-        seen = np.unique(values[values[:, j] >= 0, j])
-        place = np.full(len(field.levels) + 1, -1, dtype=np.int32)
-        place[seen] = np.arange(len(seen))
-        values[:, j] = place[values[:, j]]
-        fields.append(replace(field, levels=tuple(field.levels[k] for k in seen)))
-    return {"values": values, "types": tuple(fields)}
 
 
 Pairs = NDArray[np.int64]

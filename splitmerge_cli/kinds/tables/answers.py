@@ -1,38 +1,82 @@
 """What a run of a table finds in addition to its clusters: an outcome in each, and a model that may fit better."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.grouping import join_apart
+from splitmerge_cli.runs.quantities import TIE, ZEROS
+from splitmerge_cli.runs.store.schema import APART
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
+    from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import RunStore
 
+ZEROS_DIFFER = "zeros_differ"
+"""Entry of the summary: clusters that differ in zeros alone."""
+WHY_APART = "zeros of counts with a probability of their own in each cluster:"
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
+MOST_NAMED = 10
+"""Rows of noise that are named."""
 MOST_TERMS = 3
 """Effects of a cluster that a line has."""
+MOSTLY_0 = 0.9
+"""Share of zeros from which a column is 0 in a cluster."""
+ERRORS = 3.0
+"""Standard errors within which two means are alike."""
+FEWEST_ROWS = 4
+"""Rows of a cluster that is compared with others, at least."""
+LEAST_LIKE, LEAST_SHARE = 2, 1 / 3
+"""Clusters that are like a larger one, and their share, from which a line says so."""
+FEWEST_CELLS, MOST_CELLS = 2, 10_000_000
+"""Counts above 0 of a column in a cluster that have a mean to compare; cells of a table that is looked at."""
 
 
 class ColumnAnswers(Answers):
     """The answers of tables, whose clusters are described by columns."""
 
+    apart = "noise"
+
+    @staticmethod
+    def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
+        """Rows of clusters that are probably noise (``model.noise``), given the rows and the scales of a draw."""
+        if not plan.spec.model.as_typed.get("noise"):
+            return late
+        model = plan.spec.model.target.from_data(plan.dataset, **plan.spec.model.options)
+        marked = {}
+        for chain, rows in late.items():
+            apart = np.zeros(rows.labels.shape, dtype=bool)
+            for m, labels in enumerate(rows.labels):
+                if rows.parameters is not None:
+                    model.set_parameters(rows.parameters[m])
+                model.set_labels(labels)
+                apart[m] = (model.noise_probabilities > 0.5)[labels]
+            marked[chain] = replace(rows, labels=join_apart(rows.labels, apart), apart=apart)
+        return marked
+
     @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
-        """Effects of the clusters on the outcome, over late draws of all chains."""
-        if plan.spec.model.as_typed.get("outcome") is None:
-            return {}
+        """Effects of the clusters on the outcome, over late draws of all chains; and how many clusters differ from a
+        larger one in which columns are 0 alone."""
+        of_model = plan.spec.model.as_typed
+        if of_model.get("outcome") is None:
+            takes_zeros = of_model.get("zeros") == "poisson" and plan.dataset.exposure is None
+            found = count_like(plan.dataset, np.asarray(labels)) if takes_zeros else None
+            return {} if found is None else {ZEROS_DIFFER: found}
         from splitmerge_cli.kinds.tables.outcomes import find_effects
 
         states = [
@@ -44,7 +88,22 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
-        """Describe the outcome in each cluster of a run, a line for each."""
+        """Describe the noise, clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for
+        each."""
+        if (noise := summary.get(APART)) and noise["clusters"]:
+            mean, low, high = (f"{100 * value:.0f}" for value in noise["share"])
+            numbers = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
+            more = f" and {len(numbers) - MOST_NAMED:,} more" * (len(numbers) > MOST_NAMED)
+            yield (
+                f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "
+                f"{', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
+            )
+        if (like := find_like(summary)) is not None:
+            yield (
+                f"{like['like']} of {like['clusters']} clusters are like a larger one in the means of their counts "
+                f"above 0 (within {ERRORS:g} standard errors), and differ from it in which columns are 0: "
+                "model.zeros=apart gives zeros a probability of their own"
+            )
         if (found := summary.get("outcome")) is None:
             return
         by_cluster: dict[int, list[list[Any]]] = {}
@@ -66,7 +125,11 @@ class ColumnAnswers(Answers):
     def another_model(
         unlike: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], spec: "RunSpecification"
     ) -> tuple[str, dict[str, Any]] | None:
-        """An effect, or a covariance, where the farthest quantity is a tie between columns within clusters."""
+        """A probability of their own for zeros, where the model makes too few; an effect, or a covariance, where the
+        farthest quantity is a tie between columns within clusters."""
+        are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
+        if are_many and _may_be_apart(spec.values["model"], spec.data.values, chosen):
+            return WHY_APART, {"model.zeros": "apart"}
         farthest = next(iter(unlike), {})
         tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
         of_model = spec.values["model"]
@@ -85,6 +148,68 @@ class ColumnAnswers(Answers):
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
             return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
         return None
+
+    @staticmethod
+    def next_keys(run: "Run", data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        return None if find_like(run.summary) is None else (WHY_APART, {"model.zeros": "apart"})
+
+
+def _may_be_apart(model: Mapping[str, Any], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
+    """Whether a model takes zeros apart and has not: they were not compared, and there are no exposures."""
+    return model.get("zeros") == "poisson" and not _are_compared(chosen) and data.get("exposure") is None
+
+
+def _are_compared(chosen: Mapping[str, Any]) -> bool:
+    """Whether zeros apart were among the readings that were compared."""
+    return any(one.get("counts") in FORMS_OF_COUNTS for one in chosen.get("counts") or ())
+
+
+def find_like(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the clusters of a run that differ from a larger one in zeros alone, as of `count_like`; None if there are
+    too few, or zeros apart were compared, and left."""
+    found = summary.get(ZEROS_DIFFER)
+    if found is None or _are_compared(summary.get("chosen") or {}):
+        return None
+    few = found["like"] < LEAST_LIKE or found["like"] < LEAST_SHARE * found["clusters"]
+    return None if few else found
+
+
+def count_like(dataset: Dataset, labels: NDArray[Any]) -> dict[str, int] | None:
+    """Count clusters that are like a larger one but for columns of counts that are 0 in one of the two.
+
+    Two are alike if both have counts above 0 in half of the columns of counts at least, and in each column in which
+    both have them the means of these differ by at most `ERRORS` standard errors. Returns `clusters` that are compared,
+    and those that are `like` a larger one; None if fewer than two are compared, or the data are sparse or very large.
+    """
+    counts = [j for j, column in enumerate(dataset.kind.types_of(dataset)) if column.type == "count"]
+    if not counts or not isinstance(dataset.values, np.ndarray) or dataset.values.size > MOST_CELLS:
+        return None
+    x = np.asarray(dataset.values[:, counts], dtype=np.float64)
+    large = [k for k in np.argsort(-np.bincount(labels), kind="stable") if (labels == k).sum() >= FEWEST_ROWS]
+    if len(large) < 2:
+        return None
+    moments = np.array([_above_0(x[labels == k]) for k in large])
+    is_off, mean, error = moments[:, 0] >= MOSTLY_0, moments[:, 1], moments[:, 2]
+    like = 0
+    for a in range(1, len(large)):
+        both = ~np.isnan(mean[a]) & ~np.isnan(mean[:a])
+        are_near = np.abs(mean[a] - mean[:a]) <= ERRORS * np.hypot(error[a], error[:a])
+        has_half = 2 * both.sum(axis=1) >= len(counts)
+        like += bool(((are_near | ~both).all(axis=1) & has_half & (is_off[a] != is_off[:a]).any(axis=1)).any())
+    return {"clusters": len(large), "like": like}
+
+
+def _above_0(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of zeros of each column, mean of the counts above 0, and its standard error, no less than a Poisson
+    distribution has: ``[3, D]``; means of `FEWEST_CELLS` and more that are not `MOSTLY_0`, else NaN."""
+    seen, above_0 = (~np.isnan(cells)).sum(axis=0), cells > 0.0
+    n = above_0.sum(axis=0)
+    share = 1.0 - n / np.maximum(seen, 1)
+    has_mean = (n >= FEWEST_CELLS) & (share < MOSTLY_0)
+    total = np.where(above_0, cells, 0.0).sum(axis=0)
+    mean = np.where(has_mean, total / np.maximum(n, 1), np.nan)
+    square = np.where(above_0, (cells - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
+    return np.array([share, mean, np.sqrt(np.maximum(square, mean) / np.maximum(n, 1))])
 
 
 def _digits(value: float) -> str:

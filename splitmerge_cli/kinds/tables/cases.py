@@ -3,23 +3,24 @@ compiled has a part in their probabilities."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.normal import Normal
-from splitmerge_cli.kinds.tables.models.real_columns import resolutions_of
+from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 from splitmerge_cli.verify.cases import Case, OwnCase, format_points, mixture_case, reference_case
 from splitmerge_cli.verify.continuous import (
     gaussian_log_weight,
@@ -100,7 +101,11 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
             return selected_log_weight(x, concentration, prior, m0, kappa0, a0, b0, steps, power=zeta)
         if selects:  # of the column that is in
             x, m0, b0, steps = x[:, :1], np.ravel(m0)[:1], np.ravel(b0)[:1], steps[:1]
-        return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
+        rest = covariance, m0, kappa0, a0, b0, steps, zeta
+        if rho := options.get("noise"):
+            ends = box_of(points, options.get("box"), options["resolution"])
+            return noise_log_weight(x, concentration, prior, rho, ends, *rest)
+        return gaussian_log_weight(x, concentration, prior, *rest)
 
     title = ("sparse " if sparse else "") + format_points(points)
     if has_tails:
@@ -113,6 +118,38 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         return _case_with_tails(another, points, weigh_tails, options, title)
     summed = partial(weigh, sums=True) if selects else None
     return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title, summed)
+
+
+def noise_log_weight(
+    x: NDArray[np.float64],
+    concentration: Concentration,
+    prior: str,
+    rho: float,
+    box: NDArray[np.float64],
+    *rest: Any,
+) -> Callable[[State], float]:
+    """Log weight of a partition each of whose clusters is noise with probability `rho`, its rows uniform over the box:
+    summed over the 2^K ways. `rest` are the parameters of `gaussian_log_weight` behind the prior."""
+    inside = (np.isnan(x) | ((x >= box[0]) & (x <= box[1]))).all(axis=1)
+    volumes = np.where(np.isnan(x), 1.0, box[1] - box[0]).prod(axis=1)
+    log_noise = np.where(inside, -rest[-1] * np.log(volumes), -np.inf)
+
+    @cache
+    def of_normal(rows: tuple[int, ...], labels: tuple[int, ...]) -> float:
+        return gaussian_log_weight(x[list(rows)], 1.0, "uniform", *rest)((labels, max(labels) + 1)) if rows else 0.0
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        found = []
+        for is_noise in itertools.product([False, True], repeat=int(z.max()) + 1):
+            rows = np.flatnonzero(~np.array(is_noise)[z])
+            labels = np.unique(z[rows], return_inverse=True)[1]
+            log_kinds = np.log(np.where(is_noise, rho, 1.0 - rho)).sum()
+            found.append(
+                log_kinds + np.delete(log_noise, rows).sum() + of_normal(tuple(rows.tolist()), tuple(labels.tolist()))
+            )
+        return float(logsumexp(found))
+
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def _build_apart(build: Callable[[], Model], out: int = 1) -> Model:
@@ -248,6 +285,9 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
+    zeros_apart = options.get("zeros") == "apart"
+    if zeros_apart:
+        x[:, 2] = np.where(np.arange(size) == 0, 0, np.maximum(x[:, 2], 1))
     real_columns = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
     is_joint = options.get("covariance") == "full" and real_columns == [3, 4] and options.get("outcome") != 5
     if not complete:
@@ -266,7 +306,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     if selects:
         made = partial(_build_apart, partial(build.build, x, columns, None, options | {"select": True}))  # type: ignore[attr-defined]
     if options["rate"] is None:
-        cells = x[~np.isnan(x[:, 2]), 2]
+        cells = x[x[:, 2] > 0.0, 2] - 1.0 if zeros_apart else x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
@@ -279,19 +319,34 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     else:
         options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
 
+    def read_columns(table: Any, chosen: Sequence[int] = range(5)) -> tuple[Any, list[str], list[int]]:
+        """Columns of the table, their types and levels; zeros apart: whether a count is 0 is one more, in which the
+        second code is 0, and what is above 0 counts from there."""
+        cells, kinds, numbers = (
+            np.array(table[:, chosen]),
+            [types[j] for j in chosen],
+            [(2, 3, 0, 0, 0)[j] for j in chosen],
+        )
+        if zeros_apart and 2 in chosen:
+            counts = table[:, 2]
+            cells[:, list(chosen).index(2)] = [v - 1.0 if v >= 1.0 else np.nan for v in counts]
+            cells = np.column_stack([cells, [np.nan if np.isnan(v) else float(v < 1.0) for v in counts]])
+            kinds, numbers = [*kinds, "binary"], [*numbers, 2]
+        return cells, kinds, numbers
+
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
         steps = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
-        n, alone = (2, 3, 0, 0, 0), {"concentration": 1.0, "prior": "uniform"}
+        alone = {"concentration": 1.0, "prior": "uniform"}
         if not selects:
-            return (weigh_all if sums else weigh_table)(table, types, n, **own)
+            return (weigh_all if sums else weigh_table)(*read_columns(table), **own)
         by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
         apart = []
         for j in range(5):
             of_column = {key: float(values[max(j - 3, 0)]) for key, values in by_column.items()}
-            apart.append(mixed_log_weight(table[:, [j]], types[j : j + 1], n[j : j + 1], **own | of_column | alone))
+            apart.append(mixed_log_weight(*read_columns(table, [j]), **own | of_column | alone))
         if sums:
             return sum_over_indicators(apart, len(table), concentration, options["prior"])
         del apart[1]  # it is out
@@ -305,7 +360,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             own = options | {"b0": b0, "kappa0": kappa0, "weights": weights, "concentration": concentration}
             own["resolution"] = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
-            return (weigh_all if weights is None else weigh_table)(x, types, (2, 3, 0, 0, 0), **own)
+            return (weigh_all if weights is None else weigh_table)(*read_columns(x), **own)
 
         return _case_with_tails(made, x[:, real_columns], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects or latent is not None else None
@@ -466,6 +521,9 @@ CASES: dict[str, OwnCase] = {
             {"covariance": "diag", "select": True, "missing": True},
             {"covariance": "diag", "missing": True},
             {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
+            *({"covariance": covariance, "noise": 0.3} for covariance in ("diag", "iso", "full")),
+            {"covariance": "diag", "noise": 0.3, "missing": True},
+            {"covariance": "diag", "noise": 0.3, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         ],
     ),
     "Mixed": (
@@ -480,6 +538,8 @@ CASES: dict[str, OwnCase] = {
             {"power": 0.4},
             {"tails": "t", "resolution": [0.5, 2.0]},
             {"tails": "t", "covariance": "full", "complete": True},
+            {"zeros": "apart"},
+            {"zeros": "apart", "complete": True, "power": 0.4},
             {"levels": "ordinal"},
             {"levels": "ordinal", "complete": True, "power": 0.4},
             {"levels": "ordinal", "select": True},
@@ -495,6 +555,8 @@ CASES: dict[str, OwnCase] = {
             {},
             {"concentration": "gamma(2,1)"},
             {"power": 0.4},
+            {"zeros": "apart"},
+            {"zeros": "apart", "power": 0.4},
             {"exposure": [0.5, 2.0, 1.25, 3.0]},
             {"exposure": [0.5, 2.0, 1.25, 3.0], "power": 0.4},
         ],

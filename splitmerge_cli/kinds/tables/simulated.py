@@ -5,28 +5,41 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART
 from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
+from splitmerge_cli.kinds.tables.models.real_columns import box_of
+from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:
     """Binary columns: probabilities Beta(beta1 + n1, beta0 + n0), then cells; uint8 ``[n, m]``."""
     x, of = given.table, given.options
     ones = given.sums(x)
-    p = rng.beta(of["beta1"] + given.power * ones, of["beta0"] + given.power * (given.counts(x) - ones))
+    # zeros of a model of counts alone have the default prior of a `Mixed`
+    beta1, beta0 = (of.get(key, 0.5) for key in ("beta1", "beta0"))
+    p = rng.beta(beta1 + given.power * ones, beta0 + given.power * (given.counts(x) - ones))
     return (rng.random((len(given.z), x.shape[1])) < p[given.z]).astype(np.uint8)
 
 
 def simulate_rates(rng: Rng, given: Given) -> Any:
-    """Counts: rates Gamma(shape + s, rate + sum of exposures), then cells; int32 ``[n, m]``."""
+    """Counts: rates Gamma(shape + s, rate + exposures of the cells that are there), then cells; int32 ``[n, m]``.
+    With ``zeros=apart`` which cells are 0, then the others."""
     x, of = given.table, given.options
+    if of.get("zeros") == APART:
+        values = np.asarray(given.data.values, dtype=np.float64)
+        are_0, above_0 = np.where(np.isnan(values), np.nan, values == 0), np.where(values > 0, values - 1, np.nan)
+        bits = simulate_bits(rng, replace(given, data=_Values(are_0)))
+        counts = simulate_rates(rng, replace(given, data=_Values(above_0), options={**of, "zeros": "poisson"}))
+        return np.where(bits == 1, 0, 1 + counts).astype(np.int32)
     rate = given.of_columns(of["rate"], given.data.values.shape[1])
     e = np.ones(len(given.labels)) if given.data.exposure is None else given.data.exposure
-    exposures = np.bincount(given.evidence, e[: len(given.evidence)], given.K)[:, None]
+    exposures = given.sums(np.where(np.isnan(x), 0.0, e[:, None]))
     drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * exposures))
     e = e if given.rows is None else e[given.rows]
     return rng.poisson(drawn[given.z] * e[:, None]).astype(np.int32)
@@ -145,6 +158,28 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     deviation = np.sqrt(b / rng.gamma(a, 1.0)) * np.ones(m)
     centre = centre + deviation * rng.normal(size=(K, m)) / np.sqrt(kappa)
     return _round(centre[z] + spread * deviation[z] * rng.normal(size=(len(z), m)), step, drawn)
+
+
+def simulate_with_noise(rng: Rng, given: Given) -> Array:
+    """`simulate_points`; with a background of noise, clusters that are noise given their rows are uniform over the
+    box."""
+    made, of = simulate_points(rng, given), given.options
+    if not (rho := of.get("noise")):
+        return made
+    x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
+    b0, kappa0, _ = _read_scales(given, x.shape[1])
+    box = box_of(x[: given.known or None], of.get("box"), steps)
+    step = np.broadcast_to(np.asarray(0.0 if isinstance(steps, str) else steps, dtype=np.float64), x.shape[1:])
+    log_odds = np.full(given.K, np.log(rho / (1.0 - rho)))
+    for k, rows in enumerate(given.members):
+        if len(rows):
+            prior = of["covariance"], of["m0"], kappa0, of["a0"], b0, step, given.power
+            log_odds[k] -= gaussian_log_weight(x[rows], 1.0, "uniform", *prior)(((0,) * len(rows), 1))
+            log_odds[k] -= given.power * np.where(np.isnan(x[rows]), 0.0, np.log(box[1] - box[0])).sum()
+    is_noise = (rng.random(given.K) < expit(log_odds))[given.z]
+    low, high = given.take(box)
+    made[is_noise] = rng.uniform(low, high, (int(is_noise.sum()), len(low)))
+    return _round(made, given.take(step[None])[0], given.take(x))
 
 
 def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:

@@ -213,7 +213,7 @@ def _lower(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
         f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
         f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
     )
-    return by_majority(claim, samples, samples > 0, rule)
+    return by_majority(claim, samples, samples, rule, above=0.0)
 
 
 # Figure 6b
@@ -300,7 +300,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         mean, low, high = np.exp(mean_interval(samples))
         rule = f"the fractions change more in an iteration of {title_of(sampler)} "
         rule += f"({mean:.2f} [{low:.2f}, {high:.2f}] times)"
-        verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
+        verdicts.append(by_majority(claims[metric], samples, samples, rule, above=0.0))
     return Drawing(picture_fig4(plotted), plotted, verdicts, notes)
 
 

@@ -169,13 +169,13 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         elif claim.metric == "ends_above_sm":
             gap = np.array([np.median(a.final) - np.median(b.final) for a, b in zip(arm, sm, strict=False)])
             rule = "the median of ARM's chains ends higher than that of SM's"
-            verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="restarts"))
+            verdicts.append(by_majority(claim, gap, gap, rule, unit="restarts", above=0.0))
         elif claim.metric in ("converges", "does_not_converge"):
             verdicts.append(_judge_rhat(claim, traces[claim.data, claim.sampler]))
         elif claim.metric == "stays_below_sm":
             gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
-            verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="chains"))
+            verdicts.append(by_majority(claim, gap, gap, rule, unit="chains", above=0.0))
         else:
             verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
@@ -219,7 +219,8 @@ def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Ver
         f"{_sweeps(others)}; ours: log ratio of sweeps;"
     )
     units = np.concatenate(restart)
-    return by_majority(claim, np.concatenate(saved), ours < others, rule, unit="restarts", units=units)
+    gain = np.concatenate(saved)
+    return by_majority(claim, gain, gain, rule, unit="restarts", units=units, above=0.0)
 
 
 def _sweeps(values: NDArray[np.float64]) -> str:

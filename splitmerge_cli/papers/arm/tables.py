@@ -193,7 +193,7 @@ class Table:
                 words = ", ".join(
                     [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
                 )
-                verdicts.append(by_majority(claim, samples, samples > 0, rule, words, unit=unit, units=networks))
+                verdicts.append(by_majority(claim, samples, samples, rule, words, unit=unit, units=networks, above=0.0))
         return verdicts
 
     def compare_over_restarts(self, claim: Claim, over: str) -> list[Verdict]:

@@ -113,11 +113,11 @@ def climb_of(run: Run) -> Climb:
 class Lead:
     """Which of two chains reaches the level first, on one data set: `ratio` of the second's to the first's iterations
     or seconds to the level, where one that has not reached it counts with all that it made (a `bound`), NaN where
-    neither has left its start; whether the first is `ahead`; `lower`: neither reaches the level, and they are compared
-    at a lower one, that both reached."""
+    neither has left its start; 1 if the first is `ahead`, one half if both are there at once; `lower`: neither reaches
+    the level, and they are compared at a lower one, that both reached."""
 
     ratio: float
-    ahead: bool
+    ahead: float
     bound: bool
     lower: bool
 
@@ -127,19 +127,21 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     that, there is nothing to compare."""
     pair = (first, second)
     if level <= first.log_joint[0]:
-        return Lead(np.nan, False, True, True)
+        return Lead(np.nan, 0.0, True, True)
     lower = all(np.isinf(c.reaches(level, axis)) for c in pair)
     if lower:
         level = _common(pair)
     a, b = (c.reaches(level, axis) for c in pair)
     if not np.isfinite([a, b]).any():
-        return Lead(np.nan, False, True, True)
+        return Lead(np.nan, 0.0, True, True)
     # a chain that has not reached the level counts with all that it made, and never for less than what the other needed
     seconds_a, bt = (
         t if np.isfinite(t) else max(c.axis_values(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True)
     )
     least = 1.0 if axis == "iteration" else 1e-6
-    return Lead(max(bt, least) / max(seconds_a, least), a < b, bool(np.isinf([a, b]).any()), lower)
+    return Lead(
+        max(bt, least) / max(seconds_a, least), float(np.heaviside(b - a, 0.5)), bool(np.isinf([a, b]).any()), lower
+    )
 
 
 def _common(pair: tuple[Climb, Climb]) -> float:

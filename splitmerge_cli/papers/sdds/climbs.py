@@ -197,10 +197,10 @@ def _judge_moves(
     }
     slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
     rule = "an iteration of RGSM costs more"
-    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower > 0, rule, units=sets)]
+    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
     gain = share_accepted(runs["sdds"], "smart_split") - share_accepted(runs["rgsm"], "split")
     rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
-    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain > 0, rule, units=sets))
+    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
     return verdicts
 
 

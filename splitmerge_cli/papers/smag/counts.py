@@ -214,7 +214,7 @@ FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
 
 
 def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list[Verdict]:
-    """Judge whether split-merge by coin has ten topics before another method, chain by chain."""
+    """Judge whether split-merge by coin has ten topics before another method: mean log ratio of a data set's chains."""
     verdicts = []
     for method in FORMS if claim.metric == "faster_than_gibbs" else ["coin"]:
         first, second = select(runs, setting, start, method), select(runs, setting, start, FASTER[claim.metric])
@@ -226,7 +226,7 @@ def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list
         never = [f"{METHODS[m]} never in {int(np.isinf(x).sum())}" for m, x in [(method, a), (FASTER[claim.metric], b)]]
         rule = f"ten topics sooner ({', '.join(never)} of {len(a)} chains up to iteration {length})"
         words = reading(setting, start, method)
-        verdicts.append(by_majority(claim, ratio, a < b, rule, words, units=data_sets(first)))
+        verdicts.append(by_majority(claim, ratio, ratio, rule, words, units=data_sets(first), above=0.0))
     return verdicts
 
 
@@ -266,4 +266,4 @@ def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
     change = shares[last] - shares[first]
     sets = change.index.get_level_values("seed").to_numpy()
     rule = f"share accepted of all {last} iterations below that of the first {first}"
-    return by_majority(claim, change, change < 0, rule, reading, units=sets)
+    return by_majority(claim, change, -change, rule, reading, units=sets, above=0.0)

@@ -361,15 +361,15 @@ class RunStore:
         names: list[str] | None = None,
         membership: Mapping[str, NDArray[Any]] | None = None,
         item_of_row: NDArray[np.int32] | None = None,
-        weights: NDArray[np.float64] | None = None,
+        further: Mapping[str, NDArray[np.float64]] | None = None,
         units: list[str] | None = None,
     ) -> None:
         """Write ``clusters.csv``: the point estimate, `row` and `cluster` counted from 1, `name` where known.
 
         `membership` has the columns `schema.MEMBERSHIP`, what is missing being NaN or below 0; without it
         they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
-        table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `weights` are the
-        weights of the items, where they have any, and `units` the units of the rows.
+        table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `further` are columns
+        with a number for each item, and `units` the units of the rows.
         """
         items, copy_of = list(range(len(labels))), list[int | None]()
         if item_of_row is not None:
@@ -391,8 +391,8 @@ class RunStore:
             if column == "second":
                 shown = [value if value is None else number_clusters(value) for value in shown]
             table[column] = [shown[i] for i in items]
-        if weights is not None:
-            table[schema.WEIGHT] = weights.round(6)[items].tolist()
+        for column, numbers in (further or {}).items():
+            table[column] = numbers.round(6)[items].tolist()
         if item_of_row is not None:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")

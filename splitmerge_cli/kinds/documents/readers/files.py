@@ -20,17 +20,9 @@ from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 from splitmerge_cli.data.opening import ARCHIVES, readable, require_file, sha256_of, unpack
 from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON_LINES
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    CONVERTERS,
-    SEPARATORS,
-    TEXT_CONVERTERS,
-    require_encoding,
-    suffix_of,
-    unknown_format,
-)
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
@@ -53,10 +45,10 @@ FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx", *JSON_LINES), "tokens")
 ENDINGS |= {".npz": "npz", ".ldac": "ldac", ".lda-c": "ldac"}
 """Format by the ending of the name; the first lines decide for all other files."""
-FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *CONVERTERS, *TEXT_CONVERTERS, *ARCHIVES}
+FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *separators.CONVERTERS, *separators.TEXT_CONVERTERS, *ARCHIVES}
 NO_TEXTS = {".parquet", ".xlsx", ".feather", *JSON_LINES}
 """Endings of tables that are no text files."""
-TABLES = {*NO_TEXTS, *BY_SUFFIX}
+TABLES = {*NO_TEXTS, *separators.BY_SUFFIX}
 """Endings of tables, of which one column may hold texts."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell a format."""
@@ -137,9 +129,14 @@ def corpus(
     good = columns is None or (listed and all(isinstance(c, str | int) and not isinstance(c, bool) for c in columns))
     expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
     require(good, "data.columns", columns, expected)
-    require_encoding(encoding)
+    separators.require_encoding(encoding)
     header = header_key("data.header", header)
-    require(separator in ("auto", *SEPARATORS), "data.separator", separator, f"one of auto, {', '.join(SEPARATORS)}")
+    require(
+        separator in ("auto", *separators.SEPARATORS),
+        "data.separator",
+        separator,
+        f"one of auto, {', '.join(separators.SEPARATORS)}",
+    )
     require_shortest(min_length)
     require_words(stop_words, min_documents, max_share)
     require_split(heldout, heldout_by, split_seed)
@@ -150,7 +147,7 @@ def corpus(
     if path.is_dir() and format != "text":
         raise DataError(f"data.format={format}: {path} is a folder; expected a file (a folder is read as text)")
     require(columns is None or format == "tokens", "data.columns", columns, f"null with data.format={format}")
-    as_text = format == "tokens" and suffix_of(path) not in NO_TEXTS
+    as_text = format == "tokens" and separators.suffix_of(path) not in NO_TEXTS
     require(separator == "auto" or as_text, "data.separator", separator, f"auto: {path} is no table in a text file")
     require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
@@ -195,11 +192,11 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
     """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for."""
     if path.is_dir():
         return "text"
-    suffix = suffix_of(path)
+    suffix = separators.suffix_of(path)
     if suffix in TABLES and (separator != "auto" or columns is not None):
         return "tokens"
     if suffix in FOREIGN:
-        raise unknown_format(path, suffix, f"{WHAT} (data.format=NAME)")
+        raise separators.unknown_format(path, suffix, f"{WHAT} (data.format=NAME)")
     return ENDINGS.get(suffix) or format_of_lines(path, encoding)
 
 

@@ -16,19 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import Limit, check_rows
+from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.formats import JSON_LINES, read_feather, read_json_lines, read_parquet, read_sheet
 from splitmerge_cli.data.tables.free_text import tabs
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    DECIMALS,
-    WORDS,
-    layout,
-    read_text,
-    suffix_of,
-    without_separator_line,
-)
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import LARGEST
@@ -189,7 +181,7 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
 
     What ends the cells of a text is found as `data=csv` finds it, except that spaces between words separate nothing.
     """
-    suffix = suffix_of(path)
+    suffix = separators.suffix_of(path)
     if suffix == ".parquet":
         return read_parquet(path, MOST_COLUMNS)
     if suffix == ".feather":
@@ -198,14 +190,14 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
         return read_json_lines(path)
     if suffix == ".xlsx":
         return read_sheet(path, ask=ONE_SHEET)
-    data, before, named = without_separator_line(read_text(path, encoding))
-    usual = BY_SUFFIX.get(suffix, "comma")
-    layout_found = layout(data, usual, named if separator == "auto" and named else separator)
+    data, before, named = separators.without_separator_line(separators.read_text(path, encoding))
+    usual = separators.BY_SUFFIX.get(suffix, "comma")
+    layout_found = separators.layout(data, usual, named if separator == "auto" and named else separator)
     if layout_found.separator == "space":
         data = tabs(path, data, before)
-    table = Text(path, data, layout_found.delimiter, before, MOST_COLUMNS, DECIMALS[layout_found.decimal])
+    table = Text(path, data, layout_found.delimiter, before, MOST_COLUMNS, separators.DECIMALS[layout_found.decimal])
     if separator == "auto" and layout_found.separator != usual:
-        table.notes.append(f"{path}: {WORDS[layout_found.separator]} ends a cell (data.separator)")
+        table.notes.append(f"{path}: {separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
     return table
 
 
@@ -328,7 +320,7 @@ def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
     """Yield the text of each file in a folder, up to the limit."""
     limit, total = Limit.current(), 0
     for file in files:
-        data = read_text(file, encoding)
+        data = separators.read_text(file, encoding)
         total += len(data)
         limit.check(folder, total, " unpacked")
         yield data.decode("utf-8")
@@ -354,7 +346,7 @@ def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = A
             labels = np.array([number[part[0]] for part in parts], dtype=np.int32)
         texts = _texts_of(path, files, encoding)
     else:
-        data = read_text(path, encoding)
+        data = separators.read_text(path, encoding)
         if not data.strip():
             raise DataError(f"{path}: the file is empty; expected a document a line")
         lines = data.count(b"\n") + 1

@@ -63,7 +63,7 @@ from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.kinds.tables.models.real_columns import COLUMNS, prepare
-from splitmerge_cli.kinds.tables.models.normal import POWER, SELECT, TAILS
+from splitmerge_cli.kinds.tables.models.normal import NOISE, POWER, SELECT, TAILS
 
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "tails")
@@ -127,7 +127,7 @@ cdef class DenseGaussian(Normal):
     """Whether cells may be missing."""
     WEIGHS_STEPS = False
     """Whether rows with weights may be recorded to a resolution."""
-    OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT)
+    OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT, *NOISE)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options | {"covariance": self.SHAPE})

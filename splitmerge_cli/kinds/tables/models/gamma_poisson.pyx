@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.sums cimport ROOM
@@ -28,6 +28,7 @@ from splitmerge_cli.core.options import Number, Numbers, read_options
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.shared import freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import check_counts, prepare_counts
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART, ZEROS, default_rates
 from splitmerge_cli.kinds.tables.models.normal import POWER
 from splitmerge_cli.kinds.tables.simulated import simulate_rates
 
@@ -79,13 +80,17 @@ cdef class GammaPoisson(CountVectors):
 
     why_not_added = ""
     simulate = staticmethod(simulate_rates)
-    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.3}}}
+    CALIBRATION = {
+        "": {"options": {"concentration": "gamma(2,2)", "rate": 0.3}},
+        "zeros": {"options": {"concentration": "gamma(2,2)", "rate": 0.3, "zeros": APART}},
+    }
     OPTIONS = (
         *priors.OPTIONS,
         Number("shape", 1.0, "shape of the rates' gamma prior", least=1e-3, most=1e6),
         Numbers("rate", None, "rate of that prior, a number or one per column; null: shape over the column's mean",
                 optional=True, least=1e-9, most=1e9),
         POWER,
+        ZEROS,
     )
 
     cdef readonly double shape
@@ -105,6 +110,8 @@ cdef class GammaPoisson(CountVectors):
 
     def __init__(self, x, exposure=None, **options):
         given = read_options("model", self.OPTIONS, options)
+        if given["zeros"] == APART:
+            raise ValueError("model.zeros=apart: expected GammaPoisson.from_data, which makes such models")
         self.shape = given["shape"]
         self.vectors = check_counts(x)
         rates = tuple(find_rates(self.vectors, self.shape, given["rate"], exposure))
@@ -142,18 +149,42 @@ cdef class GammaPoisson(CountVectors):
 
     @classmethod
     def from_data(cls, data, **params):
+        """The model of a Dataset: a ``Mixed`` of counts where zeros have a probability of their own."""
         cls._require(data)
         freeze(data.values)
+        given = read_options("model", cls.OPTIONS, params)
+        if given["zeros"] == APART:
+            if data.exposure is not None:
+                raise ValueError("model.zeros=apart: expected poisson with data.exposure")
+            # alone: most tables have no need of it
+            from splitmerge_cli.kinds.tables.models.mixed import of_one_type
+            values = np.asarray(data.values, dtype=np.float64)
+            return of_one_type(values, "count", **{o.name: o.default for o in cls.OPTIONS} | params)
         return cls(data.values, exposure=data.exposure, **params)
 
     @classmethod
     def with_defaults_of(cls, data, **params):
         given = read_options("model", cls.OPTIONS, params)
+        if given["zeros"] == APART:
+            return params | {"rate": default_rates(data.values.T, given)}
         return params | {"rate": find_rates(data.values, given["shape"], given["rate"], data.exposure)}
 
     @classmethod
-    def reference_log_lik(cls, values, labels, *, shape, rate, power=1.0, exposure=None, **options):
-        """float: log likelihood by the predictives of the items one after the other, for tests."""
+    def reference_log_lik(cls, values, labels, *, shape, rate, power=1.0, exposure=None, zeros="poisson", **options):
+        """float: log likelihood by the predictives of the items one after the other, for tests; column by column where
+        zeros have a probability of their own."""
+        if zeros == APART:
+            rates = default_rates(values.T, {"shape": shape, "rate": rate, "zeros": zeros})
+            found, above_0 = 0.0, values > 0
+            for d in range(values.shape[1]):
+                there = above_0[:, d]
+                if there.any():
+                    found += cls.reference_log_lik(
+                        values[there, d:d + 1] - 1, labels[there], shape=shape, rate=rates[d], power=power)
+                for k in set(labels):
+                    n = power * np.bincount(there[labels == k], minlength=2)
+                    found += betaln(0.5 + n[0], 0.5 + n[1]) - betaln(0.5, 0.5)
+            return found
         total, rate = 0.0, np.asarray(find_rates(values, shape, rate, exposure))
         exposure = np.ones(len(values)) if exposure is None else exposure
         for k in set(labels):

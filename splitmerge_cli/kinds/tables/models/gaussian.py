@@ -5,14 +5,20 @@ diag         DiagonalGaussian      Mixed                 SparseGaussian
   select     SelectedColumns       SelectedColumns       --
 iso          IsotropicGaussian     --                    SparseGaussian
 full         FullGaussian          FullGaussian          --
+
+With ``noise`` a `Background` holds one of these: DiagonalGaussian, IsotropicGaussian, FullGaussian without missing
+cells, or Mixed.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.checks import Columns, Rows
+from splitmerge_cli.kinds.tables.models.background import Background
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_independent import (
@@ -23,11 +29,11 @@ from splitmerge_cli.kinds.tables.models.gaussian_independent import (
     IsotropicGaussian,
 )
 from splitmerge_cli.kinds.tables.models.mixed import of_one_type
-from splitmerge_cli.kinds.tables.models.normal import Normal
-from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
+from splitmerge_cli.kinds.tables.models.normal import NOISE, Normal
+from splitmerge_cli.kinds.tables.models.real_columns import box_of, moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.kinds.tables.simulated import simulate_points
+from splitmerge_cli.kinds.tables.simulated import simulate_with_noise
 
 DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGaussian)}
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
@@ -40,6 +46,24 @@ _COVARIANCE = next(option for option in DenseGaussian.OPTIONS if option.name == 
 def _covariance(options: dict[str, Any]) -> Any:
     covariance = options.get("covariance", _COVARIANCE.default)
     return covariance if covariance in tuple(DENSE) else _COVARIANCE.read(covariance, "model")
+
+
+def _add_noise(make: Callable[..., Any], values: Any, known: int | None, options: dict[str, Any]) -> Any:
+    """The model that `make` makes of the options, with a background of noise if they ask for one."""
+    of_noise = {option.name: option.read(options.pop(option.name, option.default), "model") for option in NOISE}
+    if not of_noise["noise"]:
+        return make(values, known=known, **options)
+    for has, problem, expected in (
+        (scipy.sparse.issparse(values), "the points are sparse", "dense points"),
+        (isinstance(values, Rows), "the rows are in shards", "rows in one place"),
+        (options.get("select"), "model.select=true", "model.select=false"),
+        (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"),
+    ):
+        if has:
+            raise ValueError(f"model.noise={of_noise['noise']:g}: {problem}; expected {expected}, or model.noise=0")
+    points, resolution = np.asarray(values), options.get("resolution", "none")
+    inner = make(values, known=known, **options)
+    return Background(inner, points, box_of(points[:known], of_noise["box"], resolution), of_noise["noise"])
 
 
 class GaussianShards(DenseShards):
@@ -90,7 +114,7 @@ class Gaussian(Normal):
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
     CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
-    simulate = staticmethod(simulate_points)
+    simulate = staticmethod(simulate_with_noise)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
         "iso": {"options": _FIXED | {"covariance": "iso"}},
@@ -102,10 +126,13 @@ class Gaussian(Normal):
         "diag, resolution": {"options": _FIXED | {"resolution": 0.5}},
         "full, gaps": {"options": _FIXED | {"covariance": "full"}, "gaps": 0.15},
         "full, tails": {"options": _FIXED | {"covariance": "full", "tails": "t"}},
+        "diag, noise": {"options": _FIXED | {"covariance": "diag", "noise": 0.3, "box": [-6, 6, -6, 6]}},
         "diag, sparse": {"options": _FIXED | {"covariance": "diag", "resolution": "none"}, "is_sparse": True},
     }
 
     def __new__(cls, x: Any, known: int | None = None, **options: Any) -> Any:
+        if "noise" in options:
+            return _add_noise(cls, x, known, options)
         selects = options.pop("select", False)
         if scipy.sparse.issparse(x):
             if selects:
@@ -136,9 +163,14 @@ class Gaussian(Normal):
                 f"model.tails=t, model.covariance={covariance}: {data.first_missing}; expected model.covariance=diag, "
                 "model.tails=normal, or a table without missing cells"
             )
+        if data.missing and params.get("noise") and covariance == "full":
+            raise ValueError(
+                f"model.noise={params['noise']:g}, model.covariance=full: {data.first_missing}; expected "
+                "model.covariance=diag, model.noise=0, or a table without missing cells"
+            )
         if covariance == "diag":
-            options = {key: value for key, value in params.items() if key != "covariance"}
-            return of_one_type(data.values, "real", **options)
+            options = {key: value for key, value in params.items() if key not in ("covariance", "known")}
+            return _add_noise(partial(of_one_type, type="real"), data.values, params.get("known"), options)
         if covariance == "iso":
             raise ValueError(
                 f"model.covariance={covariance}: {data.first_missing}; expected a table without "

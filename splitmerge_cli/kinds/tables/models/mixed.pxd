@@ -18,6 +18,7 @@ cdef class Mixed(Table):
     cdef double log_zeta
     cdef readonly tuple types           # [D] words of TYPES
     cdef readonly str covariance        # of the real columns
+    cdef readonly str zeros             # of the columns of counts
     cdef RealCells reals                # independent real columns; None: there are none
     cdef DenseGaussian joint            # real columns that are jointly normal, or whose rows have weights: its sizes
     # are the clusters' here, its labels stale except in ``refresh``; None: there are none

@@ -3,7 +3,8 @@
     binary        x ~ Bernoulli(p), p ~ Beta(beta1, beta0)
     categorical   x ~ Categorical(p), p ~ Dirichlet(alpha, ..., alpha)
     ordinal       x is a normal number cut into levels: ``ordered_levels.pyx``
-    count         x ~ Poisson(r), r ~ Gamma(shape, rate)
+    count         x ~ Poisson(r), r ~ Gamma(shape, rate); zeros=apart: P(x = 0) = p as of a binary column of code 1, and
+                  x - 1 ~ Poisson(r) given x > 0
     real          x ~ N(mu, v), v ~ InvGamma(a0, b0), mu | v ~ N(m0, v / kappa0)
 
 The likelihood of a cluster is the product over its columns of the marginal likelihood of the cells that are there: a
@@ -46,7 +47,9 @@ from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import rising_of, tables_of
 from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian, GappedGaussian
-from splitmerge_cli.kinds.tables.models.mixed_cells import JOINT, defaults_of, prepare, real_columns, types_of
+from splitmerge_cli.kinds.tables.models.mixed_cells import (
+    APART, JOINT, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
+)
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.kinds.tables.models.outcome_cells import (
@@ -121,6 +124,7 @@ cdef class Mixed(Table):
         "diag, gaps": {"options": _FIXED, "gaps": 0.15},
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
+        "diag, zeros, gaps": {"options": _FIXED | {"zeros": APART}, "gaps": 0.15},
     }
     OPTIONS = (
         *priors.OPTIONS,
@@ -147,6 +151,7 @@ cdef class Mixed(Table):
         POWER,
         TAILS,
         SELECT,
+        ZEROS,
         *OF_OUTCOME,
     )
 
@@ -177,7 +182,17 @@ cdef class Mixed(Table):
                 raise ValueError(f"model.{key}: expected {expected} of rows in shards")
             self._join_reals(share(real_columns, values, kinds), known, is_full, given)
             kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
-        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
+        self.zeros = given["zeros"]
+        cells = values
+        if self.zeros == APART:
+            if "count" not in kinds:
+                raise ValueError("model.zeros=apart: the table has no column of counts; expected model.zeros=poisson")
+            if columns is not None:
+                raise ValueError("model.zeros=apart: expected poisson of rows in shards")
+            parted = share(part_zeros, values, kinds, levels)
+            self._hold(parted)
+            cells, kinds, levels = parted.values, parted.kinds, parted.levels
+        prepared = cells, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]

@@ -1,14 +1,14 @@
 """The cells of a mixed table by type, reals in units from the middle of their columns, and the prior with them: what a
 `Mixed` reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.checks import Columns, resolution
-from splitmerge_cli.core.options import Gamma, read_options
+from splitmerge_cli.core.options import Choice, Gamma, read_options
 from splitmerge_cli.kinds.tables.models.count_vectors import log_factorials
 from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.kinds.tables.models.real_columns import (
@@ -28,6 +28,16 @@ TYPES = ("binary", "categorical", "ordinal", "count", "real")
 MOST_COUNT = 2**31 - 1
 JOINT = "joint"
 """Type of a real column where the real columns are jointly normal: it is not among the others."""
+APART = "apart"
+ZEROS = Choice(
+    "zeros",
+    "poisson",
+    "count columns: apart: each cluster has a probability of 0, and counts above 0, less 1, are Poisson",
+    choices=("poisson", APART),
+    later=True,
+)
+FORMS_OF_COUNTS: dict[str, dict[str, str]] = {"as counts, model.zeros=apart": {"zeros": APART}}
+"""Further models of a table that is read as counts: by the name of the reading, options of the model."""
 
 
 def types_of(
@@ -60,6 +70,20 @@ def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list
     )
     discrete = nominal + ordinal
     return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+
+
+def part_zeros(values: Numbers, kinds: tuple[str, ...], levels: tuple[int, ...]) -> dict[str, Any]:
+    """A table in which each column of counts is two, so that zeros have a probability of their own (``zeros=apart``):
+    in its place counts above 0 less 1, missing where the count is 0; behind all columns, in their order, whether it is
+    0, a binary column. With it the types and levels of its columns, as of ``types_of``."""
+    _check_cells(values, ~np.isnan(values), kinds, levels)
+    counts = [j for j, kind in enumerate(kinds) if kind == "count"]
+    cells = values[:, counts]
+    are_0 = np.where(np.isnan(cells), np.nan, cells == 0.0)
+    parted = np.column_stack([values, are_0])
+    parted[:, counts] = np.where(cells > 0.0, cells - 1.0, np.nan)
+    n = len(counts)
+    return {"values": parted, "kinds": (*kinds, *["binary"] * n), "levels": (*levels, *[2] * n)}
 
 
 def real_columns(values: Numbers, kinds: Sequence[str]) -> dict[str, Numbers]:
@@ -185,9 +209,7 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
     if cuts := cuts_of(data.values, marked, levels, options["cuts"]):
         found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
     if options["rate"] is None:
-        counts = [columns[j] for j, kind in enumerate(marked) if kind == "count"]
-        means = [cells.mean() if cells.size else 0.0 for cells in counts]
-        found["rate"] = [options["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
+        found["rate"] = default_rates([columns[j] for j, kind in enumerate(marked) if kind == "count"], options) or None
     # a real outcome is among them
     numbers = [j for j, kind in enumerate(kinds) if kind == "real" and marked[j] != EFFECT]
     if reals := [columns[j] if columns[j].size else np.zeros(1) for j in numbers]:
@@ -195,6 +217,17 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
         found |= prior_options("diag", options["m0"], options["b0"], mean, variance, "real columns")
         found["resolution"] = resolutions_of(options["resolution"], len(reals), reals, "real columns").tolist()
     return found
+
+
+def default_rates(counts: Iterable[Numbers], options: Mapping[str, Any]) -> list[float]:
+    """The rate of the prior of each column of counts, of its observed cells: those given, or shape over their mean,
+    with ``zeros=apart`` that of the cells above 0, less 1."""
+    if options["zeros"] == APART:
+        counts = [cells[cells > 0] - 1.0 for cells in counts]
+    means = [cells.mean() if cells.size else 0.0 for cells in counts]
+    default = [float(options["shape"] / (mean if mean > 0.0 else 1.0)) for mean in means]
+    given = per_column("model.rate", options["rate"], len(means), "columns of counts")
+    return default if given is None else given.tolist()
 
 
 def _check_cells(values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str], levels: Sequence[int]) -> None:

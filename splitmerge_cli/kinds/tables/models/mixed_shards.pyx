@@ -16,8 +16,9 @@ cdef class MixedShards(Shards):
 
     @classmethod
     def suits(cls, model):
-        """Whether the real columns are independent, and no column is ordinal: bool."""
-        return model.covariance == "diag" and "ordinal" not in model.types
+        """Whether the real columns are independent, zeros have no probability of their own, and no column is ordinal:
+        bool."""
+        return model.covariance == "diag" and model.zeros == "poisson" and "ordinal" not in model.types
 
     def __init__(self, Mixed model not None):
         super().__init__(model)

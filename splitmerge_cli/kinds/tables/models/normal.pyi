@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.options import Choice, Gamma, Number, Resolution
+from splitmerge_cli.core.options import Choice, Gamma, Number, Option, Resolution
 
 COVARIANCES: tuple[str, ...]
 DEGREES: NDArray[np.float64]
 HIERARCHICAL: Gamma
+NOISE: tuple[Option, ...]
 POWER: Number
 RESOLUTION: Resolution
 TAILS: Choice

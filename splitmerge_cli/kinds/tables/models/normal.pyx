@@ -5,7 +5,7 @@ of the prior, and the factors of a likelihood and of a predictive that depend on
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
 cimport cython
-from libc.math cimport M_PI, NAN, exp, ldexp, lgamma, log, rint
+from libc.math cimport INFINITY, M_PI, NAN, exp, ldexp, lgamma, log, rint
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
@@ -25,7 +25,7 @@ from splitmerge_cli.core.options import (
 )
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.kinds.tables.models.real_columns import (
-    MOST_SCALE, prior_options, resolutions_of, settle_resolution, start_value,
+    MOST_SCALE, box_of, prior_options, resolutions_of, settle_resolution, start_value,
 )
 
 cdef extern from "simd_math.h":
@@ -76,6 +76,14 @@ TAILS = Choice("tails", "normal", "t: clusters have Student's t tails, by a weig
                "freedom are resampled", choices=("normal", "t"), later=True)
 SELECT = Flag("select", False, "covariance=diag: a column may be the same in all clusters; which ones are is part "
               "of the posterior", later=True)
+NOISE = (
+    Number("noise", 0.0, "share of the rows that are expected to be noise, uniform over model.box: a cluster is noise with "
+           "this probability; 0: none; smcmc run takes auto: 0.01 if that predicts rows better", least=0.0, most=0.5,
+           later=True),
+    Numbers("box", None, "model.noise: lowest and highest value of each column, one after another; null: those of the "
+            "data", optional=True, least=-1e30, most=1e30, each="end of a column", later=True),
+)
+"""Options of a background of noise, which ``gaussian.py`` adds to a model."""
 MOST_BITS = 28
 """A weight is at most 2^28 units, that is 64."""
 DEGREES = 2.0 ** (0.5 * np.arange(15))
@@ -482,6 +490,28 @@ cdef class Table(Scaled):
             self.power[own] = self.score_own(i, own)
         weigh_powers(self, self.power, own)
 
+    def left_out_densities(self):
+        """As of any model, each cluster settled once: an item leaves its own in closed form."""
+        cdef Py_ssize_t i, k, own, empty = self.K
+        cdef double rest
+        cdef double[:, ::1] log_density = np.empty((self.N, self.K + 1))
+        if self.allows_empty:
+            return super().left_out_densities()
+        self.begin_scan()
+        for k in range(empty + 1):
+            if self.stale[k]:
+                self.settle(k)
+        for i in range(self.N):
+            own = self.z[i]
+            for k in range(0, empty + 1, 8):
+                self.score(i, k)
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else -INFINITY
+            # `power` leaves out what all clusters share
+            rest = self.log_pred(i, empty) - self.power[empty]
+            for k in range(empty + 1):
+                log_density[i, k] = self.power[k] + rest
+        return np.asarray(log_density)
+
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
     """Tables of the factors that depend on a cluster's size alone, from 0 to N + 1 items."""
@@ -536,6 +566,8 @@ cdef class Normal(Scaled):
         found = params | prior_options(given["covariance"], given["m0"], given["b0"], mean, variance)
         if not scipy.sparse.issparse(x):
             found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
+            if given.get("noise"):
+                found["box"] = box_of(x, given["box"], found["resolution"]).T.ravel().tolist()
         return found
 
     def _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=1.0):

@@ -90,6 +90,8 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
     if outcome in effects or len(set(effects)) < len(effects):
         raise ValueError("model.effects: expected different columns, none of them model.outcome")
     form = kinds[outcome - 1]
+    if form == "count" and options.get("zeros") == "apart":
+        raise ValueError("model.zeros=apart: expected poisson with a column of counts as model.outcome")
     if form not in REGRESSED and effects:
         raise ValueError(
             f"model.effects: an outcome of type {form} has no effects; expected no effects, or an outcome of type real "

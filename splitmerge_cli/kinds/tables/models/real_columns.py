@@ -35,6 +35,26 @@ MOST_SCALES = 1e3
 """The reach is no more than so many scales from the prior's mean, which a0 below 0.6 would make it."""
 
 
+def box_of(points: NDArray[Any], box: Any, resolutions: Any) -> Numbers:
+    """The lowest and the highest value of each column, shape (2, D), from the option `box` or from the data: half a
+    step beyond these; a column without spread, or without a cell, has a range of 1."""
+    D = points.shape[1]
+    if box is not None:
+        low, high = per_column("model.box", box, 2 * D, "ends of columns").reshape(D, 2).T
+        if not (low < high).all():
+            raise ValueError(f"model.box: expected the lowest and the highest value of each column, got {box}")
+        return np.array([low, high])
+    half = resolutions_of(resolutions, D, points.T) / 2.0
+    absent = np.isnan(points)
+    low, high = (
+        np.where(absent, np.inf, points).min(axis=0) - half,
+        np.where(absent, -np.inf, points).max(axis=0) + half,
+    )
+    low, high = np.where(absent.all(axis=0), 0.0, [low, high])
+    half = np.where(low == high, 0.5, 0.0)
+    return np.array([low - half, high + half], dtype=np.float64)
+
+
 def start_value(value: Gamma | float, least: float, most: float) -> float:
     """Starting value of a chain: the value itself, or the mean of its `Gamma`, within the range."""
     return min(max(value.mean, least), most) if isinstance(value, Gamma) else value

@@ -53,6 +53,8 @@ def options_by_column(values, kinds, levels, given):
     found = [common | {"prior": "uniform"} for _ in kinds]
     cuts = iter(cuts_of(values, kinds, levels, given["cuts"]))
     for j in range(len(kinds)):
+        if kinds[j] == "count":
+            found[j]["zeros"] = given["zeros"]
         if kinds[j] == "ordinal":
             found[j]["cuts"] = list(next(cuts)) or None
     for key, kind in OF_TYPE.items():

@@ -428,7 +428,7 @@ def cluster_means(run: Run) -> Figure:
     ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
     ax.spines[:].set_visible(False)
     _write(ax, known, rows, means, far, written)
-    sizes = np.bincount(labels, row_sizes(run.summary))[clusters].round().astype(np.int64)
+    sizes = np.bincount(labels, row_sizes(run.summary, whole=True))[clusters].round().astype(np.int64)
     of_rows = total_size(run.summary) == run.summary["N"]
     _sizes(top, sizes, plural_of(nouns(run.summary)[0]) if of_rows or has_units(run.summary) else "size")
     top.set_xlim(ax.get_xlim())

@@ -1,0 +1,151 @@
+"""Runs of tables with noise (model.noise): what is chosen, printed, written, counted and rejected."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.diagnostics.agreement import ari
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.kinds.tables import choice
+from splitmerge_cli.runs.grouping import find_apart, join_apart, row_sizes
+from splitmerge_cli.runs.recorders import Late
+from splitmerge_cli.runs.store.read import Run
+
+MODEL = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
+
+
+def draw(seed: int, D: int, noise: float = 0.1, n: int = 300) -> tuple[pd.DataFrame, Any]:
+    """Rows of two normal groups and of noise, label 2."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    x = rng.normal(size=(n, D)) + np.where(labels[:, None] == 1, 5.0, 0.0)
+    is_noise = rng.permutation(n) < noise * n
+    x[is_noise] = rng.uniform(-5.0, 10.0, (int(is_noise.sum()), D))
+    return pd.DataFrame(x.round(4), columns=list("abcde")[:D]), np.where(is_noise, 2, labels)
+
+
+def agree(frame: pd.DataFrame, labels: Any, truth: Any) -> bool:
+    """Whether labels agree with the truth as well as those of the densities that made the rows, but for 0.02."""
+    x, D = frame.to_numpy(), frame.shape[1]
+    log_normal = [-0.5 * ((x - centre) ** 2).sum(axis=1) - 0.5 * D * np.log(2 * np.pi) for centre in (0.0, 5.0)]
+    log_density = np.log([[0.45], [0.45], [0.1]]) + np.stack([*log_normal, np.full(len(x), -D * np.log(15.0))])
+    return ari(labels, truth) > ari(log_density.argmax(axis=0), truth) - 0.02
+
+
+def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
+    frame, truth = draw(0, 2)
+    frame.assign(truth=truth).to_csv(tmp_path / "noisy.csv", index=False)
+    result = smcmc("run", "noisy.csv", "data.truth=truth", "iterations=400", "progress=none")
+    run = Run(result.stdout.split()[-1])
+    said = " ".join(result.stderr.split())
+    assert "model.noise=auto: 0.01; 0 is" in said
+    assert run.config["model"]["noise"] == 0.01
+    clusters, apart = run.clusters(), run.summary["apart"]
+    (k,) = apart["clusters"]
+    rows = int((clusters["cluster"] == k + 1).sum())
+    assert f"2 clusters and {rows} noise rows of 300 rows" in said
+    assert 0.05 < apart["share"][1] < 0.1 < apart["share"][2] < 0.2
+    first = clusters["row"][clusters["cluster"] == k + 1].iloc[:10]
+    assert f"spread evenly over the box of the data: rows {', '.join(map(str, first))} and" in said
+    assert agree(frame, run.summary["point_estimate"]["labels"], truth)
+    assert run.summary["n_clusters_95"][0] == 2
+    # files
+    table = pd.read_csv(run.path / "clusters.csv")
+    assert table["noise"][truth == 2].mean() > 0.7 and table["noise"][truth != 2].mean() < 0.05
+    described = pd.read_csv(run.path / "cluster_summary.csv")
+    assert described["apart"].fillna("").tolist() == ["", "", "noise"]
+    # the choice is stored: the same command fits nothing
+    again = smcmc("run", "noisy.csv", "data.truth=truth", "iterations=400", "progress=none", "resume=true")
+    assert again.stdout.split()[-1] == result.stdout.split()[-1]
+    summary = smcmc("summary", str(run.path))
+    assert f"2 clusters and {rows} noise rows of 300 rows" in summary.stdout
+
+
+@pytest.mark.parametrize("D", [2, 4])
+def test_without_noise_nothing_is_fitted_and_nothing_is_said(D: int, caplog: pytest.LogCaptureFixture) -> None:
+    frame, truth = draw(1, D, noise=0.0)
+    posterior = sm.sample("auto", frame, iterations=200, progress="none")
+    assert posterior.run.config["model"]["noise"] == 0.0
+    assert "model.noise" not in posterior.run.summary["chosen"]
+    assert "apart" not in posterior.run.summary
+    assert ari(posterior.labels, truth) > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tenth_of_noise_is_found_in_two_to_five_columns(seed: int) -> None:
+    frame, truth = draw(10 + seed, 2 + seed)
+    posterior = sm.sample("auto", frame, progress="none")
+    assert agree(frame, posterior.labels, truth)
+    assert posterior.run.summary["n_clusters_95"][0] == 2
+
+
+def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) -> None:
+    frame, _ = draw(0, 2, n=40)
+    frame.to_csv(tmp_path / "noisy.csv", index=False)
+    frame.iloc[2, 1] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    told = ["model=gaussian", "model.noise=0.01", "iterations=20", "chains=2", "progress=none"]
+    for path, keys, message in (
+        (
+            "noisy.csv",
+            ["model.tails=t"],
+            "model.noise=0.01: model.tails=t, which describes rows far away, too; expected",
+        ),
+        ("noisy.csv", ["model.select=true"], "model.noise=0.01: model.select=true; expected model.select=false"),
+        ("noisy.csv", ["model.box=[0,1]"], "model.box: expected a number, or one for each of 4 ends of columns"),
+        ("noisy.csv", ["model.box=[1,0,0,1]"], "model.box: expected the lowest and the highest value of each column"),
+        ("noisy.csv", ["model.noise=0.9"], "model.noise=0.9: expected a number from 0 to 0.5"),
+        ("noisy.csv", ["sampler=subcluster"], "sampler=subcluster: does not support model=gaussian"),
+        ("gaps.csv", ["model.covariance=full"], "model.noise=0.01, model.covariance=full: row 3, column 2 ('b')"),
+    ):
+        result = smcmc("run", "data=csv", f"data.path={path}", *told, *keys, f"out={tmp_path / 'out'}")
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert not (tmp_path / "out").exists()
+    # of independent columns cells may be missing
+    assert smcmc("run", "data=csv", "data.path=gaps.csv", *told).exit_code == 0
+
+
+def test_densities_checks_and_groups_of_a_run_with_noise() -> None:
+    frame, truth = draw(2, 3)
+    short: dict[str, Any] = {"iterations": 300, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
+    posterior = sm.sample(MODEL | {"noise": 0.01}, frame, **short)
+    density = posterior.log_predictive(pd.DataFrame([[0.0] * 3, [30.0] * 3], columns=list("abc")))
+    assert np.isfinite(density).all() and density[0] > density[1] + 5.0
+    without = sm.sample(MODEL, frame, **short)
+    gain = posterior.leave_one_out().log_density - without.leave_one_out().log_density
+    assert gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
+    assert posterior.run.summary["fit"]["draws"] > 0
+    # groups leave the noise out, and stay apart from it
+    joined = sm.sample(MODEL | {"noise": 0.01}, frame, **short | {"options": {"trace.partitions": 2, "gap": 0.25}})
+    assert joined.run.summary["joined"]["why_not"] is None
+    assert agree(frame, joined.labels, truth)
+
+
+def test_rows_apart_have_one_label_and_no_size() -> None:
+    labels = np.array([[0, 0, 1, 1, 2, 3], [0, 0, 0, 1, 1, 1]], dtype=np.int32)
+    apart = np.array([[0, 0, 0, 0, 1, 1], [0] * 6], dtype=bool)
+    assert join_apart(labels.copy(), apart).tolist() == [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]
+    assert join_apart(labels, None) is labels
+    late = Late(np.arange(2), join_apart(labels.copy(), apart), apart=apart)
+    found = find_apart(np.array([0, 0, 1, 1, 2, 2]), {0: late.take([0]), 1: late.take([0])}, "noise")
+    assert found is not None
+    assert (found["clusters"], found["share"]) == ([2], [pytest.approx(1 / 3)] * 3)
+    assert find_apart(np.array([0, 0, 1, 1, 2, 2]), {0: late.take([1])}, "noise") is None
+    summary = {"point_estimate": {"labels": [0, 0, 1, 1, 2, 2]}, "apart": found}
+    assert row_sizes(summary) == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    assert row_sizes(summary, whole=True) is None
+    many = np.repeat(by_appearance([0, 1, 2]), 20)[None]
+    assert Late(np.arange(1), many, apart=many == 2).count_clusters().tolist() == [2]
+
+
+def test_the_gain_of_a_uniform_component() -> None:
+    """Nothing where no row is less probable than noise."""
+    x = np.linspace(0.0, 1.0, 11)[:, None]
+    assert choice._gain_of_noise(np.full(11, 1.0), x) == pytest.approx(0.0, abs=1e-6)
+    assert choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), x) > 30.0

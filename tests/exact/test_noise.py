@@ -1,0 +1,153 @@
+"""A background of noise (model.noise): the likelihood beside a sum over all kinds of clusters, mutants, densities of
+items. Kernels are in the tests of every sampler, and of pairs of features; ranks of the noise in the calibration.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds.tables.cases import noise_log_weight
+from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.enumerate import State, normalise, partitions
+from splitmerge_cli.verify.transitions import stationarity_defect, transition_matrix
+
+POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [9.0, -0.2]])
+GAPPED = np.where([[0, 0], [0, 1], [0, 0], [1, 0], [0, 0]], np.nan, POINTS)
+BOX = np.array([[-1.0, -2.0], [4.0, 2.0]])
+"""The last row is outside."""
+HYPER: dict[str, Any] = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
+RHO = 0.3
+STATES: list[State] = [(labels, max(labels) + 1) for labels in partitions(5)]
+FORMS: dict[str, tuple[NDArray[np.float64], dict[str, Any]]] = {
+    "diag": (POINTS, {"covariance": "diag"}),
+    "iso, power": (POINTS, {"covariance": "iso", "power": 0.4}),
+    "full, resolution": (POINTS, {"covariance": "full", "resolution": [0.5, 0.2]}),
+    "diag, gaps": (GAPPED, {"covariance": "diag", "resolution": [0.5, 0.0], "power": 0.4}),
+}
+
+
+def build(points: NDArray[np.float64], known: int | None = None, **options: Any) -> Any:
+    given = {"concentration": 1.3, "noise": RHO, "box": BOX.T.ravel().tolist(), "resolution": "none"} | HYPER | options
+    return Gaussian.from_data(
+        Dataset("small", "points", points), **given, **({} if known is None else {"known": known})
+    )
+
+
+def rest_of(options: dict[str, Any]) -> tuple[Any, ...]:
+    step = np.asarray(options.get("resolution", 0.0))
+    return options["covariance"], *HYPER.values(), step, options.get("power", 1.0)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_log_lik_is_the_sum_over_kinds_in_every_partition(name: str) -> None:
+    """And where no cluster is noise, where a row is outside of the box, and where the columns grow."""
+    points, options = FORMS[name]
+    model = build(points, **options)
+    weigh = noise_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
+    for labels, K in STATES:
+        model.set_labels(np.array(labels, dtype=np.int32))
+        assert model.log_lik_total() == pytest.approx(weigh((labels, K)), abs=1e-10)
+    p = model.noise_probabilities
+    assert ((p >= 0.0) & (p <= 1.0)).all()
+    assert p[model.labels[4]] == 0.0
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_mutants_of_the_background_are_found(name: str) -> None:
+    """A Gibbs kernel is stationary for the posterior, and for none with an error in the background."""
+    points, options = FORMS[name]
+    model, rest = build(points, **options), rest_of(options)
+    rng = Rng(0)
+    P = transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
+
+    def pi(weigh: Any) -> NDArray[np.float64]:
+        return normalise([weigh(state) for state in STATES])
+
+    assert stationarity_defect(P, pi(noise_log_weight(points, 1.3, "crp", RHO, BOX, *rest))) < 1e-12
+    wide = np.array([[-1.0, -2.0], [10.0, 2.0]])
+    mutants = {
+        "no noise": gaussian_log_weight(points, 1.3, "crp", *rest),
+        "kinds turned round": noise_log_weight(points, 1.3, "crp", 1.0 - RHO, BOX, *rest),
+        "another volume": noise_log_weight(points, 1.3, "crp", RHO, 2.0 * BOX, *rest),
+        "a row outside that may be noise": noise_log_weight(points, 1.3, "crp", RHO, wide, *rest),
+        "the power left out": noise_log_weight(points, 1.3, "crp", RHO, BOX, *rest[:-1], 1.0),
+    }
+    for mutant, weigh in mutants.items():
+        if mutant != "the power left out" or rest[-1] != 1.0:
+            assert stationarity_defect(P, pi(weigh)) > 1e-4, mutant
+
+
+@pytest.mark.parametrize("name", [name for name, (_, options) in FORMS.items() if "power" not in options])
+def test_densities_of_new_rows_are_ratios_of_likelihoods(name: str) -> None:
+    points, options = FORMS[name]
+    new = np.array([[0.4, -0.8], [20.0, 0.3]])
+    model = build(np.vstack([points, new]), 5, **options)
+    alone = noise_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
+    for labels, K in (STATES[3], STATES[30]):
+        model.set_labels(np.append(labels, [K, K]).astype(np.int32))
+        found, _ = model.log_predictive(5)
+        for i, k in itertools.product(range(2), range(K + 1)):
+            rows = np.vstack([points, new[i]])
+            weigh = noise_log_weight(rows, 1.0, "uniform", RHO, BOX, *rest_of(options))
+            ratio = weigh(((*labels, k), max(K, k + 1))) - alone((labels, K))
+            assert found[i, k] == pytest.approx(ratio, abs=1e-9)
+
+
+def test_a_density_under_a_power_integrates_to_one() -> None:
+    x = np.sinh(np.linspace(-9.0, 9.0, 6001))
+    points = np.vstack([POINTS[:, :1], x[:, None]])
+    model = build(points, 5, covariance="diag", power=0.4, box=[-1.0, 4.0])
+    model.set_labels(np.append([0, 0, 0, 1, 1], np.full(len(x), 2)).astype(np.int32))
+    density = np.exp(model.log_predictive(5)[0])
+    np.testing.assert_allclose(np.trapezoid(density, x, axis=0), 1.0, atol=2e-3)
+
+
+def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
+    """Densities of rows that are left out."""
+    model, inverse, joint = build(POINTS, covariance="diag"), [], []
+    for labels, _ in STATES:
+        model.set_labels(np.array(labels, dtype=np.int32))
+        log_density, log_weight = model.left_out_predictive()
+        inverse.append(-logsumexp(log_density + log_weight, axis=1))
+        joint.append(model.log_joint())
+    evidence = logsumexp(joint)
+    found = -logsumexp(np.stack(inverse) + (np.array(joint) - evidence)[:, None], axis=0)
+    for i in range(5):
+        without, of_rest = build(np.delete(POINTS, i, axis=0), covariance="diag"), []
+        for labels in partitions(4):
+            without.set_labels(np.array(labels, dtype=np.int32))
+            of_rest.append(without.log_joint())
+        assert found[i] == pytest.approx(evidence - logsumexp(of_rest), abs=1e-9)
+
+
+def test_the_share_is_beta_under_the_chinese_restaurant_process() -> None:
+    """Rows in noisy clusters of the prior: mean rho, variance rho (1 - rho) (1 + c / N) / (1 + c)."""
+    rng, N, c = np.random.default_rng(3), 30, 1.3
+    shares = []
+    model = Gaussian(rng.normal(size=(N, 1)), concentration=c, noise=RHO)
+    for _ in range(4_000):
+        labels, K = model.prior_labels(rng)
+        shares.append((rng.random(K) < RHO)[labels].mean())
+    variance = RHO * (1 - RHO) * (1 + c / N) / (1 + c)
+    assert np.mean(shares) == pytest.approx(RHO, abs=4 * np.sqrt(variance / 4_000))
+    assert np.var(shares) == pytest.approx(variance, rel=0.1)
+
+
+def test_the_box_of_the_data() -> None:
+    """Half a step beyond the values; a column without spread has a range of 1; new rows do not change it."""
+    points = np.array([[0.0, 3.0], [2.0, 3.0], [1.0, 3.0]])
+    for known, rows in ((None, points), (3, np.vstack([points, [9.0, 9.0]]))):
+        model = Gaussian(rows, known, noise=0.5, resolution=[1.0, 0.0], b0=1e-3, kappa0=1e-9)
+        model.set_labels(np.arange(len(rows), dtype=np.int32))
+        # the density of a lone row as a cluster of its own is noise, as its normal one is tiny
+        assert model.left_out_predictive()[0][0, -1] == pytest.approx(np.log(0.5 / 3.0), abs=1e-3)
+    options = Gaussian.with_defaults_of(Dataset("small", "points", points), noise=0.5, resolution=[1.0, 0.0])
+    assert options["box"] == [-0.5, 2.5, 2.5, 3.5]

@@ -1,0 +1,190 @@
+"""Zeros of counts with a probability of their own in each cluster, ``model.zeros=apart``.
+
+`test_feature_pairs.py` has the option with every other one; here are the integrals themselves, items of several rows,
+new rows, and what is refused.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+from splitmerge_cli.core.bundles import build
+from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.kinds.tables.models import mixed, mixed_cells
+from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.verify.cases import small_case
+
+COUNTS = np.array([[0.0, 3.0], [2.0, 0.0], [0.0, np.nan], [5.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+TYPES = (ColumnType("count"), ColumnType("count"))
+OPTIONS = {"shape": 1.4, "rate": [0.5, 0.8], "beta1": 0.6, "beta0": 0.9, "zeros": "apart"}
+LABELS = np.array([0, 1, 0, 1, 1, 0], dtype=np.int32)
+
+
+def table(values=COUNTS, **fields) -> Dataset:
+    return Dataset("t", "mixed", values, types=TYPES, **fields)
+
+
+def integrate(cells: np.ndarray, rate: float, power: float) -> float:
+    """The likelihood of a column in a cluster, to this power, over its probability of 0 and its rate, by quadrature."""
+    n0, above = int((cells == 0).sum()), cells[cells > 0]
+    of_zeros = quad(lambda p: (p**n0 * (1 - p) ** len(above)) ** power * stats.beta.pdf(p, 0.6, 0.9), 0, 1)[0]
+
+    def of_rates(r: float) -> float:
+        return np.exp(power * stats.poisson.logpmf(above - 1, r).sum()) * stats.gamma.pdf(r, 1.4, scale=1 / rate)
+
+    return float(np.log(of_zeros) + np.log(quad(of_rates, 0, np.inf, epsabs=1e-14)[0]))
+
+
+@pytest.mark.parametrize("power", [1.0, 0.4])
+def test_the_likelihood_is_an_integral(power: float) -> None:
+    model = Mixed.from_data(table(), power=power, **OPTIONS)
+    model.set_labels(LABELS)
+    expected = 0.0
+    for j, rate in enumerate(OPTIONS["rate"]):
+        for k in range(2):
+            cells = COUNTS[k == LABELS, j]
+            expected += integrate(cells[~np.isnan(cells)], rate, power)
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("more", [{}, {"tails": "t"}, {"select": True}])
+def test_densities_of_new_rows_add_up_to_one(more: dict) -> None:
+    """In each cluster, and in a new one."""
+    values, types = COUNTS[:, :1], TYPES[:1]
+    if "tails" in more:
+        values, types = np.column_stack([COUNTS[:, 0], [0.1, 0.9, 0.3, 2.0, 1.1, 0.4]]), (TYPES[0], ColumnType("real"))
+    data = Dataset("t", "mixed", values, types=types)
+    new = np.full((400, values.shape[1]), np.nan)
+    new[:, 0] = np.arange(400)
+    whole = Dataset("t", "mixed", np.concatenate([values, new]), types=types)
+    model = Mixed.with_new(data, whole, **OPTIONS | {"rate": 0.5} | more)
+    model.set_labels(np.append(LABELS, np.full(400, 2)).astype(np.int32))
+    density, _ = model.log_predictive(6)
+    # tails are integrated by quadrature where a row has no real cell
+    assert np.exp(density).sum(axis=0) == pytest.approx(1.0, abs=1e-5 if "tails" in more else 1e-6)
+
+
+def test_it_is_a_column_of_zeros_and_one_of_counts_above_0() -> None:
+    """Draw by draw."""
+    more = {key: value for key, value in OPTIONS.items() if key != "zeros"}
+    apart = np.where(COUNTS > 0, COUNTS - 1, np.nan), np.where(np.isnan(COUNTS), np.nan, COUNTS == 0)
+    by_hand = Mixed(np.column_stack(apart), ["count", "count", "binary", "binary"], **more)
+    model = Mixed(COUNTS, ["count", "count"], **OPTIONS)
+    for labels in (LABELS, np.arange(6), np.zeros(6)):
+        for one in (model, by_hand):
+            one.set_labels(labels.astype(np.int32))
+        assert model.log_lik_total() == by_hand.log_lik_total() and model.log_joint() == by_hand.log_joint()
+
+
+def test_the_default_rate_is_that_of_counts_above_0() -> None:
+    """Also in new rows, which do not change what the rate means."""
+    found = Mixed.with_defaults_of(table(), shape=2.0, zeros="apart")["rate"]
+    assert found == [2.0 / np.mean([1, 4, 0]), 2.0 / np.mean([2, 0])]
+    whole = np.nan_to_num(COUNTS).astype(np.int32)
+    data = Dataset("t", "counts", whole)
+    assert GammaPoisson.with_defaults_of(data, shape=2.0, zeros="apart")["rate"] == found
+    assert GammaPoisson.with_defaults_of(data, rate=0.3, zeros="apart")["rate"] == [0.3, 0.3]
+    own = (
+        Mixed.from_data(table(), shape=2.0, zeros="apart"),
+        Mixed.from_data(table(), rate=found, shape=2.0, zeros="apart"),
+    )
+    assert own[0].log_lik_total() == own[1].log_lik_total()
+
+
+def test_counts_alone_are_the_same_model() -> None:
+    whole = np.nan_to_num(COUNTS).astype(np.int32)
+    options = {"shape": 1.4, "rate": [0.5, 0.8], "zeros": "apart"}
+    model = GammaPoisson.from_data(Dataset("t", "counts", whole), **options)
+    mixed_model = Mixed.from_data(table(np.nan_to_num(COUNTS)), **options)
+    for one in (model, mixed_model):
+        one.set_labels(LABELS)
+    assert model.log_lik_total() == mixed_model.log_lik_total()
+    expected = GammaPoisson.reference_log_lik(whole, LABELS, shape=1.4, rate=[0.5, 0.8], zeros="apart")
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-9)
+
+
+def test_rows_that_count_twice_are_two_rows() -> None:
+    """Weights that are numbers of rows, and rows of one unit."""
+    twice = np.concatenate([COUNTS, COUNTS[1:3]])
+    weights = np.array([1, 2, 2, 1, 1, 1])
+    of_weights = build(Mixed, table(bundles=Bundles(np.arange(6, dtype=np.int32), weights)), OPTIONS)
+    items = np.array([0, 1, 2, 3, 4, 5, 1, 2], dtype=np.int32)
+    of_units = build(Mixed, table(twice, bundles=Bundles(items)), OPTIONS)
+    rows = Mixed.from_data(table(twice), **OPTIONS)
+    of_weights.set_labels(LABELS)
+    of_units.set_labels(LABELS[items])
+    rows.set_labels(LABELS[items])
+    assert of_weights.log_lik_total() == pytest.approx(rows.log_lik_total(), abs=1e-9)
+    assert of_units.log_lik_total() == pytest.approx(rows.log_lik_total(), abs=1e-9)
+
+
+def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: zeros that are counted twice; counts that are not shifted; the codes of zeros the wrong way round."""
+
+    def twice(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 2] = np.where(values[:, 2] == 0, 0.0, found["values"][:, 2])
+
+    def unshifted(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 2] += 1.0
+
+    def reversed_codes(found: dict, values: np.ndarray) -> None:
+        found["values"][:, -1] = 1.0 - found["values"][:, -1]
+
+    right = small_case(Mixed, 4, 1, {"zeros": "apart"})
+    for change in (None, twice, unshifted, reversed_codes):
+
+        def changed(values, kinds, levels, change=change) -> dict:
+            found = mixed_cells.part_zeros(values, kinds, levels)
+            if change is not None:
+                change(found, values)
+            return found
+
+        monkeypatch.setattr(mixed, "part_zeros", changed)
+        model, log_joint = right.build(), []
+        for labels, _ in right.states:
+            model.set_labels(np.array(labels, dtype=np.int32))
+            log_joint.append(model.log_joint())
+        weight = np.exp(np.array(log_joint) - max(log_joint))
+        worst = np.abs(weight / weight.sum() - right.pi).max()
+        assert worst < 1e-9 if change is None else worst > 1e-3, change
+
+
+@pytest.mark.parametrize(
+    ("build_one", "message"),
+    [
+        (lambda: Mixed(np.ones((3, 1)), ["real"], zeros="apart"), "the table has no column of counts; expected"),
+        (lambda: Mixed(COUNTS - 0.5, ["count"] * 2, zeros="apart"), "column 1: -0.5 cannot be in a count column"),
+        (
+            lambda: Mixed.from_data(table(), outcome=1, zeros="apart"),
+            "expected poisson with a column of counts as model",
+        ),
+        (lambda: GammaPoisson(np.ones((3, 1), dtype=np.int32), zeros="apart"), "expected GammaPoisson.from_data"),
+        (
+            lambda: GammaPoisson.from_data(
+                Dataset("t", "counts", np.eye(3, dtype=np.int32), exposure=np.ones(3)), zeros="apart"
+            ),
+            "expected poisson with data.exposure",
+        ),
+    ],
+)
+def test_what_does_not_go_together(build_one, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_one()
+
+
+def test_a_column_of_zeros_or_without_any() -> None:
+    """Neither has a mean to take a default from, nor a cell that is missing."""
+    values = np.array([[0.0, 4.0], [0.0, 2.0], [0.0, 9.0]])
+    model = Mixed.from_data(table(values), zeros="apart")
+    expected = 2 * (gammaln(3.5) - gammaln(0.5) - gammaln(4.0)) + integrate_rates(values[:, 1] - 1)
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-9)
+
+
+def integrate_rates(counts: np.ndarray) -> float:
+    """Log likelihood of counts of a cluster under the default prior, in closed form."""
+    n, s, rate = len(counts), counts.sum(), 1 / counts.mean()
+    return float(np.log(rate) + gammaln(1 + s) - (1 + s) * np.log(rate + n) - gammaln(counts + 1).sum())
