@@ -172,7 +172,7 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if (other := _choose_other_moves(run, spec)) is None:
         # the lines on the modes, or on what all chains have, are the answer
         is_large = spec.init == starts.STAGES and lie_apart(judged.rhat)
-        if spec.init == starts.SEARCH or is_large:
+        if spec.init in (starts.BEST, starts.SEARCH) or is_large:
             return None
         return answers_of(spec.model.kind).longer, _prolong(run, spec, 4)
     why, changed = other
@@ -198,10 +198,11 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         sampler in resolution.CROSSES.values()
     ):  # its proposals do not depend on where a chain is, so other starts change little
         return None
-    if starts.start_of(spec).may_go_on_by_search(run.summary["N"]):
-        changed = {"init": starts.SEARCH} | ({} if spec.K0 is None else {"K0": None})
+    if (start := starts.start_of(spec)).may_go_on_by_search(run.summary["N"]):
+        changed = {"init": starts.SEARCH if start.simpler is None else starts.BEST}
+        changed |= {} if spec.K0 is None else {"K0": None}
         return "let each chain search for the best mode first", changed
-    if spec.init == starts.SEARCH:
+    if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], total_size(run.summary))
         if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):

@@ -14,8 +14,8 @@ first.
 splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from
 the clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily.
 First the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any
-clusters merge. The best of eight such trials is the start: all make some iterations, the better half twice as many,
-and so on.
+clusters merge. The best of eight such trials is the start: all make some iterations, the better half twice as many, and
+so on, until what is left agrees.
 
 **Search**, a population of short chains that are crossed. Chains of tables with clusters of unlike shapes end in one of
 many modes, of which all but a few have next to no probability, and stay. A chain that starts so has looked before:
@@ -94,8 +94,8 @@ HEAVY = 5.0
 LEAST = 20
 """Fewest iterations of a round."""
 CLOSE = 5.0
-"""The search ends where the mean log joint densities of all chains in a round are so close: they have found one mode,
-or modes between which the chain that follows has to move."""
+"""The search ends where the mean log joint densities of all chains in a round are so close, and trials where those of
+the better half are: they have found one mode, or modes between which the chain that follows has to move."""
 MOVES = 5
 """Moves of the sampler before each scan."""
 STARTS = ("random", "one_cluster", "sequential")
@@ -144,11 +144,13 @@ class Start:
         return spec.with_(init=init)
 
     def choose_for_fit(self) -> RunSpecification:
-        """As `choose`, of a chain that is too short for the best of several starts."""
+        """As `choose`, of a short chain: of a table with many cells a single trial, not the best of several."""
         spec = self.spec
         if (chosen := self.choose_by_size(lambda line: None)) is not spec or self.is_named or self.why_no_search:
             return chosen
-        return spec if self.simpler is None or self.why_simpler(self.load()) is None else spec.with_(init=SIMPLER)
+        if self.simpler is None or self.why_simpler(dataset := self.load()) is None:
+            return spec
+        return spec.with_(init=SIMPLER if self._shorten(TRIAL, dataset) < TRIAL else BEST)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         """As `choose`, without searches."""
@@ -200,7 +202,12 @@ class Start:
 
     @property
     def simpler(self) -> Component | None:
-        """A form of the model with fewer parameters in a cluster, from whose clusters chains may start; None: it has
+        """The form of the run's model with fewer parameters in a cluster; None: it has none."""
+        return self.simplify(self.spec.model)
+
+    @staticmethod
+    def simplify(model: Component) -> Component | None:
+        """A form of a model with fewer parameters in a cluster, from whose clusters chains may start; None: it has
         none."""
         return None
 
@@ -296,6 +303,9 @@ class Start:
                 raise KeyboardInterrupt
             height = [np.mean(chain.advance(iterations)["log_joint"][iterations // 2 :]) for chain in chains]
             chains = [chains[number] for number in np.argsort(height)[::-1][: len(chains) // 2]]
+            # the half that is left is in one mode
+            if np.ptp(np.sort(height)[-len(chains) :]) < CLOSE:
+                break
             iterations *= 2
         set_state(model, state_of(chains[0].model))
 

@@ -140,9 +140,8 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     after = APART_LARGE if is_large else APART_AFTER
     if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
         after = APART_AFTER // ANSWER
-    can_end = (
-        is_large or plan.spec.init == starts.SEARCH or starts.start_of(plan.spec).may_go_on_by_search(plan.dataset.N)
-    )
+    was_search = plan.spec.init in (starts.BEST, starts.SEARCH)
+    can_end = is_large or was_search or starts.start_of(plan.spec).may_go_on_by_search(plan.dataset.N)
     return can_end and found.iterations >= after
 
 

@@ -7,15 +7,14 @@ from splitmerge_cli.runs.starts import LARGE, Start
 
 WIDE = 5
 """Real columns from which a table starts from clusters of independent columns, unless the user names an initial state:
-with fewer, chains from random clusters end as high (docs/decisions/0045-simpler-starts.md)."""
+the tables with fewer at hand converge from random clusters (docs/decisions/0047-simpler-starts.md)."""
 
 
 class TableStart(Start):
-    """The initial state of a run on a table: with covariances, from clusters of independent columns."""
+    """The initial state of a run on a table: from clusters of independent columns, where each has a covariance."""
 
-    @property
-    def simpler(self) -> Component | None:
-        model = self.spec.model
+    @staticmethod
+    def simplify(model: Component) -> Component | None:
         return model.with_options(covariance="diag") if model.options.get("covariance") == "full" else None
 
     def why_simpler(self, dataset: Dataset) -> str | None:
