@@ -1,7 +1,7 @@
 """Cases that the quick run leaves to `make test-slow`: most of many like ones, and costly ones."""
 
 NEAR_POSTERIORS = (
-    *("chain", "continuous_models", "count_vectors", "enumerate", "entities", "hdp", "history", "irm"),
+    *("chain", "enumerate", "entities", "hdp", "history", "irm"),
     *("mfm", "mixed", "models", "priors", "record_pairs"),
 )
 """Unit tests that would see a wrong posterior."""
