@@ -183,7 +183,8 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
     Returns
     -------
     tuple
-        A row for each kept verdict, with `counted`, `rule`, `kept`, `again` and `wrong` (`chance_wrong`); and the figures without units.
+        A row for each kept verdict, with `counted`, `rule`, `kept`, `again` and `wrong` (see `chance_wrong`);
+        and the figures without units.
     """
     rules, rows, without = read_rules(papers), [], []
     for file in sorted(folder.glob("*-claims.csv")):
@@ -203,6 +204,8 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
             # a reading that is not counted may be judged by a rule of its own
             rule = known["rule"] if counted or known["rule"] in ("none", "clock") else claim["rule"]
             part = units_by_key.get(tuple(claim[key] for key in KEY), units.iloc[:0])
+            if rule == "holds" and "holds" not in set(part["quantity"]):
+                rule = claim["rule"]  # it was measured then, and is computed now
             again = judge(rule, known["value"], known["tolerance"], part)
             row = {key: claim[key] for key in KEY}
             decided = again in ("reproduced", "not reproduced")
