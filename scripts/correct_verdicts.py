@@ -27,8 +27,11 @@ from splitmerge_cli.papers.claims import Claim, added_claims, published_claims
 from splitmerge_cli.papers.triadic.examples import judge_asymmetry
 from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 from splitmerge_cli.papers.verdicts import (
+    BY_CLOCK,
+    CLOCK,
     FINITE,
     LEAST_UNITS,
+    NOT_TESTABLE,
     UNDECIDED,
     Samples,
     Verdict,
@@ -76,6 +79,9 @@ def correct(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
     """The verdict as the present rules have it; the same where nothing changes."""
     if kept.claim.rule == "none":
         return kept
+    if kept.claim.rule == CLOCK:
+        reason = f"{strip_need(kept.reason)}; corrected from {kept.verdict}: {BY_CLOCK}"
+        return replace(kept, verdict=NOT_TESTABLE, rule=CLOCK, needed=None, reason=reason)
     for metric, judge in REREAD.items():
         if kept.claim.metric == metric:
             reason = f"{(now := judge(kept.claim)).reason}; corrected: {corrections['readings']['because']}"
@@ -88,6 +94,13 @@ REREAD: Mapping[str, Callable[[Claim], Verdict]] = {
     "line_not_through_points": lambda claim: judge_angles(claim, ()),
 }
 """Judges of claims that are read otherwise now, from what is exact or was kept, by metric."""
+
+
+def strip_need(reason: str) -> str:
+    """A reason without what would decide the claim."""
+    return re.sub(
+        r"; (some|more than) [\d,]+ [\w ]+ would decide it$|; cannot be decided by this design .*$", "", reason
+    )
 
 
 def correct_share(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
@@ -110,8 +123,9 @@ def correct_share(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
     why += [corrections["few"]["because"]] if n < LEAST_UNITS and kept.verdict != verdict else []
     if not why:
         return kept
-    told = SHARE.sub(lambda match: f" in {k:g} of {n} {match[2]} (share in [{low:.2f}, {high:.2f}])", kept.reason)
-    told = re.sub(r"; (some|more than) [\d,]+ [\w ]+ would decide it$|; cannot be decided by this design .*$", "", told)
+    told = SHARE.sub(
+        lambda match: f" in {k:g} of {n} {match[2]} (share in [{low:.2f}, {high:.2f}])", strip_need(kept.reason)
+    )
     needed = units_for_share(k, n, LEAST_UNITS) if verdict == UNDECIDED else None
     if needed is not None and needed > FINITE.get(kept.unit, np.inf):
         needed = np.inf

@@ -61,10 +61,12 @@ from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
     UNDECIDED,
     Verdict,
+    by_edge,
     by_factor,
     by_majority,
     by_rhat,
     by_sign,
+    estimate,
     holds,
     jackknife,
     judge_interval,
@@ -126,7 +128,8 @@ def judge_sdds_times(claim: Claim, runs: Sequence[Run]) -> Verdict:
     ratios = sdds_acceptance._milliseconds(large, True) / sdds_acceptance._milliseconds(divisor, True)
     if others:
         return by_factor(claim, ratios, claim.reading, summary=median_interval, units=data_sets(large))
-    return sdds_acceptance._judge_growth(claim, ratios, claim.reading, data_sets(large))
+    estimated = estimate(ratios, median_interval, units=data_sets(large))
+    return by_edge(claim, estimated, "time at the largest N over that at the smallest", claim.reading)
 
 
 def judge_times(runs: Sequence[Run]) -> list[Verdict]:

@@ -99,7 +99,7 @@ def place(low: float, high: float, least: float, largest: float) -> str:
 
 def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> str:
     """The verdict on a claim from the rows of its units."""
-    if rule == "none":
+    if rule in ("none", "clock"):
         return "not testable"
     judge_by_rule = {
         name: (rows["interval"].iloc[0], rows["unit"].tolist(), rows["value"].to_numpy(float))
@@ -146,6 +146,30 @@ def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> str
     return place(low, high, *ranges[rule])
 
 
+def chance_wrong(rule: str, value: float, tolerance: float, units: pd.DataFrame) -> float:
+    """How probable it is that a decided verdict is wrong, if the truth spreads as its interval: beyond the edge."""
+    wrong = 0.0
+    for name, rows in units.groupby("quantity", sort=False):
+        x = rows["value"].to_numpy(float)
+        if rule == "most":
+            k, n = x.sum(), len(x)
+            wrong += stats.beta.cdf(0.5, k + 0.5, n - k + 0.5) if name == "shows it" and 2 * k > n else 0.0
+            wrong += stats.beta.sf(0.5, k + 0.5, n - k + 0.5) if name == "shows it" and 2 * k < n else 0.0
+        elif rule in ("factor", "distance", "at_most", "at_least", "mixing", "positive"):
+            kind = rows["interval"].iloc[0]
+            centre, low, high = find_interval(kind, rows["unit"].tolist(), x) if kind != "share" else [np.nan] * 3
+            error = (high - low) / (2 * stats.norm.ppf(T))
+            ends = {
+                "factor": (value / tolerance, value * tolerance),
+                "distance": (value - tolerance, value + tolerance),
+                "mixing": (MIXED,) if value <= MIXED else (max(MIXED, value / tolerance), value * tolerance),
+                "positive": (0.0,),
+            }.get(rule, (tolerance,))
+            if error > 0:
+                wrong += stats.norm.sf(min(abs(centre - end) for end in ends) / error)
+    return wrong
+
+
 def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
     """The verdicts of a folder: recomputed from its units, and as kept.
 
@@ -159,7 +183,8 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
     Returns
     -------
     tuple
-        A row for each kept verdict, with `counted`, `rule`, `kept` and `again`; and the figures without units.
+        A row for each kept verdict, with `counted`, `rule`, `kept`, `again` and `wrong` (see `chance_wrong`);
+        and the figures without units.
     """
     rules, rows, without = read_rules(papers), [], []
     for file in sorted(folder.glob("*-claims.csv")):
@@ -177,12 +202,18 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
             known = rules[tuple(claim[key] for key in CLAIM)]
             counted = claim["counted"] == "True"
             # a reading that is not counted may be judged by a rule of its own
-            rule = known["rule"] if counted or known["rule"] == "none" else claim["rule"]
+            rule = known["rule"] if counted or known["rule"] in ("none", "clock") else claim["rule"]
             part = units_by_key.get(tuple(claim[key] for key in KEY), units.iloc[:0])
+            if rule == "holds" and "holds" not in set(part["quantity"]):
+                rule = claim["rule"]  # it was measured then, and is computed now
             again = judge(rule, known["value"], known["tolerance"], part)
             row = {key: claim[key] for key in KEY}
-            rows.append(row | {"counted": counted, "rule": rule, "kept": claim["verdict"], "again": again})
-    columns = [*KEY, "counted", "rule", "kept", "again"]
+            decided = again in ("reproduced", "not reproduced")
+            wrong = chance_wrong(rule, known["value"], known["tolerance"], part) if counted and decided else 0.0
+            rows.append(
+                row | {"counted": counted, "rule": rule, "kept": claim["verdict"], "again": again, "wrong": wrong}
+            )
+    columns = [*KEY, "counted", "rule", "kept", "again", "wrong"]
     return pd.DataFrame(rows, columns=columns), without
 
 
@@ -202,6 +233,7 @@ def main() -> int:
     rules = ", ".join(f"{rule} {n}" for rule, n in sorted(Counter(verdicts["rule"]).items()))
     print(f"{len(verdicts)} verdicts ({verdicts['counted'].sum()} counted), {len(differs)} differ")
     print(f"by rule: {rules or 'none'}")
+    print(f"expected to be wrong by chance: {verdicts['wrong'].sum():.1f} of the decided verdicts that count")
     if without:
         print(f"kept without units: {', '.join(without)}")
     return int(len(differs) > 0)

@@ -10,6 +10,7 @@ their state is the commit of the runs.
 import hashlib
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ JUDGES: dict[str, Callable[[claims.Claim, np.ndarray], verdicts.Verdict]] = {
     "most": lambda claim, x: verdicts.by_majority(claim, x, x > claim.value, ""),
     "positive": lambda claim, x: verdicts.by_sign(claim, {"difference": x - claim.value}),
     "noise": _by_frequencies,
+    "clock": lambda claim, x: verdicts.by_edge(replace(claim, rule="clock"), verdicts.estimate(x), ""),
     "none": lambda claim, x: verdicts.untestable(claim, x, "", summary=intervals.geometric_interval),
 }
 """Every rule of `splitmerge_cli.papers.claims.RULES`, as a judge of a claim by values."""

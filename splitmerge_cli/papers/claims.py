@@ -39,6 +39,7 @@ RULES = {
     "most": "the interval of the share of at least 6 data sets, restarts or chains that show it lies above one half",
     "positive": "the interval of the paired difference lies above 0",
     "noise": "the total variation distance is at most the tolerance times that expected of an exact sampler",
+    "clock": "never: a ratio of our own programs, or a score within seconds, is no measurement of the paper",
     "none": "no run of ours can decide it",
 }
 """Rules, and when a claim is reproduced under them."""

@@ -87,10 +87,12 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> Markup:
         return paragraph(html.with_code("No figure has been drawn yet: `smcmc reproduce all --scale quick`"))
     verdict_counts, wrong = counts(drawn), expected_errors(pd.concat(drawn))
     parts = join([element("span", f"{verdict_counts[v]} {v}", css) for v, css in CLASSES.items()], ", ")
+    quick = sum(_scale(frame) == "quick" for frame in drawn)
+    scale = f"At quick scale ({quick} of the figures): it is the paper scale that counts. " if quick else ""
     return paragraph(
         join(
             [
-                f"{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: ",
+                f"{scale}{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: ",
                 parts,
                 ". Each claim has one verdict, under the reading of its paper's readings.csv; what other readings "
                 "give stands below it in brackets and is not counted. A claim that does not reproduce is a result; the "

@@ -28,7 +28,7 @@ from splitmerge_cli.papers.experiments import (
     override_jobs,
     timed_jobs,
 )
-from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, summarise, units_frame
+from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, limit_to_quick, summarise, units_frame
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.files import replace_file, write_text
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifest
@@ -174,6 +174,9 @@ def _draw(
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, folder / entry.id)
     claims = frame(drawing.verdicts, published_claims(entry.id), scale)
+    if scale == "quick" and runs:
+        lengths = [each.config["iterations"] for each in runs if isinstance(each, Run)]
+        claims = limit_to_quick(claims, min(filter(None, lengths), default=0))
     tables = {"": drawing.plotted, "-claims": claims, "-units": units_frame(drawing.verdicts)}
     for end, table in tables.items():
         paths.append(folder / f"{entry.id}{end}.csv")

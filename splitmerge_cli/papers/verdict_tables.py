@@ -47,6 +47,30 @@ def list_rows(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
     )
 
 
+LEAST_TIMES = 50
+"""Published autocorrelation times that a series of quick scale must have for a verdict on such a time."""
+
+
+def limit_to_quick(claims: pd.DataFrame, iterations: int) -> pd.DataFrame:
+    """Return the claims of a figure at quick scale, without verdicts that this scale cannot give.
+
+    Neither generated data in place of published ones nor series of fewer than `LEAST_TIMES` published autocorrelation
+    times decide a claim; `iterations` is the length of the shortest chain.
+    """
+    whys = {
+        "no run of this size": (claims["n"] == 0) & (claims["verdict"] == UNDECIDED),
+        f"series of fewer than {LEAST_TIMES} published autocorrelation times": (
+            claims["metric"].str.contains("autocorrelation_time") & (iterations < LEAST_TIMES * claims["published"])
+        ),
+        "other data than the paper's": claims["on"] != "",
+    }
+    limited = claims.copy()
+    for why, rows in whys.items():
+        limited.loc[rows, ["verdict", "needed"]] = NOT_TESTABLE, np.nan
+        limited.loc[rows, "reason"] = f"not testable at quick scale: {why}"
+    return limited
+
+
 KEY = ("id", "data", "sampler", "metric", "reading", "on")
 """Columns that tell the rows of ``ID-claims.csv`` apart."""
 UNITS = (*KEY, "quantity", "interval", "of", "unit", "value")
@@ -200,7 +224,9 @@ def summarise(claims: pd.DataFrame, title: str) -> list[str]:
     by_verdict = counted["verdict"].value_counts()
     totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in VERDICTS if verdict in by_verdict)
     is_open = ((counted["scale"] == "quick") & (counted["verdict"] == UNDECIDED)).any()
+    limited = counted["reason"].str.startswith("not testable at quick scale").sum()
     more = " (paper scale decides more)" if is_open else ""
+    more += f"; {limited} not testable at quick scale" if limited else ""
     lines = [title, f"{len(counted)} claim{'s' * (len(counted) != 1)}: {totals}{more}"]
     doubtful = [
         row for verdict in (NOT_REPRODUCED, UNDECIDED) for row in counted[counted["verdict"] == verdict].itertuples()

@@ -34,6 +34,9 @@ NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
+CLOCK = "clock"
+"""The rule of what the clock decides."""
+BY_CLOCK = "the clock decides: a ratio of our own programs, or a score within seconds, is no measurement of the paper"
 MIXED = 1.2
 """An R-hat up to this is compatible with mixing (Herlau et al. 2014: "lower than 1.1 or 1.2")."""
 LEAST_UNITS = 6
@@ -164,13 +167,13 @@ def judge_interval(
 ) -> Verdict:
     """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided.
 
-    It is not testable if the rule of the claim is ``none``.
+    It is not testable if the clock decides (rule ``clock``).
     """
     centre, low, high = of.interval
     n, unit = of.n, of.unit
     needed: float | None = None
-    if claim.rule == "none":
-        verdict, rule = NOT_TESTABLE, "none"
+    if claim.rule == CLOCK:
+        verdict, rule, reason = NOT_TESTABLE, CLOCK, f"{reason}; {BY_CLOCK}"
     elif not np.isfinite([low, high]).all():
         verdict, reason = UNDECIDED, f"{reason}; no interval of {n} {unit if n != 1 else unit.removesuffix('s')}"
         needed = 2 if n == 1 else None
@@ -313,6 +316,8 @@ def by_distance(
 
 def by_edge(claim: Claim, of: Estimate, reason: str, reading: str = "") -> Verdict:
     """Judge an estimate: at or below the claim's tolerance where its rule is ``at_most``, otherwise at or above it."""
+    if claim.rule == CLOCK:
+        return judge_interval(claim, of, -np.inf, np.inf, reason, CLOCK, reading)
     edge, below = claim.tolerance, claim.rule == "at_most"
     least, most, rule = (-np.inf, edge, "at_most") if below else (edge, np.inf, "at_least")
     reason = f"{reason}; rule: at {rule.removeprefix('at_')} {edge:g}"
@@ -361,7 +366,8 @@ def by_sign(
         for what, (mean, least, most) in ((what, each.interval) for what, each in estimates.items())
     ]
     n, worst = min(each.n for each in estimates.values()), min(each.interval for each in estimates.values())
-    reason = f"{'; '.join(parts)}: paired over {n} {unit}"
+    clock = f"; {BY_CLOCK}" if claim.rule == CLOCK else ""
+    reason = f"{'; '.join(parts)}: paired over {n} {unit}{clock}"
     kept = tuple(one for each in estimates.values() for one in each.samples)
     ours, low, high = worst
     return replace(verdict, ours=ours, low=low, high=high, n=n, reason=reason, needed=needed, samples=kept)

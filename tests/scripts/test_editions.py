@@ -97,7 +97,9 @@ def test_a_rule_is_what_it_makes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> 
 def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(edition: int) -> None:
     index = kept.read_index(KEPT / f"edition-{edition}")
     listed = yaml.safe_load(correct_verdicts.FILE.read_text("utf-8"))
-    changed = [] if edition == correct_verdicts.EDITION else sorted(listed["changed"])
+    # edition 2 is older than added.csv
+    changed = [line for line in sorted(listed["changed"]) if edition > 2 or "/added.csv" not in line]
+    changed = [] if edition == correct_verdicts.EDITION else changed
     assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
         assert sha256_of(KEPT.parent / name) == digest

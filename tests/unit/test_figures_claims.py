@@ -23,6 +23,7 @@ from splitmerge_cli.papers.verdict_tables import (
     counts,
     expected_errors,
     frame,
+    limit_to_quick,
     summarise,
     units_frame,
 )
@@ -457,3 +458,19 @@ def test_the_correct_posterior_is_not_ten():
     settings = {"entities": 10, "n_tokens": 10, "kmax": 100, "mu": log(10), "sigma": 1.0}
     assert [round(mean_K(N, **settings), 1) for N in (100, 200, 500)] == [62.7, 61.2, 22.7]
     assert [round(mean_K(N, label_prior="as_printed", **settings), 2) for N in (100, 200, 500)] == [10.07, 10.01, 10.0]
+
+
+def test_quick_scale_gives_no_verdict_from_other_data_short_series_or_no_run():
+    claim = replace(CLAIM, metric="autocorrelation_time_trace", value=100.0, unit="iterations")
+    texts = [claim, replace(claim, data="b"), replace(claim, data="c"), replace(claim, data="d", metric="rate")]
+    found = [
+        by_factor(claim, [99.0, 100.0, 101.0]),
+        replace(by_factor(texts[1], [100.0, 101.0, 102.0]), on="generated"),
+    ]
+    found.append(by_factor(texts[3], [100.0, 101.0, 102.0]))
+    table = frame(found, texts, "quick")
+    assert limit_to_quick(table, 5000)["verdict"].tolist() == [REPRODUCED, NOT_TESTABLE, NOT_TESTABLE, REPRODUCED]
+    short = limit_to_quick(table, 4999)
+    assert short["verdict"].tolist() == [NOT_TESTABLE, NOT_TESTABLE, NOT_TESTABLE, REPRODUCED]
+    lines = summarise(short, "t")
+    assert lines[1] == "4 claims: 1 reproduced, 3 not testable; 3 not testable at quick scale" and len(lines) == 2
