@@ -140,7 +140,7 @@ def test_types_are_inferred(tmp_path: Path) -> None:
 
 
 def test_few_words_that_repeat_are_categories(tmp_path: Path) -> None:
-    rows = "".join(f"{'abc'[i % 3]},{'xyz'[i % 3] if i else 'q'},{i % 4 + 1}\n" for i in range(18))
+    rows = "".join(f"{'abc'[i % 3]},{'xyz'[i // 3 % 3] if i else 'q'},{i % 4 + 1}\n" for i in range(18))
     dataset = read(tmp_path, "u,v,w\n" + rows)
     assert dataset.types is not None
     # q stands once, as a typing error does

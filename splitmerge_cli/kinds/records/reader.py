@@ -1,6 +1,6 @@
 """Records: the columns of a table as fields of entities, by their cells; two files as sources.
 
-The rules, in this order; cells that are missing do not count:
+The rules, in this order, `find_followers` last; cells that are missing do not count:
 
 ==========================================================  ==================================================
 the column                                                  is read as
@@ -9,6 +9,7 @@ no value; one value                                         nothing: it is left 
 counts the rows; whole numbers that ascend; differs in      nothing: it is left out
 each row and is named as an id; is named as a source, a
 note or the time of an entry
+follows from other columns                                  nothing: it is left out
 days of the calendar, all of them (also 19640229)           date
 whole numbers of five digits or more, of one length; digits string, a code
 of which one in `PADDED_SHARE` begins with 0, or that are
@@ -45,6 +46,7 @@ from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
+from splitmerge_cli.kinds.records.dependent_columns import Follows, find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
@@ -196,7 +198,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     table.take(N)
     labels, positions = wanted.resolve(table)
     positions = [j for j in positions if type_by_column.get(j) != SKIP]
-    fields, spelt, names = dict[int, Field](), list[str](), table.names_of_items()
+    fields, spelt, names = dict[int, Field](), list[int](), table.names_of_items()
     for j in positions:
         cells = cells_of(table, j, wanted.missing)
         if cells.other not in (None, "date"):
@@ -211,20 +213,25 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         if cells.text is not None and fields[j].type in ("string", "categorical"):
             written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
             if written > len({*fields[j].words} - {None}):
-                spelt.append(column_key(table, j))
+                spelt.append(j)
     left_out = {j: field.why for j, field in fields.items() if field.why}
     note_left_out(table, left_out, None, "data.types={{{}:string}} would read it")
     read = [j for j in fields if j not in left_out]
     if not read:
         reasons = "; ".join(f"{table.column(j)}: {why}" for j, why in left_out.items())
         raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected one at least")
+    values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
+    found = find_followers(values, types)
+    kept = set(read) if wanted.columns is not None else {*type_by_column}
+    stays = _note_followers(table, {j: fields[j].type for j in read}, found, kept)
+    read, values, types = [read[d] for d in stays], values[:, stays], tuple(types[d] for d in stays)
     table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
     if len(read) == 1:
         only = f"{table.column(read[0])}: it alone is compared"
         table.notes.append(f"{table.path}: {only}: chance makes equal and near values of one column; more would tell")
-    if spelt:
-        table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {list_names(spelt)}")
-    values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
+    if spelt := [j for j in spelt if j in read]:
+        names_spelt = list_names([column_key(table, j) for j in spelt])
+        table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {names_spelt}")
     _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
     note_missing(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
@@ -253,6 +260,25 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         positions=positions_in(read, table.width),
         sources=sources,
     )
+
+
+def _note_followers(
+    table: Table, types: Mapping[int, str], found: Mapping[int, Follows], kept: Collection[int]
+) -> list[int]:
+    """Note the columns that follow from others, which `found` numbers among those that `types` names; returns the
+    numbers of those that stay: columns that follow from none, and those that the user has `kept`."""
+    read, why_by_column = list(types), dict[int, str]()
+    for d, follows in found.items():
+        j, others = read[d], list_names([table.column(read[f]) for f in follows.of])
+        why = f"it follows from {others} (share {follows.share:.2f})"
+        if j in kept:
+            skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
+            table.notes.append(f"{table.path}: {table.column(j)}: {why}: they count twice ({skips} leaves it out)")
+        else:
+            why_by_column[j] = f"{why} and would count twice"
+    keeps = {j: f"data.types={{{column_key(table, j)}:{types[j]}}} keeps it" for j in why_by_column}
+    note_left_out(table, why_by_column, keeps)
+    return [d for d, j in enumerate(read) if j not in why_by_column]
 
 
 def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
