@@ -32,10 +32,10 @@ LINES = {
     "kinds/documents": 7_860,
     "kinds/lines": 940,
     "kinds/networks": 7_380,
-    "kinds/records": 3_200,
+    "kinds/records": 3_380,
     "kinds/tables": 13_140,
     "kinds/tokens": 360,
-    "papers": 9_280,
+    "papers": 9_300,
     "priors": 1_180,
     "runs": 11_140,
     "samplers": 7_220,
@@ -43,9 +43,9 @@ LINES = {
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 101_550
-TEST_LINES = 58_300
-FILES, IMPORT_SHARE = 304, 6.6
+ALL_LINES = 101_800
+TEST_LINES = 58_600
+FILES, IMPORT_SHARE = 305, 6.6
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
 """Files outside a slice that have a word of it."""
@@ -61,7 +61,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 45
+SPECIFIED = 44
 """Files that read the specification of a run."""
 
 
