@@ -33,7 +33,7 @@ MANY = 12
 """Numbers of a printed table from which on they have a table of their own."""
 FEW = 6
 """Claims of a finding up to which their verdicts stand below it."""
-SHORT = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open"}
+SHORT = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "not testable"}
 INSTEAD = "; in its place "
 """Divides the reason why a claim is not testable from what was measured instead."""
 
