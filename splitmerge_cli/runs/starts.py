@@ -137,7 +137,7 @@ class Start:
             return spec
         dataset, init = self.load(), SEARCH
         if (why := self.why_search(dataset) if self.may_search() else None) is None:
-            why, init = self.why_simpler(dataset), BEST
+            why, init = self.why_simpler(dataset) if self.simpler else None, BEST
         if why is None:
             return spec
         say(f"init={init}, because no initial state is named and {why}")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import smcmc
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.fits.short_fits import short_fits
@@ -141,3 +142,11 @@ def test_fits_of_candidates_start_from_the_simpler_model(smcmc: Any) -> None:
     model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
     made = fits.sample(model, 20)(plan.dataset)
     assert made.partitions.shape[1] == 60
+
+
+@pytest.mark.parametrize("model", ["bernoulli", "gamma_poisson"])
+def test_a_model_without_a_simpler_form_starts_as_ever(model: str) -> None:
+    """Whatever its table has, one that a program passes included: such data may start by search."""
+    values = np.random.default_rng(1).integers(0, 2, (60, D))
+    posterior = smcmc.sample(model, values, iterations=20, chains=1, progress="none", options={"timing": False})
+    assert posterior.run.config["init"] == "random"
