@@ -300,7 +300,10 @@ def _settle_readings(
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
-        if (name := key.removeprefix("model.")) not in spec.model.options:
+        # what lines call noise is the scatter about one: a background has a box
+        if (name := key.removeprefix("model.")) not in spec.model.options or (
+            key == OF_NOISE and "box" not in spec.model.options
+        ):
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
         dataset = _read_accepted(spec, OF_COVARIANCE)

@@ -191,7 +191,9 @@ def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str], monkeypatch:
     steps = [line for line in lines if line.endswith(" a row") or " (s.e. 0.000)" in line or " dropped," in line]
     assert steps == [
         "counts as counts: 1.000 nats a row",
+        "counts as counts, model.zeros=apart: 1.000 nats a row, 0.000 behind (s.e. 0.000)",
         "counts as real numbers: 0.500 nats a row, 0.500 behind (s.e. 0.000)",
+        "counts as counts, model.zeros=apart: dropped, not clearly ahead of as counts",
         "counts as real numbers: dropped, more than 4 standard errors behind",
         "columns as they are: 1.000 nats a row",
         "columns on a scale of their own: 5.000 nats a row, 4.000 ahead (s.e. 0.000)",
@@ -205,7 +207,7 @@ def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str], monkeypatch:
         "tails t: dropped, more than 4 standard errors behind",
         "model.tails=auto: normal; t is 9.000 nats a row behind (s.e. 0.000)",
     ]
-    assert fits == ["full", "full", "full", "diag", "full"]
+    assert fits == ["full", "full", "full", "full", "diag", "full"]
     _, quiet = _settle("progress=none", "resume=false")
     monkeypatch.setattr(short_fits, "STEP_EVERY", 1e9)
     for lines in (quiet, _settle("resume=false")[1]):
@@ -225,7 +227,7 @@ def test_an_object_is_fitted_once_for_all_comparisons(
 ) -> None:
     monkeypatch.setattr(short_fits, "STEP_EVERY", 0.0)
     found = sm.sample(table, iterations=2, chains=1, progress=progress, options={"trace.partitions": 1})
-    assert fits == ["full", "full", "full", "diag", "full"]
+    assert fits == ["full", "full", "full", "full", "diag", "full"]
     assert found.run.config["model"]["covariance"] == "full" and found.dataset.scales is not None
     assert (" dropped, " in capsys.readouterr().out) == (progress != "none")
 
@@ -380,7 +382,7 @@ def test_jobs_keep_their_choice(
     monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.run_jobs", lambda *given, **more: [])
     for _ in range(2):
         smcmc(*args)
-        assert fits == ["full", "full", "full", "diag", "full"]
+        assert fits == ["full", "full", "full", "full", "diag", "full"]
 
 
 def test_without_times_files_of_a_choice_are_equal(smcmc) -> None:

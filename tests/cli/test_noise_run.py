@@ -149,3 +149,13 @@ def test_the_gain_of_a_uniform_component() -> None:
     x = np.linspace(0.0, 1.0, 11)[:, None]
     assert choice._gain_of_noise(np.full(11, 1.0), x) == pytest.approx(0.0, abs=1e-6)
     assert choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), x) > 30.0
+
+
+@pytest.mark.parametrize("model", ["lines", "mixed", "gamma_poisson"])
+def test_a_model_without_a_background_is_not_asked_for_one(smcmc, tmp_path: Path, model: str) -> None:
+    """What lines call noise is something else."""
+    pd.DataFrame({"x": [1, 2, 3, 4], "y": [2, 4, 6, 9]}).to_csv(tmp_path / "few.csv", index=False)
+    result = smcmc("run", "few.csv", f"model={model}", "model.noise=auto")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"smcmc: model.noise=auto: model={model} has no noise to choose"
+    assert not (tmp_path / "results").exists()

@@ -203,6 +203,7 @@ def test_papers_do_not_import_each_other() -> None:
 # models that leave tables with missing cells to that of tables of any columns, or have one for each column, and a
 # sampler that is made of others
 OTHERS = {
+    "background": ("mixed",),
     "bernoulli": ("mixed",),
     "gamma_poisson": ("mixed",),
     "gaussian": ("mixed",),

@@ -55,6 +55,8 @@ class ColumnAnswers(Answers):
         if not plan.spec.model.as_typed.get("noise"):
             return late
         model = plan.spec.model.target.from_data(plan.dataset, **plan.spec.model.options)
+        if not hasattr(model, "noise_probabilities"):  # what lines call noise is the scatter about one
+            return late
         marked = {}
         for chain, rows in late.items():
             apart = np.zeros(rows.labels.shape, dtype=bool)
