@@ -42,7 +42,7 @@ def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     result = smcmc("run", "noisy.csv", "data.truth=truth", "iterations=400", "progress=none")
     run = Run(result.stdout.split()[-1])
     said = " ".join(result.stderr.split())
-    assert "model.noise=auto: 0.01; 0 is" in said
+    assert "model.noise=auto: 0.01, a background of noise; none is" in said
     assert run.config["model"]["noise"] == 0.01
     clusters, apart = run.clusters(), run.summary["apart"]
     (k,) = apart["clusters"]

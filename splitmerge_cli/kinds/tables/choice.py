@@ -238,10 +238,11 @@ def _gain_of_noise(log_density: NDArray[np.float64], x: NDArray[np.float64]) -> 
 
 def format_noise(table: pd.DataFrame) -> str:
     """Describe whether rows may be noise, and how far the other is ahead or behind."""
-    chosen, other = table["noise"]
+    share = table["noise"][0]
+    chosen, other = ("no background of noise", "one") if share == "0" else ("a background of noise", "none")
     difference, error = abs(float(table["difference"][1])), float(table["standard_error"][1])
     side = "behind" if table["difference"][1] > 0 else "ahead"
-    return f"model.noise=auto: {chosen}; {other} is {difference:.3f} nats a row {side} (s.e. {error:.3f})"
+    return f"model.noise=auto: {share}, {chosen}; {other} is {difference:.3f} nats a row {side} (s.e. {error:.3f})"
 
 
 def format_tails(table: pd.DataFrame) -> str:
