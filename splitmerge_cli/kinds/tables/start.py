@@ -20,4 +20,5 @@ class TableStart(Start):
     def why_simpler(self, dataset: Dataset) -> str | None:
         if (columns := count_reals(dataset)) < WIDE or dataset.N >= LARGE:
             return None
-        return f"a covariance of {columns} columns hardly lets clusters split (init=random: as tables with fewer columns do)"
+        usual = "init=random: as tables with fewer columns do"
+        return f"a covariance of {columns} columns hardly lets clusters split ({usual})"
