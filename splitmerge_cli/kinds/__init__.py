@@ -1,7 +1,7 @@
-"""Kinds of data, one file each, found automatically; a model names the one that it reads by its ``kind``.
+"""Kinds of data, a folder each, found automatically; a model names the one that it reads by its ``kind``.
 
-A kind is a subclass of `Kind` with a ``name``, in a module of this package: a file in this folder, or in one that was
-added to this package's ``__path__``; or a class that an installed distribution names (`splitmerge_cli.plugins`).
+A kind is a subclass of `Kind` with a ``name``, in a package of this one: a folder here, or in a folder that was added
+to this package's ``__path__``; or a class that an installed distribution names (`splitmerge_cli.plugins`).
 """
 
 import importlib

@@ -31,7 +31,7 @@ WRONG = {
     "a0": ("gaussian diag", {"a0": 4}, "log likelihood"),
     "covariance": ("gaussian full", {"covariance": "diag"}, "log likelihood"),
     "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "log likelihood"),
-    "noise": ("gaussian diag, noise", {"noise": 0.05}, "noise"),
+    "noise": ("gaussian diag, noise", {"noise": 0.02}, "noise"),
     "entities": ("emm", {"label_prior": "partition"}, "K with empty ones"),
 }
 
