@@ -13,17 +13,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics import cluster_summary, similarity
-from splitmerge_cli.diagnostics.around_estimate import (
-    CredibleBall,
-    Dendrogram,
-    ItemCore,
-    Representative,
-    credible_ball,
-    find_item_core,
-    merge_clusters,
-    representatives,
-)
+from splitmerge_cli.diagnostics import around_estimate, cluster_summary, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
@@ -179,8 +169,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         return self._estimates[loss]
 
     @cached_property
-    def _dendrogram(self) -> Dendrogram:
-        return merge_clusters(self._labels, self.partitions)
+    def _dendrogram(self) -> around_estimate.Dendrogram:
+        return around_estimate.merge_clusters(self._labels, self.partitions)
 
     def at(self, clusters: int) -> NDArray[np.int32]:
         """The partition of `labels` at a coarser level: clusters are merged, pair by pair, where the expected variation
@@ -248,20 +238,20 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         self._warn()
         return np.asarray(summary_groups["labels"], dtype=np.int32)
 
-    def representatives(self, answers: int) -> list[Representative]:
+    def representatives(self, answers: int) -> list[around_estimate.Representative]:
         """Several partitions that represent the posterior, with weights, the largest weight first.
 
         Each draw belongs to the nearest of them by variation of information, and each has the least expected distance
         from its draws.
         """
         self._warn()
-        return representatives(self.partitions, answers)
+        return around_estimate.representatives(self.partitions, answers)
 
-    def core(self, level: float = 0.95) -> ItemCore:
+    def core(self, level: float = 0.95) -> around_estimate.ItemCore:
         """The most items, as a search finds them, that are together as listed, all at once, with a probability of at
         least `level`."""
         self._warn()
-        return find_item_core(self.partitions, level)
+        return around_estimate.find_item_core(self.partitions, level)
 
     def similarity(self, items: ArrayLike | None = None) -> NDArray[np.float64]:
         """Co-clustering of items: the share of the draws in which two are in one cluster.
@@ -280,7 +270,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             return similarity.co_clustering(self.partitions)
         return similarity.co_clustering_rows(self.partitions, items)
 
-    def credible_ball(self, level: float = 0.95, loss: Literal["vi", "binder"] = "vi") -> CredibleBall:
+    def credible_ball(self, level: float = 0.95, loss: Literal["vi", "binder"] = "vi") -> around_estimate.CredibleBall:
         """The credible ball around the point estimate: its radius, and the partitions at its edge.
 
         Parameters
@@ -291,7 +281,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             The distance, and the loss of the point estimate.
         """
         self._warn()
-        return credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
+        return around_estimate.credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
 
     def membership(self) -> Table:
         """How certain the cluster of each item is.

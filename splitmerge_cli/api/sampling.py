@@ -19,20 +19,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from splitmerge_cli.api import selection
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
-from splitmerge_cli.api.selection import (
-    AUTO,
-    MIXED,
-    OF_REALS,
-    Settled,
-    kind_of_model,
-    model_for_object,
-    options_for,
-    read_scales,
-    read_whole_numbers,
-    settle,
-)
 from splitmerge_cli.api.updating import choose_progress, make
 from splitmerge_cli.config import specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
@@ -222,7 +211,7 @@ def sample(
     >>> posterior.point_estimate()
     """
     if data is None:
-        model, data = AUTO, model
+        model, data = selection.AUTO, model
     of_rows = {"weights": weights, "group": groups, "labels": labels, "must_link": must_link}
     of_rows |= {"cannot_link": cannot_link, "prior_counts": prior_counts, "directed": directed, "values": values}
     of_rows |= {"loops": loops, "layer": layer, "bipartite": bipartite, "unknown": unknown, "nodes": nodes}
@@ -247,7 +236,7 @@ def sample_silently(
     """`sample` with the other keys of the command line; it does not print the choices of ``auto``."""
     keys["progress"] = choose_progress(keys["progress"])
 
-    def settle_in(out: str) -> tuple[Settled, Dataset | None]:
+    def settle_in(out: str) -> tuple[selection.Settled, Dataset | None]:
         return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
 
     return Posterior(*make(settle_in, None))
@@ -266,7 +255,7 @@ def specify_sample(
     truth: ArrayLike | None,
     options: Mapping[str, Any] | None,
     say: Callable[[str], None] = print,
-) -> tuple[Settled, Dataset | None]:
+) -> tuple[selection.Settled, Dataset | None]:
     """The run of `sample`'s parameters, with further keys; and the data set, where it is held. `say` receives what
     ``auto`` chose."""
     keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
@@ -285,38 +274,40 @@ def specify_sample(
             truth = named["truth"]
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
         data, of_table = take_columns(data, of_table, OF_ROWS[:4])
-        if keys["model"] == AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
+        if keys["model"] == selection.AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
             keys["model"] = MODELS[NETWORK]
     # as of a file: model=auto asks for scales unless they are named
-    asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
-    of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
-    if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
+    asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not isinstance(data, str | Path | Dataset)
+    of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
+    if keys["model"] == selection.AUTO and isinstance(data, str | Path) and Path(data).exists():
         of_networks = any(f"data.{key}" in of_run for key in OF_NETWORKS)
-        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data).data, AUTO)
+        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
-    if keys["model"] == AUTO and not isinstance(data, str | Path):
-        keys["model"], data = model_for_object(data)
-        if keys["model"] == MIXED and not isinstance(data, Dataset):
-            of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
+    if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
+        keys["model"], data = selection.model_for_object(data)
+        if keys["model"] == selection.MIXED and not isinstance(data, Dataset):
+            of_table, chosen = selection.read_whole_numbers(data, of_table, keys, fits, say)
             counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
-            keys["model"] = counts if counts in of_given_totals() else MIXED
+            keys["model"] = counts if counts in of_given_totals() else selection.MIXED
             keys |= {f"model.{key}": value for key, value in FORMS_OF_COUNTS.get(counts, {}).items()}
-        if keys["model"] in OF_REALS:
-            kind = kind_of_model(keys["model"]).name
+        if keys["model"] in selection.OF_REALS:
+            kind = selection.kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
             named = {key.removeprefix("model."): value for key, value in keys.items()}
-            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read, named).items()} | keys
+            keys = {
+                f"model.{key}": value for key, value in selection.options_for(keys["model"], read, named).items()
+            } | keys
             if not isinstance(data, Dataset):
                 of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
-    if asks_scale and keys["model"] in OF_REALS:
-        of_table, of_scale = read_scales(data, of_table, keys, fits, say)
+    if asks_scale and keys["model"] in selection.OF_REALS:
+        of_table, of_scale = selection.read_scales(data, of_table, keys, fits, say)
         chosen = chosen if of_scale is None else (chosen or {}) | of_scale
     dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
-    settled = settle(specify_keys(keys), say, fits)
+    settled = selection.settle(specify_keys(keys), say, fits)
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
-    if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
+    if keys.get("sampler") == selection.AUTO:  # where somebody asks for it; the default stays silent in a program
         say(str(settled.spec.automatic))
     return settled, dataset
 

@@ -15,18 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.intervals import (
-    MOST_UNITS,
-    Interval,
-    Summary,
-    TInterval,
-    by_unit,
-    jackknife_interval,
-    mean_interval,
-    share_interval,
-    split_units,
-    units_for_share,
-)
+from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers.claims import Claim
 
 REPRODUCED = "reproduced"
@@ -73,29 +62,29 @@ class Estimate:
     interval: tuple[float, float, float]
     n: int
     unit: str
-    scale: Interval | None = mean_interval
+    scale: intervals.Interval | None = intervals.mean_interval
     samples: tuple[Samples, ...] = ()
 
 
 def estimate(
     samples: ArrayLike,
-    summary: Interval = mean_interval,
+    summary: intervals.Interval = intervals.mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
     quantity: str = "value",
 ) -> Estimate:
     """Return the estimate of samples, one of each unit or more; see `splitmerge_cli.diagnostics.intervals`."""
-    names, values = split_units(samples, units)
+    names, values = intervals.split_units(samples, units)
     kept = Samples.build(quantity, summary.name, names, values)
     return Estimate(summary(values), len(values), unit, summary, (kept,))
 
 
-def jackknife(whole: float, without: ArrayLike, scale: TInterval, unit: str) -> Estimate:
+def jackknife(whole: float, without: ArrayLike, scale: intervals.TInterval, unit: str) -> Estimate:
     """Return the estimate of a statistic by leaving out one unit at a time."""
     each = np.asarray(without, dtype=float)
     names = ["all", *range(1, len(each) + 1)]
     kept = Samples.build("without the unit", f"jackknife, {scale.name}", names, [whole, *each])
-    return Estimate(jackknife_interval(whole, each, scale), len(each), unit, scale, (kept,))
+    return Estimate(intervals.jackknife_interval(whole, each, scale), len(each), unit, scale, (kept,))
 
 
 @dataclass(frozen=True)
@@ -152,7 +141,9 @@ class Verdict:
         if np.isinf(self.needed):
             only = f"only {FINITE[self.unit]} {self.unit}" if self.unit in FINITE else f"{self.unit} that overlap"
             return f"{self.reason}; cannot be decided by this design ({only})"
-        enough = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,.0f}"
+        enough = (
+            f"more than {intervals.MOST_UNITS:,}" if self.needed > intervals.MOST_UNITS else f"some {self.needed:,.0f}"
+        )
         return f"{self.reason}; {enough} {self.unit} would decide it"
 
 
@@ -210,7 +201,7 @@ def by_majority(
     rule: str,
     reading: str = "",
     short: tuple[str, str] = ("", ""),
-    summary: Summary = mean_interval,
+    summary: intervals.Summary = intervals.mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
     above: float = 0.5,
@@ -224,7 +215,7 @@ def by_majority(
     interval of their share lies above one half; most do not if it lies below. `short`: a verdict that a run of this
     length cannot give (the claim is then undecided), and why.
     """
-    names, means = split_units(scores, units)
+    names, means = intervals.split_units(scores, units)
     yes = np.heaviside(means - above, 0.5)
     n, k = len(yes), float(yes.sum())
     if n == 0:
@@ -233,21 +224,21 @@ def by_majority(
     reason = f"{rule} in {k:g} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
     if n < LEAST_UNITS:
         reason += f"; fewer than {LEAST_UNITS} {unit} give no verdict"
-    needed = _at_most_all(units_for_share(k, n, LEAST_UNITS), n, unit) if verdict == UNDECIDED else None
+    needed = _at_most_all(intervals.units_for_share(k, n, LEAST_UNITS), n, unit) if verdict == UNDECIDED else None
     kept = [Samples.build("shows it", "share", names, yes)]
     if short[0]:
         kept.append(Samples.build(f"cannot be {short[0]}", "", [short[1]], [1]))
     if verdict == short[0]:
         verdict, reason = UNDECIDED, f"{reason}; {short[1]}"
-    shown = np.ravel(samples) if units is None else by_unit(samples, units)
-    called = range(1, len(shown) + 1) if units is None else split_units(samples, units)[0]
+    shown = np.ravel(samples) if units is None else intervals.by_unit(samples, units)
+    called = range(1, len(shown) + 1) if units is None else intervals.split_units(samples, units)[0]
     kept.append(Samples.build("value", getattr(summary, "name", ""), called, shown))
     return Verdict(claim, reading, *summary(shown), n, verdict, reason, "most", unit, needed, samples=tuple(kept))
 
 
 def judge_share(k: float, n: int) -> tuple[str, float, float]:
     """Judge whether most of `n` units show it, if `k` do: the verdict, and the interval of their share."""
-    low, high = share_interval(k, n)
+    low, high = intervals.share_interval(k, n)
     if n < LEAST_UNITS:
         return UNDECIDED, low, high
     return REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED, low, high
@@ -258,7 +249,7 @@ def by_factor(
     samples: ArrayLike,
     reading: str = "",
     note: str = "",
-    summary: Interval = mean_interval,
+    summary: intervals.Interval = intervals.mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
@@ -290,7 +281,7 @@ def by_bound(
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Judge "almost never": reproduced at or below the claim's tolerance. Parameters as of `by_factor`."""
-    estimated = estimate(samples, mean_interval, unit, units)
+    estimated = estimate(samples, intervals.mean_interval, unit, units)
     if not estimated.n:
         return no_run(claim, "never proposed in any chain", "at_most", reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
@@ -306,7 +297,7 @@ def by_distance(
 ) -> Verdict:
     """Judge a mean score, of each data set over its seeds: reproduced within the claim's tolerance of the published
     value. Others as for `by_majority`."""
-    estimated = estimate(samples, mean_interval, unit, units)
+    estimated = estimate(samples, intervals.mean_interval, unit, units)
     if not estimated.n:
         return no_run(claim, rule="distance", reading=reading)
     reason = f"ours - published = {estimated.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
@@ -345,7 +336,7 @@ def by_sign(
     claim: Claim,
     differences: Mapping[str, ArrayLike],
     reading: str = "",
-    summary: Interval = mean_interval,
+    summary: intervals.Interval = intervals.mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
@@ -423,7 +414,7 @@ def untestable(
     samples: ArrayLike,
     reason: str,
     reading: str = "",
-    summary: Interval = mean_interval,
+    summary: intervals.Interval = intervals.mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:

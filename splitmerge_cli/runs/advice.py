@@ -24,18 +24,10 @@ from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import misfit, recorders, starts, stopping, summaries
+from splitmerge_cli.runs import grouping, misfit, recorders, starts, stopping, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.grouping import (
-    choose_gap,
-    count_larger,
-    describe_groups,
-    listed_clusters,
-    row_sizes,
-    total_size,
-)
 from splitmerge_cli.runs.judgement import differ, judgement_of, lie_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -103,7 +95,7 @@ def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, di
     joined = summary.get(schema.JOINED_BY)
     if not joined or joined["why_not"] is not None or spec.gap is not None:
         return None
-    if joined["components"][0] <= listed_clusters(summary):
+    if joined["components"][0] <= grouping.listed_clusters(summary):
         return None
     return "to see the components of the model, which overlap:", {"gap": 0}
 
@@ -114,7 +106,7 @@ def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
     several = (
         is_table
         and misfit.do_overlap(summary)
-        and count_larger(summary["point_estimate"]["labels"], row_sizes(summary)) > 1
+        and grouping.count_larger(summary["point_estimate"]["labels"], grouping.row_sizes(summary)) > 1
     )
     return several and schema.GROUPS not in summary
 
@@ -149,7 +141,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or choose_gap(run.summary, spec.gap)
+    return _advise_single(run, spec) or grouping.choose_gap(run.summary, spec.gap)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -204,7 +196,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         return "let each chain search for the best mode first", changed
     if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
-        rows = max(run.summary["N"], total_size(run.summary))
+        rows = max(run.summary["N"], grouping.total_size(run.summary))
         if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
@@ -353,7 +345,7 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     yield misfit.put_first(run.summary, judged, first)
     yield from others
     yield from misfit.describe_misfit(run.summary)
-    if groups := describe_groups(run.summary):
+    if groups := grouping.describe_groups(run.summary):
         yield groups
     yield from say_next(run, judged, spec)
 

@@ -21,7 +21,7 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_560,
-    "api": 2_340,
+    "api": 2_320,
     "cli": 2_100,
     "config": 2_920,
     "core": 9_680,
@@ -33,9 +33,9 @@ LINES = {
     "kinds/lines": 940,
     "kinds/networks": 7_380,
     "kinds/records": 3_380,
-    "kinds/tables": 13_140,
+    "kinds/tables": 13_120,
     "kinds/tokens": 360,
-    "papers": 9_300,
+    "papers": 9_260,
     "priors": 1_180,
     "runs": 11_140,
     "samplers": 7_220,
@@ -43,9 +43,9 @@ LINES = {
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 101_800
+ALL_LINES = 101_700
 TEST_LINES = 58_600
-FILES, IMPORT_SHARE = 305, 6.6
+FILES, IMPORT_SHARE = 305, 6.4
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
 """Files outside a slice that have a word of it."""

@@ -19,18 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics import mixing, small_clusters
 from splitmerge_cli.diagnostics.agreement import pair_scores
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
 from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
-from splitmerge_cli.diagnostics.small_clusters import (
-    LinkedPairs,
-    count_pairs,
-    estimate_by_components,
-    find_linked_pairs,
-    minimise_by_components,
-)
 from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
@@ -70,11 +63,11 @@ class Entities(Answers):
         partitions: NDArray[np.int32], dataset: Dataset, loss: str = "vi", interval: tuple[int, int] | None = None
     ) -> Estimate:
         """The estimate by components, of any number of entities."""
-        return estimate_by_components(partitions, loss, dataset.items)
+        return small_clusters.estimate_by_components(partitions, loss, dataset.items)
 
     @staticmethod
     def central(partitions: NDArray[np.int32], apart: Any) -> Estimate:
-        return minimise_by_components(partitions)
+        return small_clusters.minimise_by_components(partitions)
 
     @staticmethod
     def write(
@@ -96,7 +89,7 @@ class Entities(Answers):
             known = dataset.truth >= 0
             entry["agreement"] = pair_scores(dataset.truth[known], labels[known])
         try:
-            pairs = find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
+            pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
         except TooManyClusters as error:
             return entry | {"why_no_pairs": str(error)}
         if pairs is None:
@@ -115,7 +108,7 @@ class Entities(Answers):
         yield f"{ENTITIES}: the merged record of each entity so far"
         with suppress(TooManyClusters):
             if late:
-                pairs = find_linked_pairs({c: rows.labels for c, rows in late.items()})
+                pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()})
                 write_text(plan.path / PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
                 yield f"{PAIRS}: pairs of probability {LEAST:g} or more, from {pairs.draws.sum():,} draws so far"
 
@@ -127,7 +120,7 @@ class Entities(Answers):
         if draws < mixing.MIN_DRAWS:
             return []
         last = [rows[len(rows) - draws :] for rows in partitions.values()]
-        series = np.array([[count_pairs(row) for row in rows] for rows in last])
+        series = np.array([[small_clusters.count_pairs(row) for row in rows] for rows in last])
         return [*measure("pairs", series)[1], ("mean/pairs", None, float(series.mean()), None)]
 
     @staticmethod
@@ -269,7 +262,7 @@ def _describe_sizes(sizes: Sequence[Sequence[int]]) -> str:
     return ", ".join([f"{first} {'entity' if first.endswith(' 1') else 'entities'}", *others])
 
 
-def _describe_pairs(dataset: Dataset, pairs: LinkedPairs) -> dict[str, Any]:
+def _describe_pairs(dataset: Dataset, pairs: small_clusters.LinkedPairs) -> dict[str, Any]:
     """Numbers of pairs for the summary; with the truth, by bins of probability: pairs, their mean probability, and the
     share that are of one entity."""
     p = pairs.probability
@@ -391,7 +384,11 @@ def list_entities(
 
 
 def list_pairs(
-    dataset: Dataset, pairs: LinkedPairs, labels: NDArray[np.int32], least: float = LEAST, first: int = FIRST
+    dataset: Dataset,
+    pairs: small_clusters.LinkedPairs,
+    labels: NDArray[np.int32],
+    least: float = LEAST,
+    first: int = FIRST,
 ) -> "pd.DataFrame":
     """A row for each pair of records that are of one entity with a probability of at least `least`, the most probable
     first.
@@ -417,7 +414,7 @@ def list_pairs(
 
 def list_review(
     dataset: Dataset,
-    pairs: LinkedPairs,
+    pairs: small_clusters.LinkedPairs,
     most: int = MOST_REVIEWED,
     first: int = FIRST,
     labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,

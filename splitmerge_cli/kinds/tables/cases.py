@@ -21,15 +21,8 @@ from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.normal import Normal
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
+from splitmerge_cli.verify import continuous
 from splitmerge_cli.verify.cases import Case, OwnCase, format_points, mixture_case, reference_case
-from splitmerge_cli.verify.continuous import (
-    gaussian_log_weight,
-    mixed_log_weight,
-    scattered_counts_log_weight,
-    selected_log_weight,
-    sum_over_indicators,
-    tailed_log_weight,
-)
 from splitmerge_cli.verify.enumerate import (
     Concentration,
     State,
@@ -98,14 +91,14 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
         if sums:
-            return selected_log_weight(x, concentration, prior, m0, kappa0, a0, b0, steps, power=zeta)
+            return continuous.selected_log_weight(x, concentration, prior, m0, kappa0, a0, b0, steps, power=zeta)
         if selects:  # of the column that is in
             x, m0, b0, steps = x[:, :1], np.ravel(m0)[:1], np.ravel(b0)[:1], steps[:1]
         rest = covariance, m0, kappa0, a0, b0, steps, zeta
         if rho := options.get("noise"):
             ends = box_of(points, options.get("box"), options["resolution"])
             return noise_log_weight(x, concentration, prior, rho, ends, *rest)
-        return gaussian_log_weight(x, concentration, prior, *rest)
+        return continuous.gaussian_log_weight(x, concentration, prior, *rest)
 
     title = ("sparse " if sparse else "") + format_points(points)
     if has_tails:
@@ -113,7 +106,9 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         def weigh_tails(b0: Any, kappa0: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
             prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
             steps = resolutions_of(options["resolution"], points.shape[1], points.T)
-            return tailed_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, weights, steps)
+            return continuous.tailed_log_weight(
+                points, concentration, prior, covariance, m0, kappa0, a0, b0, weights, steps
+            )
 
         return _case_with_tails(another, points, weigh_tails, options, title)
     summed = partial(weigh, sums=True) if selects else None
@@ -136,7 +131,11 @@ def noise_log_weight(
 
     @cache
     def of_normal(rows: tuple[int, ...], labels: tuple[int, ...]) -> float:
-        return gaussian_log_weight(x[list(rows)], 1.0, "uniform", *rest)((labels, max(labels) + 1)) if rows else 0.0
+        return (
+            continuous.gaussian_log_weight(x[list(rows)], 1.0, "uniform", *rest)((labels, max(labels) + 1))
+            if rows
+            else 0.0
+        )
 
     def log_lik(z: NDArray[np.int64]) -> float:
         found = []
@@ -311,7 +310,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         options["rate"] = options["shape"] / (mean or 1.0)
 
     # with the latent outcomes as they are, and with these integrated out
-    weigh_table: Callable[..., Callable[[State], float]] = mixed_log_weight
+    weigh_table: Callable[..., Callable[[State], float]] = continuous.mixed_log_weight
     weigh_all, latent = weigh_table, None
     if options.get("outcome") is not None:
         latent, weigh_all = latent_outcomes(made(), x, types, options), outcome_log_weight
@@ -346,9 +345,9 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         apart = []
         for j in range(5):
             of_column = {key: float(values[max(j - 3, 0)]) for key, values in by_column.items()}
-            apart.append(mixed_log_weight(*read_columns(table, [j]), **own | of_column | alone))
+            apart.append(continuous.mixed_log_weight(*read_columns(table, [j]), **own | of_column | alone))
         if sums:
-            return sum_over_indicators(apart, len(table), concentration, options["prior"])
+            return continuous.sum_over_indicators(apart, len(table), concentration, options["prior"])
         del apart[1]  # it is out
         return mixture_log_weight(
             lambda z: sum(one((tuple(z.tolist()), int(z.max()) + 1)) for one in apart), concentration, options["prior"]
@@ -382,7 +381,7 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
         return mixture_log_weight(lambda z: reference(x, z, state=state, **options), concentration, options["prior"])
 
     def weigh_all(concentration: Concentration) -> Callable[[State], float]:
-        return scattered_counts_log_weight(x, concentration, options["prior"], **of_model)
+        return continuous.scattered_counts_log_weight(x, concentration, options["prior"], **of_model)
 
     return mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
 
@@ -470,7 +469,7 @@ def outcome_log_weight(
     outcome, effects = options.pop("outcome") - 1, [j - 1 for j in options.pop("effects", ())]
     slope_weight = options.pop("slope_weight", None)
     if types[outcome] not in ("real", "binary") or (types[outcome] == "binary" and not effects):
-        return mixed_log_weight(values, types, levels, concentration, **options)
+        return continuous.mixed_log_weight(values, types, levels, concentration, **options)
     reals = [j for j, kind in enumerate(types) if kind == "real" and j not in effects]
     of_outcome = {}
     rest = [j for j in range(len(types)) if j != outcome and j not in effects]
@@ -479,7 +478,9 @@ def outcome_log_weight(
         of_outcome[key] = float(numbers[reals.index(outcome)]) if outcome in reals else 0.0
         options[key] = [number for j, number in zip(reals, numbers, strict=True) if j != outcome]
     alone = options | {"prior": "uniform"}
-    others = mixed_log_weight(values[:, rest], [types[j] for j in rest], [levels[j] for j in rest], 1.0, **alone)
+    others = continuous.mixed_log_weight(
+        values[:, rest], [types[j] for j in rest], [levels[j] for j in rest], 1.0, **alone
+    )
     X, is_latent = design_matrix(values, types, levels, effects), types[outcome] == "binary"
     kappa0 = 1.0 if is_latent else options["kappa0"]
     weights = np.append(kappa0, np.full(X.shape[1] - 1, slope_weight or kappa0))

@@ -40,14 +40,8 @@ from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, model_of, rank
+from splitmerge_cli.kinds.tables.models import real_columns
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
-from splitmerge_cli.kinds.tables.models.real_columns import (
-    SAME,
-    box_of,
-    find_resolution,
-    resolutions_of,
-    settle_resolution,
-)
 from splitmerge_cli.runs.draws import FIRST_STATES
 
 SKEWED = 4.0
@@ -228,7 +222,7 @@ def compare_noise(
 
 def _gain_of_noise(log_density: NDArray[np.float64], x: NDArray[np.float64]) -> float:
     """Nats that a uniform component of the best share adds to these densities of rows."""
-    low, high = box_of(x, None, "none")
+    low, high = real_columns.box_of(x, None, "none")
     ratio = np.exp(np.minimum(-np.log(high - low).sum() - log_density, 300.0))
     share = 0.05
     for _ in range(STEPS):
@@ -259,14 +253,14 @@ def format_tails(table: pd.DataFrame) -> str:
 
 def has_steps(dataset: Dataset) -> bool:
     """Whether real columns are recorded in steps that are not `FINE`: tails of Student's t take no step."""
-    resolution = settle_resolution(dataset, {})["resolution"]
+    resolution = real_columns.settle_resolution(dataset, {})["resolution"]
     is_real = slice(None) if dataset.types is None else [column.type == "real" for column in dataset.types]
     x = np.asarray(dataset.values[:, is_real], dtype=np.float64)
     if resolution == "auto":
         # only where values occur twice is there a step to look for
-        tied = np.diff(np.sort(x, axis=0), axis=0) <= SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
-        return any(find_resolution(cells) > FINE * np.nanstd(cells) for cells in x[:, tied.any(axis=0)].T)
-    return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
+        tied = np.diff(np.sort(x, axis=0), axis=0) <= real_columns.SAME * (np.nanmax(x, axis=0) - np.nanmin(x, axis=0))
+        return any(real_columns.find_resolution(cells) > FINE * np.nanstd(cells) for cells in x[:, tied.any(axis=0)].T)
+    return bool((real_columns.resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
 
 
 class Calibration(NamedTuple):

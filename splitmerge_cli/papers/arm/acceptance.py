@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out
 from splitmerge_cli.diagnostics.restarts import mean_and_spread
+from splitmerge_cli.papers.arm import tables
 from splitmerge_cli.papers.arm.runs import (
     LENGTH,
     STARTS,
@@ -25,16 +26,6 @@ from splitmerge_cli.papers.arm.runs import (
     sort_levels,
     starts,
     value_of,
-)
-from splitmerge_cli.papers.arm.tables import (
-    LINK,
-    ROW,
-    Block,
-    Entry,
-    draw_table,
-    format_published,
-    height,
-    plus_minus,
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -82,24 +73,24 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     kept_starts = [start for start in STARTS if (numbers["start"] == start).any()]
     blocks = []
     for start in kept_starts:
-        rows: dict[str, list[Entry]] = {}
+        rows: dict[str, list[tables.Entry]] = {}
         reading = f"start: {STARTS[start]}"
         for level in sort_levels(numbers["level"]):
             printed = [value_of(claims, level, sampler, "acceptance_percent") for sampler in TABLE5]
             here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
             most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
             rows[level] = [
-                Entry(
-                    plus_minus(*mean_and_spread(x)),
-                    format_published(published) if published and published.reading == reading else "",
+                tables.Entry(
+                    tables.plus_minus(*mean_and_spread(x)),
+                    tables.format_published(published) if published and published.reading == reading else "",
                     bool(x.mean() == most),
                 )
                 for published, x in zip(printed, here, strict=True)
             ]
-        blocks.append(Block(reading, rows))
-    figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
+        blocks.append(tables.Block(reading, rows))
+    figure = plt.figure(figsize=(FULL, tables.ROW * tables.height(blocks) + 0.7))
     left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
-    draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
+    tables.draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
     _draw_ratios(right, blocks, rates, claims, kept_starts)
     footnote(
         figure,
@@ -123,12 +114,12 @@ def estimate_ratio(above: Any, below: Any) -> Estimate:
 
 
 def _draw_ratios(
-    ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], kept_starts: Sequence[str]
+    ax: Axes, blocks: Sequence[tables.Block], rates: Rates, claims: Sequence[Claim], kept_starts: Sequence[str]
 ) -> None:
     """Acceptance of ARM over sARM, next to the rows of the table."""
     y = 1.6
     for block, start in zip(blocks, kept_starts, strict=True):
-        y += LINK
+        y += tables.LINK
         for level in block.rows:
             if (level, start, "arm") in rates and (level, start, "sarm") in rates:
                 ratio, low, high = estimate_ratio(rates[level, start, "arm"], rates[level, start, "sarm"]).interval
@@ -139,7 +130,7 @@ def _draw_ratios(
                 ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
             y += 1
     ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
-    ax.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
+    ax.set(ylim=(tables.height(blocks), 0), xscale="log", xlabel="ARM / sARM")
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(True, axis="x")

@@ -27,14 +27,8 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_noise, exactly
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
+from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.enumerate import State, irm_log_weight, mixture_states, normalise, state_of
-from splitmerge_cli.verify.transitions import (
-    Move,
-    find_example,
-    option_probabilities,
-    proposal_probability,
-    total_variation,
-)
 
 
 def _dataset(spec: RunSpecification) -> Dataset:
@@ -53,11 +47,11 @@ def plates(spec: RunSpecification) -> pd.DataFrame:
     Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i, j,
     log_ratio.
     """
-    forth, back = find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
+    forth, back = transitions.find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
-def _rows(way: str, move: Move) -> pd.DataFrame:
+def _rows(way: str, move: transitions.Move) -> pd.DataFrame:
     i, j = move.pair
     frames = [
         pd.DataFrame({"way": way, "plate": name, "item": np.arange(len(labels)), "label": labels})
@@ -110,10 +104,10 @@ def paths(spec: RunSpecification) -> pd.DataFrame:
         part = Dataset("part", "graph", dataset.values[:n][:, :n])
         model, state = _model(spec, part), start[0]
         for number, (item, end, options) in enumerate(steps, start=1):
-            p = option_probabilities(model, options)[list(options).index(end)]
+            p = transitions.option_probabilities(model, options)[list(options).index(end)]
             rows.append((panel, path, number, item + 1, _text(state), _text(end), float(p)))
             state = end
-    p = proposal_probability(_model(spec, dataset), component("sampler", "sarm"), *FOUR, (0, 1))
+    p = transitions.proposal_probability(_model(spec, dataset), component("sampler", "sarm"), *FOUR, (0, 1))
     rows.append(("b", "compiled", 1, 0, _text(FOUR[0][0]), _text(FOUR[1]), p))
     return pd.DataFrame(rows, columns=["panel", "path", "step", "item", "start", "end", "probability"])
 
@@ -184,7 +178,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
     first = next(iter(frequency_by_method.values()))
     distances = "; ".join(
-        f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in frequency_by_method.items()
+        f"{_name(m)} {transitions.total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})"
+        for m, f in frequency_by_method.items()
     )
     notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
@@ -260,6 +255,6 @@ def _fig3_verdicts(frequency_by_method: dict[str, Frequencies], exact: NDArray[n
             if METHODS[method][0] != claim.sampler:
                 continue
             words = "adaptation: population" if method == "population" else ""
-            away = total_variation(frequency.mean, exact)
+            away = transitions.total_variation(frequency.mean, exact)
             verdicts.append(by_noise(claim, frequency.restarts, exact, away, frequency.noise, words))
     return verdicts

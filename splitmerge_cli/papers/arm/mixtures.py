@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
+from splitmerge_cli.diagnostics import restarts
 from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
-from splitmerge_cli.diagnostics.restarts import (
-    between_restarts,
-    indicator_times,
-    largest_times,
-    late,
-    mean_and_spread,
-    planted_pairs,
-    standardised_iterations,
-)
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -53,10 +45,10 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
     rows = []
     for run in runs:
         number, after = run.config["data"]["seed"], run.config["warmup"]
-        trace = largest_times(run.trace(["chain", "iteration", "largest"]), after)
-        pairs = planted_pairs(np.asarray(dataset_of(run).truth), np.random.default_rng(number))
-        indicator = indicator_times(run.partitions(["chain", "iteration", "labels"]), pairs, after)
-        swept = standardised_iterations(run.moves(), run.config["iterations"])
+        trace = restarts.largest_times(run.trace(["chain", "iteration", "largest"]), after)
+        pairs = restarts.planted_pairs(np.asarray(dataset_of(run).truth), np.random.default_rng(number))
+        indicator = restarts.indicator_times(run.partitions(["chain", "iteration", "labels"]), pairs, after)
+        swept = restarts.standardised_iterations(run.moves(), run.config["iterations"])
         rows.append(
             {
                 "example": EXAMPLES[option(run, "data")],
@@ -145,7 +137,7 @@ def _cell(numbers: pd.DataFrame, claims: Sequence[Claim], example: str, sampler:
     digits = 0 if metric == "normalised_iterations" else 1
     means = {s: rows_of(numbers, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
-    ours = _number(*mean_and_spread(rows_of(numbers, example, sampler)[metric]), digits)
+    ours = _number(*restarts.mean_and_spread(rows_of(numbers, example, sampler)[metric]), digits)
     paper = ""
     if claim is not None:
         _, has_spread, spread = claim.statement.rpartition("spread ")
@@ -177,8 +169,8 @@ def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:
     """R-hat of the log joint between the chains of a data set, second half: near 1 on most data sets."""
     rhats = []
     for run in pick(runs, sampler=claim.sampler):
-        draws = late([run.trace(["chain", "iteration", "log_joint"])])
-        rhats.append(between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
+        draws = restarts.late([run.trace(["chain", "iteration", "log_joint"])])
+        rhats.append(restarts.between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
     samples = np.array(rhats)
     rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(samples):.3g}){note}; so"
     return by_majority(claim, samples, samples <= NEAR, rule)

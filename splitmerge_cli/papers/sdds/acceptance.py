@@ -18,20 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import chains
+from splitmerge_cli.analysis.plots import chains, style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    HALF,
-    SMALLEST,
-    entry,
-    footnote,
-    hollow,
-    legend,
-    look_of,
-    mark,
-    sampler_handles,
-)
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -55,7 +43,7 @@ def table1(table: pd.DataFrame) -> Drawing:
     """Sequential allocation of AABBCC."""
     claims = published_claims("sdds-table1")
     verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
-    figure, ax = plt.subplots(figsize=(HALF, 0.54 * HALF))
+    figure, ax = plt.subplots(figsize=(style.HALF, 0.54 * style.HALF))
     ax.set(xlim=(-2.1, 12.0), ylim=(-4.9, 2.7), aspect="equal")
     ax.axis("off")
     column = 1.95
@@ -73,7 +61,7 @@ def table1(table: pd.DataFrame) -> Drawing:
             for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
                 if step == row.step:
                     ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
-                chains.letter(ax, left + k * 0.46, y, token, side=0.42, size=SMALLEST)
+                chains.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
         ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
         same = verdict.verdict == REPRODUCED
         colour = "#555555" if same else chains.SPLIT
@@ -176,7 +164,7 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
     counted = counted_end(q, figure_id)
     width, height, level = 51.5, 10.2, 4.7
-    figure, axes = plt.subplots(2, 1, figsize=(FULL, FULL * 2 * height / width))
+    figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
     for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
         ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
         ax.axis("off")
@@ -250,7 +238,7 @@ RUN = {
     SINGLE_SITE: {"schedule": "single_site", "model__label_prior": "as_printed"},
 }
 """Readings of a share accepted, and the runs of each."""
-RATIO: dict[str, Any] = {"color": "#444444", **mark("h")}
+RATIO: dict[str, Any] = {"color": "#444444", **style.mark("h")}
 """Looks of a ratio of samplers."""
 TIMED: dict[str, tuple[str, bool]] = {
     "move alone": ("full_scan", False),
@@ -327,12 +315,12 @@ def fig5(runs: Sequence[Run]) -> Drawing:
 
 def picture_fig5(numbers: pd.DataFrame) -> Figure:
     """Two panels of acceptance and two of times."""
-    figure, axes = plt.subplots(2, 2, figsize=(FULL, 4.9))
+    figure, axes = plt.subplots(2, 2, figsize=(style.FULL, 4.9))
     _draw_acceptance(axes[0], numbers)
     _draw_times(axes[1], numbers)
-    printed = entry(label="hollow: the paper", **hollow(RATIO, 1.5))
-    legend(figure, [*sampler_handles(list(SHOWN)), printed])
-    footnote(
+    printed = style.entry(label="hollow: the paper", **style.hollow(RATIO, 1.5))
+    style.legend(figure, [*style.sampler_handles(list(SHOWN)), printed])
+    style.footnote(
         figure,
         "Ratios as printed; RGSM: full Gibbs scan, SS and SDDS: one site. Means (a, b), medians (c, d) over data sets, "
         "95 % intervals.",
@@ -349,10 +337,16 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
             counted = rows["series"] == f"{move}, {counted_reading('_acceptance', sampler)}"
             # edition 1 was judged with full scans alone
             fallback = rows["series"] == f"{move}, {TARGETS['as_printed']}"
-            _curve(ax, rows[counted if counted.any() else fallback], look_of(sampler), place)
+            _curve(ax, rows[counted if counted.any() else fallback], style.look_of(sampler), place)
             for claim in published_claims("sdds-fig5"):
                 if (claim.sampler, claim.metric) == (sampler, f"{move}_acceptance"):
-                    ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
+                    ax.plot(
+                        _size_of(claim),
+                        claim.value,
+                        clip_on=False,
+                        zorder=4,
+                        **style.hollow(style.look_of(sampler), 1.5),
+                    )
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -368,7 +362,7 @@ def _draw_times(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
     for place, sampler in enumerate(SHOWN):
         counted = times["series"] == counted_reading("time_growth", sampler)
         shown[sampler] = times[counted & (times["sampler"] == sampler)]
-        _curve(axes[0], shown[sampler], look_of(sampler), place)
+        _curve(axes[0], shown[sampler], style.look_of(sampler), place)
     ratios = numbers[(numbers["panel"] == "time ratio") & (numbers["series"] == OWN_STEPS)].set_index("N")
     # editions 1 and 2 keep no ratios of single runs at the smaller sizes
     medians = shown["rgsm"].set_index("N")[["centre"]] / shown["sdds"].set_index("N")[["centre"]]
@@ -384,8 +378,8 @@ def _draw_times(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
     about = {(c.sampler, c.metric): c.value for c in published_claims("sdds-fig5")}
     for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
-        look = RATIO if "/" in sampler else look_of(sampler)
-        ax.plot(sizes[-1], about[sampler, metric], zorder=4, **hollow(look, 1.5))
+        look = RATIO if "/" in sampler else style.look_of(sampler)
+        ax.plot(sizes[-1], about[sampler, metric], zorder=4, **style.hollow(look, 1.5))
 
 
 def _rows(

@@ -10,18 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    entry,
-    footnote,
-    legend,
-    look_of,
-    mark_alone,
-    marks_along,
-    powers,
-    sampler_handles,
-)
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -158,29 +148,29 @@ def fig6(runs: Sequence[Run]) -> Drawing:
 def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
     """A panel for each size; `leads`: the lead of SDDS over RGSM in words."""
     sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
-    figure, axes = plt.subplots(1, len(sizes), figsize=(FULL, 2.9), squeeze=False)
+    figure, axes = plt.subplots(1, len(sizes), figsize=(style.FULL, 2.9), squeeze=False)
     for ax, N in zip(axes[0], sizes, strict=True):
         of_size = numbers[numbers["N"] == N]
         for place, (sampler, rows) in enumerate(of_size.groupby("sampler", sort=False)):
-            look, median = look_of(str(sampler)), rows["median"].to_numpy()
+            look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
             ax.fill_between(rows["seconds"], rows["low"], rows["high"], color=look["color"], alpha=0.16, linewidth=0)
-            along = marks_along(median, place, of_size["sampler"].nunique())
+            along = style.marks_along(median, place, of_size["sampler"].nunique())
             ax.plot(rows["seconds"], median, linewidth=1.3, **look, **along)
             middle = rows["median_seconds_to_level"].iloc[0]
             if np.isfinite(middle):
                 on_axis = ax.get_xaxis_transform()
-                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **mark_alone(look, 1.4))
+                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **style.mark_alone(look, 1.4))
         ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=7))
-        powers(ax.xaxis)
+        style.powers(ax.xaxis)
         ax.yaxis.set_major_locator(plt.MaxNLocator(5))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
         ax.set_xlabel("seconds of sampling")
     axes[0][0].set_ylabel("log likelihood − best chain's")
-    mark = entry(linestyle="", label="on the axis: median time to the level")
-    legend(figure, [*sampler_handles(samplers), mark])
-    footnote(
+    mark = style.entry(linestyle="", label="on the axis: median time to the level")
+    style.legend(figure, [*style.sampler_handles(samplers), mark])
+    style.footnote(
         figure,
         f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
     )

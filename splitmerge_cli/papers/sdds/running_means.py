@@ -21,19 +21,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, option, pick, series, thinned_rows, values
 from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    REFERENCE,
-    colour_of,
-    entry,
-    legend,
-    look_of,
-    marks_along,
-    sampler_handles,
-    title_of,
-)
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -99,13 +89,18 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     """Stacked areas; `five`: words on the chains that found five components, by size and sampler."""
     sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
     figure, axes = plt.subplots(
-        len(sizes), len(samplers), figsize=(FULL, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
+        len(sizes),
+        len(samplers),
+        figsize=(style.FULL, 1.9 * len(sizes) + 0.6),
+        sharey=True,
+        sharex="row",
+        squeeze=False,
     )
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):
             rows = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
-            stack_fractions(ax, rows, colour_of(sampler), edge=0.7)
-            ax.set_title(f"{title_of(sampler)}, N = {N:,}")
+            stack_fractions(ax, rows, style.colour_of(sampler), edge=0.7)
+            ax.set_title(f"{style.title_of(sampler)}, N = {N:,}")
             ax.set_title((five or {}).get((N, sampler), ""), loc="right", fontsize=7, color="#555555")
         row[0].set_ylabel("cumulative fraction")
     for ax in axes[-1]:
@@ -188,10 +183,15 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame) -> None:
     """Draw the median and the range over chains of every sampler."""
     lines = dict(list(numbers.groupby("sampler", sort=False)))
     for place, (sampler, rows) in enumerate(lines.items()):
-        look, median = look_of(str(sampler)), rows["median"].to_numpy()
+        look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
         ax.fill_between(rows["iteration"], rows["low"], rows["high"], color=look["color"], alpha=0.1, lw=0)
         ax.plot(
-            rows["iteration"], median, linewidth=1.8, zorder=3, **look, **marks_along(median, place, len(lines), 0.3)
+            rows["iteration"],
+            median,
+            linewidth=1.8,
+            zorder=3,
+            **look,
+            **style.marks_along(median, place, len(lines), 0.3),
         )
     ax.set_xscale("log")
     ax.set_xlim(numbers["iteration"].min(), numbers["iteration"].max())
@@ -217,11 +217,11 @@ def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series) ->
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", " to ".join(dict.fromkeys(f"{n:g}" for n in (chains.min(), chains.max())))
     what = [
-        entry(color=grey, linewidth=1.8, label=f"median of {each} chains"),
+        style.entry(color=grey, linewidth=1.8, label=f"median of {each} chains"),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
-        entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K] of the row's chains"),
+        style.entry(color=style.REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K] of the row's chains"),
     ]
-    legend(figure, sampler_handles(samplers), what)
+    style.legend(figure, style.sampler_handles(samplers), what)
 
 
 def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
@@ -252,7 +252,9 @@ def _notes(figure: str, runs: Sequence[Run]) -> str:
     sets = len({run.config["data"]["seed"] for run in runs})
     model = runs[0].config["model"]
     steps = {step: [s for s in samplers_of(runs) if counted_step(figure, s) == step] for step in STEPS}
-    listed = "; ".join(f"{', '.join(map(title_of, names))}: {STEPS[step]}" for step, names in steps.items() if names)
+    listed = "; ".join(
+        f"{', '.join(map(style.title_of, names))}: {STEPS[step]}" for step, names in steps.items() if names
+    )
     paper = ", ".join(f"{mean_K_by_cap(N, 0.5)[-1]:.1f} at N = {N}" for N in values(runs, "N"))
     return (
         f"{sets} data set{'s' * (sets > 1)} in each panel. Running mean of K: over all iterations so far, without the "
@@ -287,7 +289,7 @@ def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, sy
             rows = numbers[(numbers["target"] == target) & (numbers[key] == value)]
             exact = rows["exact_mean_K"].iloc[0]
             _draw_paths(ax, rows)
-            ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
+            ax.axhline(exact, color=style.REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
             ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
         row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
         row[0].set_ylim(0, None)
@@ -317,7 +319,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
 def picture_fig3(numbers: pd.DataFrame) -> Figure:
     """Two rows of panels, a column for each size."""
     numbers = select_counted("sdds-fig3", numbers)
-    figure, axes = plt.subplots(2, numbers["N"].nunique(), figsize=(FULL, 4.3), sharey="row", squeeze=False)
+    figure, axes = plt.subplots(2, numbers["N"].nunique(), figsize=(style.FULL, 4.3), sharey="row", squeeze=False)
     _draw_targets(axes, numbers, "N", "N")
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
@@ -362,7 +364,7 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
     starts, samplers = sorted(numbers["K0"].unique()), list(dict.fromkeys(numbers["sampler"]))
     means, settled = (numbers[numbers["panel"] == panel] for panel in ("running mean", "settled"))
     means = select_counted("sdds-fig4", means)
-    figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
+    figure, axes = plt.subplots(3, len(starts), figsize=(style.FULL, 6.2), sharey="row", squeeze=False)
     _draw_targets(axes[:2], means, "K0", "K₀")
     for ax in axes[:2].flat:
         ax.set_xlabel("iteration")
@@ -370,22 +372,22 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
     for ax, K0 in zip(axes[2], starts, strict=True):
         for row in settled[settled["K0"] == K0].itertuples(index=False):
             counts = row.schedule == counted_step("sdds-fig4", row.sampler)
-            look = look_of(row.sampler) | {"markeredgecolor": colour_of(row.sampler)}
+            look = style.look_of(row.sampler) | {"markeredgecolor": style.colour_of(row.sampler)}
             place = samplers.index(row.sampler) + (-0.17 if counts else 0.17)
             ax.vlines(place, row.low, row.high, color=look["color"], linewidth=1.1, clip_on=False)
             face = look["color"] if counts else "white"
             ax.plot(place, row.share, markerfacecolor=face, clip_on=False, zorder=3, **look)
         ax.set_title(f"K₀ = {K0}")
-        ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
+        ax.set_xticks(range(len(samplers)), [style.title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        entry(label="bottom row: the step that counts (RGSM full Gibbs scan, others one site)", **grey),
-        entry(label="the other step", markerfacecolor="white", **grey),
-        entry(color="#444444", linewidth=1.1, label="95 % interval"),
+        style.entry(label="bottom row: the step that counts (RGSM full Gibbs scan, others one site)", **grey),
+        style.entry(label="the other step", markerfacecolor="white", **grey),
+        style.entry(color="#444444", linewidth=1.1, label="95 % interval"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
     return figure

@@ -18,16 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    REFERENCE,
-    colour_of,
-    entry,
-    footnote,
-    look_of,
-    marks_along,
-    powers,
-)
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -73,27 +64,31 @@ def fig3(runs: Sequence[Run]) -> Drawing:
 def picture_fig3(numbers: pd.DataFrame) -> Figure:
     """A panel for each score with a violin for each sampler."""
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
-    figure, axes = plt.subplots(1, len(METRICS), figsize=(FULL, 2.9), sharey=True)
+    figure, axes = plt.subplots(1, len(METRICS), figsize=(style.FULL, 2.9), sharey=True)
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
         means: list[str] = []
         for k, method in enumerate(ORDER):
             rows = numbers[numbers["method"] == method]
             chains = rows[f"{score}_last"].to_numpy(float)
-            colour = colour_of(colour_key(method))
+            colour = style.colour_of(colour_key(method))
             (body,) = ax.violinplot(chains, positions=[k], widths=0.85, showextrema=False)["bodies"]
             body.set(facecolor=colour, alpha=0.55, edgecolor=colour)
             mean, low, high = mean_interval(rows.groupby("set")[f"{score}_last"].mean())
-            ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
-            ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
-            ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
+            ax.plot([k, k], [low, high], color=style.REFERENCE, linewidth=1.2, zorder=3)
+            ax.plot(k, mean, "o", color=style.REFERENCE, markersize=4, zorder=3)
+            ax.plot(
+                k + 0.22, paper[method, CLAIMED[score]], "D", color=style.REFERENCE, markerfacecolor="white", zorder=4
+            )
             means.append(f"{mean:.3f}")
         ax.set_title(name)
         ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
     handles = [
-        entry(color=REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
-        entry(color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
+        style.entry(color=style.REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
+        style.entry(
+            color=style.REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"
+        ),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
@@ -149,7 +144,7 @@ def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure
     rows: list[tuple[str, str]] = []
     for setting, method in dict.fromkeys(means[["setting", "method"]].itertuples(index=False, name=None)):
         rows += [(setting, method)] if (setting, "") in rows else [(setting, ""), (setting, method)]
-    figure = plt.figure(figsize=(FULL, ROW * (len(rows) + HEAD) + 2.25))
+    figure = plt.figure(figsize=(style.FULL, ROW * (len(rows) + HEAD) + 2.25))
     grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + HEAD), 1.75])
     halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
     left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
@@ -157,7 +152,7 @@ def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure
     _draw_table(left, rows, values, budget)
     _draw_differences(right, rows, numbers[numbers["panel"] == "triadic minus row"])
     _draw_curves(grid, numbers)
-    footnote(
+    style.footnote(
         figure,
         "Right: exact triadic sampler minus the row's, with 95 % interval. Bottom: means, 95 % bands.",
     )
@@ -205,7 +200,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
             title = title if budget else title.removesuffix(": 0 s")
             ax.text(0, y, title, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
-        ax.plot(0.012, y, **look_of(colour_key(method)))
+        ax.plot(0.012, y, **style.look_of(colour_key(method)))
         ax.text(0.03, y, METHODS[method], ha="left", va="center", fontsize=7)
         for column in COLUMNS:
             mean = values[setting, method, column]
@@ -240,7 +235,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
             mean, low, high = difference_by_row[setting, method]
-            look = look_of(colour_key(method))
+            look = style.look_of(colour_key(method))
             ax.hlines(y, low, high, color=look["color"], linewidth=1.3)
             ax.plot(mean, y, **look)
             text = f"{mean:+.3f} ± {(high - low) / 2:.3f}".replace("-", "−")
@@ -290,11 +285,11 @@ def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
         points = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
         lines = dict(list(points.groupby("method", sort=False)))
         for place, (method, rows) in enumerate(lines.items()):
-            look, mean = look_of(colour_key(str(method))), rows["ari_last"].to_numpy()
+            look, mean = style.look_of(colour_key(str(method))), rows["ari_last"].to_numpy()
             ax.fill_between(rows[column], rows["low"], rows["high"], color=look["color"], alpha=0.15, linewidth=0)
-            ax.plot(rows[column], mean, linewidth=1.2, **look, **marks_along(mean, place, len(lines)))
+            ax.plot(rows[column], mean, linewidth=1.2, **look, **style.marks_along(mean, place, len(lines)))
         ax.set_xscale("log")
-        powers(ax.xaxis)
+        style.powers(ax.xaxis)
         ax.set_xlim(points[column].min(), points[column].max())
         ax.set_ylim(0, None)
         ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)

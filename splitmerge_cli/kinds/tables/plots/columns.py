@@ -15,22 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import state_of, subject
-from splitmerge_cli.analysis.plots.style import (
-    ALONE,
-    FULL,
-    LINE,
-    SMALLEST,
-    by_size,
-    entry,
-    footnote,
-    numbers_by_size,
-    plain_text,
-    scatter,
-    shorten_names,
-    style_of,
-    write_numbers,
-)
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters, plural_of
 from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE
@@ -100,7 +86,7 @@ class Found:
         dataset = dataset_of(run).original
         labels = np.array(run.summary["point_estimate"]["labels"])
         certainty = run.clusters()["certainty"].to_numpy(dtype=float)
-        ranks = {int(labels[items[0]]): rank for rank, items in enumerate(by_size(labels))}
+        ranks = {int(labels[items[0]]): rank for rank, items in enumerate(style.by_size(labels))}
         alone = (np.bincount(labels) == 1)[labels]
         rows = evenly(len(labels), MOST_POINTS)
         return cls(
@@ -110,7 +96,7 @@ class Found:
     @property
     def looks(self) -> dict[int, tuple[str, str]]:
         """Colour and marker of every cluster."""
-        return {cluster: style_of(rank) for cluster, rank in self.ranks.items()}
+        return {cluster: style.style_of(rank) for cluster, rank in self.ranks.items()}
 
     def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Labels of some items, and whether each is unsure, alone."""
@@ -168,14 +154,14 @@ def pairs(run: Run) -> Figure:
     chosen = choose_columns(drawn_part)
     n = len(chosen)
     labels, unsure, alone = drawn_part.marks_at(drawn_part.rows)
-    every = shorten_names(drawn_part.known.titles, NAME)
+    every = style.shorten_names(drawn_part.known.titles, NAME)
     names = [every[j] for j in chosen]
     cells = [column(drawn_part.dataset, j, drawn_part.rows) for j in chosen]
     # whole numbers move by up to a quarter, the same at every call: equal ones would cover each other
     moved = np.random.default_rng(0).uniform(-0.25, 0.25, len(drawn_part.rows))
     drawn = [x + moved if drawn_part.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
-    side = FULL / n
-    figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
+    side = style.FULL / n
+    figure, axes = plt.subplots(n, n, figsize=(style.FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
     for a in range(n):
         for b in range(n):
             ax = axes[a, b]
@@ -187,20 +173,20 @@ def pairs(run: Run) -> Figure:
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
                 points = np.column_stack([drawn[b], drawn[a]])[both]
-                scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
+                style.scatter(ax, points, labels[both], 9.0, unsure[both], drawn_part.looks, alone[both])
             ax.xaxis.set_major_locator(MaxNLocator(4, integer=drawn_part.known.types[chosen[b]] == "count"))
             # numbers that are short without powers of ten
             plain = all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in (cells[b], cells[a]))
             ax.ticklabel_format(style="plain" if plain else "sci")
             ax.label_outer()
             if a == n - 1:
-                ax.set_xlabel(plain_text(names[b]))
+                ax.set_xlabel(style.plain_text(names[b]))
             if b == 0 and a > 0:
-                ax.set_ylabel(plain_text(names[a]))
+                ax.set_ylabel(style.plain_text(names[a]))
     figure.suptitle(f"Columns in which the clusters differ most: {subject(run)}", x=0.01, ha="left")
     _keys(axes[0, n - 1], drawn_part)
     gaps = sum(int(np.isnan(x).sum()) for x in cells)
-    footnote(
+    style.footnote(
         figure,
         'Columns of numbers: first those that the summary names ("differs most in"), the largest cluster\'s first. '
         f"Diagonal: rows by cluster, stacked, the largest at the bottom.{drawn_part.drawn_note}{_marks(drawn_part)}"
@@ -216,7 +202,9 @@ def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], ranks: dict
     below = np.zeros(len(edges) - 1)
     for cluster, rank in sorted(ranks.items(), key=lambda pair: pair[1]):
         held, _ = np.histogram(x[present & (labels == cluster)], edges)
-        ax.stairs(below + held, edges, baseline=below, fill=True, color=style_of(rank)[0], edgecolor="white", lw=0.3)
+        ax.stairs(
+            below + held, edges, baseline=below, fill=True, color=style.style_of(rank)[0], edgecolor="white", lw=0.3
+        )
         below += held
     ax.set(yticks=[], ylim=(0, None))
     ax.spines["left"].set_visible(False)
@@ -234,14 +222,14 @@ def _keys(ax: Axes, drawn: Found) -> None:
     order = [k for k in sorted(ranks, key=ranks.__getitem__) if sizes[k] > 1]
     handles = []
     for cluster in order[:MOST_KEYS]:
-        colour, marker = style_of(ranks[cluster])
+        colour, marker = style.style_of(ranks[cluster])
         label = f"cluster {number_clusters(cluster, drawn.first)}: {sizes[cluster]:,}"
-        handles.append(entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
+        handles.append(style.entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
     if (more := len(order) - MOST_KEYS) > 0:
-        handles.append(entry(linestyle="", label=f"{more} smaller ones"))
+        handles.append(style.entry(linestyle="", label=f"{more} smaller ones"))
     if alone := int((sizes == 1).sum()):
         label = f"{alone} of one row"
-        handles.append(entry(color=ALONE, marker="x", linestyle="", markersize=4, label=label))
+        handles.append(style.entry(color=style.ALONE, marker="x", linestyle="", markersize=4, label=label))
     columns = 1 if len(handles) <= 9 else 2
     ax.legend(handles=handles, loc="upper right", fontsize=6.5, ncols=columns, title="rows", handlelength=0.8)
     ax.get_legend().get_title().set_fontsize(7)  # type: ignore[union-attr]
@@ -280,7 +268,7 @@ def standardise(drawn: Found) -> tuple[Numbers, list[str]]:
         scale = np.sqrt(known.overall[f]) if type in BY_LEVEL else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
         names.append(known.titles[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
-    return np.column_stack(parts), shorten_names(names, SHORT)
+    return np.column_stack(parts), style.shorten_names(names, SHORT)
 
 
 def principal(x: Numbers) -> Directions:
@@ -297,7 +285,7 @@ def discriminating(x: Numbers, labels: NDArray[np.int64]) -> Directions:
     Two clusters have one direction; the second is the direction of largest variance within them.
     """
     x = x - x.mean(axis=0)
-    clusters = [items for items in by_size(labels) if len(items) > 1]
+    clusters = [items for items in style.by_size(labels) if len(items) > 1]
     means = np.stack([x[items].mean(axis=0) for items in clusters])
     sizes = np.array([len(items) for items in clusters], dtype=float)
     rest = np.concatenate([x[items] - mean for items, mean in zip(clusters, means, strict=True)])
@@ -338,9 +326,11 @@ def projection(run: Run) -> Figure:
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
-    figure, axes = plt.subplots(1, len(panels), figsize=(FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(style.FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False
+    )
     figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
-    footnote(
+    style.footnote(
         figure,
         "Standardised columns; each axis names the columns of largest correlation with it, + or −. Numbers: clusters, "
         f"as in clusters.csv.{drawn.drawn_note}{_marks(drawn)}{state_of(run)} "
@@ -348,7 +338,7 @@ def projection(run: Run) -> Figure:
     )
     for ax, (title, word, found_here, of_what) in zip(axes[0], panels, strict=True):
         places = found_here.places[shown]
-        scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.looks, alone[shown])
+        style.scatter(ax, places, labels[shown], 9.0, unsure[shown], drawn.looks, alone[shown])
         ax.grid(False)
         ax.set_title(title)
         within = of_what == "of separation" and found_here.shares[1] == 0
@@ -359,7 +349,7 @@ def projection(run: Run) -> Figure:
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
-        write_numbers(ax, found_here.places, labels, numbers_by_size(run, labels))
+        style.write_numbers(ax, found_here.places, labels, style.numbers_by_size(run, labels))
     return figure
 
 
@@ -367,7 +357,7 @@ def _top_loadings(loadings: Numbers, names: list[str]) -> str:
     """The columns of largest correlation with a direction, with their signs."""
     order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
     terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
-    return plain_text("  ".join(terms))
+    return style.plain_text("  ".join(terms))
 
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most_rows: int = MOST_FEATURES) -> NDArray[np.int64]:
@@ -399,13 +389,13 @@ def cluster_means(run: Run) -> Figure:
     dataset = dataset_of(run).original
     labels = np.array(run.summary["point_estimate"]["labels"])
     known = statistics(dataset, labels)
-    ordered = [int(labels[items[0]]) for items in by_size(labels)]
+    ordered = [int(labels[items[0]]) for items in style.by_size(labels)]
     clusters = np.array(ordered[:MOST_CLUSTERS])
     rows = rows_of(known, clusters)
     K, R = len(clusters), len(rows)
     written = K <= MOST_NUMBERS
     names = [_name(known, f) for f in rows]
-    across = min(FULL, 3.8 + 0.45 * K) if written else FULL
+    across = min(style.FULL, 3.8 + 0.45 * K) if written else style.FULL
     size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
     figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
     means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
@@ -413,12 +403,12 @@ def cluster_means(run: Run) -> Figure:
         np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
     )
     ax.set_facecolor("#E4E4E4")
-    ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME_BESIDE)], fontsize=6.5)
+    ax.set_yticks(range(R), [style.plain_text(name) for name in style.shorten_names(names, NAME_BESIDE)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
     ax.set_xticks(
         range(K),
         [str(k) for k in number_clusters(clusters, run.first_cluster)],
-        fontsize=6.5 if K <= 30 else SMALLEST,
+        fontsize=6.5 if K <= 30 else style.SMALLEST,
         rotation=turned,
     )
     ax.set_xlabel("cluster")
@@ -445,7 +435,7 @@ def cluster_means(run: Run) -> Figure:
         notes.append(f"{hidden:,} smaller clusters are left out.")
     if np.isnan(far).any():
         notes.append("Grey: all cells are missing.")
-    footnote(figure, " ".join(notes) + state_of(run), round(LINE * across / FULL))
+    style.footnote(figure, " ".join(notes) + state_of(run), round(style.LINE * across / style.FULL))
     return figure
 
 
@@ -469,15 +459,15 @@ def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers,
             colour = "white" if np.dot(cell[:3], LUMINANCE) < 0.48 else "#222222"
             # lines of a hatch would cross the letters
             look: dict[str, Any] = {"path_effects": [withStroke(linewidth=3.4, foreground=cell)]} if hatched else {}
-            ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour, **look)
+            ax.text(k, r, text, ha="center", va="center", fontsize=style.SMALLEST, color=colour, **look)
 
 
 def _sizes(ax: Axes, sizes: NDArray[np.int64], counted: str) -> None:
     """Sizes of the clusters, by what is counted, above the map, in the colours of the other pictures."""
     turned = len(sizes) > 14 and int(sizes.max()) > 99
-    look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALLEST, "rotation": 90 if turned else 0}
+    look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST, "rotation": 90 if turned else 0}
     for rank, size in enumerate(sizes):
-        ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
+        ax.bar(rank, size, width=0.72, color=style.style_of(rank)[0])
         ax.annotate(f"{size:,}", (rank, size), (0, 1.5), textcoords="offset points", **look)
     ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
     ax.set_ylabel(counted, fontsize=6.5, rotation=0, ha="right", va="center")
