@@ -250,7 +250,11 @@ def open_zip(called: object, file: IO[bytes], most_bytes: int) -> Iterator[zipfi
     if end and (end[zipfile._ECD_ENTRIES_TOTAL] > most_bytes or end[zipfile._ECD_SIZE] > most_bytes * LISTED):  # type: ignore[attr-defined]
         raise Refused(called, f"a zip of more than {most_bytes} files, or of long names; expected fewer")
     file.seek(0)
-    with zipfile.ZipFile(file) as archive:
+    try:
+        opened = zipfile.ZipFile(file)
+    except NotImplementedError as error:  # of a version that nobody writes
+        raise zipfile.BadZipFile(str(error)) from error
+    with opened as archive:
         if len(archive.infolist()) > most_bytes:
             raise Refused(called, f"a zip of {len(archive.infolist())} files; expected at most {most_bytes}")
         yield archive

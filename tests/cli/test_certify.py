@@ -186,7 +186,7 @@ def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["sampler=arm", "model=bernoulli", "data=jain_neal"], "history of several chains"),
-        (["model=hdp", "data=synthetic_documents"], "the topic of each token"),
+        (["model=hdp", "data=synthetic_documents"], "the weights of all clusters"),
         (["--pairs", "1"], "pairs=1: expected at least 2"),
         (["--lag", "0"], "lag=0: expected at least 1"),
         (["-k", "9", "-m", "3", "--lag", "2"], "k=9, m=3: expected 0 <= k <= m"),

@@ -20,6 +20,7 @@ from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.certifying import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.shard import Shard
 from splitmerge_cli.runs.shards.source import ShardLost, open_source
@@ -69,8 +70,8 @@ def of_topics() -> Reader:
 
     def read() -> Any:
         run = runs.open_run(path)
-        found = [getattr(run, table)() for table in (*tables, "documents", "perplexity")]
-        return digest([run.config, run.status, run.summary, *found])
+        found = [run.table(table) for table in tables]
+        return digest([run.config, run.status, run.summary, *found, documents_of(run), run.table("perplexity")])
 
     return read
 
