@@ -152,7 +152,7 @@ def sample(
         True label of each item, or the name of a column, for scores.
     weights : array_like or str, optional
         How often each row of a table counts, or the name of a column; fractions are powers of the rows' likelihoods.
-        This and the next five are ``data.weights``, ``data.group``, ``data.values``, ``data.must_link``,
+        This and the next five are ``data.weights``, ``data.group``, ``data.labels``, ``data.must_link``,
         ``data.cannot_link`` and ``data.prior_counts`` of the command line.
     groups : array_like or str, optional
         Unit of each row, or the name of a column: the rows of one unit stay together.

@@ -29,20 +29,24 @@ _MODULES = {
     "data.generated.emm": "kinds.tokens",
     "data.generated.gaussian.generate": "kinds.tables.generated.gaussian",
     "data.generated.jain_neal.generate": "kinds.tables.generated.jain_neal",
-    "data.generated.kdd_like.kdd_like": "kinds.tables.kdd.kdd_like",
-    "data.generated.lines.generate": "kinds.lines.data.generate",
+    "data.generated.kdd_like.kdd_like": "kinds.tables.generated.kdd_like",
+    "data.generated.lines.generate": "kinds.lines.generate",
     "data.generated.mixed.generate": "kinds.tables.generated.mixed",
     "data.generated.network": "kinds.networks.generated",
     "data.generated.records": "kinds.records.generated",
-    "data.graphs.bundled": "kinds.networks.readers.objects",
+    "data.given.find_dataset": "data.reading.find_dataset",
+    "data.graphs.bundled.network": "kinds.networks.readers.objects.network",
     "data.graphs.edges": "kinds.networks.readers.edges",
-    "data.published.counts": "kinds.documents.published",
+    "data.published.counts.ohsumed23": "kinds.documents.published.ohsumed23",
     "data.published.documents": "kinds.documents.published",
-    "data.published.graphs": "kinds.networks.generated",
-    "data.published.kdd.kddcup04bio": "kinds.tables.kdd.kddcup04bio",
-    "data.published.noparama.lines": "kinds.lines.data.lines",
-    "data.published.noparama.two_gaussians": "kinds.lines.data.two_gaussians",
-    "data.published.pubmed": "kinds.documents.published",
+    "data.published.graphs.caltech36": "kinds.networks.generated.caltech36",
+    "data.published.graphs.hagmann998": "kinds.networks.generated.hagmann998",
+    "data.published.graphs.nips234": "kinds.networks.generated.nips234",
+    "data.published.graphs.usair97": "kinds.networks.generated.usair97",
+    "data.published.kdd.kddcup04bio": "kinds.tables.generated.kddcup04bio",
+    "data.published.noparama.lines": "kinds.lines.lines",
+    "data.published.noparama.two_gaussians": "kinds.lines.two_gaussians",
+    "data.published.pubmed.pubmed": "kinds.documents.published.pubmed",
     "models.bernoulli": "kinds.tables.models.bernoulli",
     "models.emm": "kinds.tokens.emm",
     "models.gamma_poisson": "kinds.tables.models.gamma_poisson",
@@ -59,8 +63,19 @@ _MODULES = {
 }
 """Modules of models, data and samplers, or a function of one, that moved into the folder of their kind: what
 ``_target_`` said before, and says now."""
-_TODAY = {f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in _MODULES.items()}
-_FORMER = {today: former for former, today in _TODAY.items()}
+_BETWEEN = {
+    "kinds.documents.published_counts": "kinds.documents.published",
+    "kinds.documents.pubmed": "kinds.documents.published",
+    "kinds.lines.data": "kinds.lines",
+    "kinds.networks.published": "kinds.networks.generated",
+    "kinds.networks.readers.bundled": "kinds.networks.readers.objects",
+    "kinds.tables.kdd": "kinds.tables.generated",
+}
+"""Modules that such a function was in before it came where it is now: stored runs may name these, identities do not."""
+_TODAY = {
+    f"splitmerge_cli.{former}": f"splitmerge_cli.{today}" for former, today in (*_MODULES.items(), *_BETWEEN.items())
+}
+_FORMER = {f"splitmerge_cli.{today}": f"splitmerge_cli.{former}" for former, today in _MODULES.items()}
 
 
 def _replace_module(options: Mapping[str, Any], modules: Mapping[str, str]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ _OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types")
 LATER_BY_READER = {
     ".tables.files.csv": LATER,
     ".readers.edges.edges": _OF_NETWORKS,
-    ".readers.bundled.network": {"values": None, "bipartite": False, "layer": None},
+    ".readers.objects.network": {"values": None, "bipartite": False, "layer": None},
     ".networks.generated.generate": {
         **{"directed": False, "values": None, "degrees": 0.0, "bipartite": False, "layers": 1, "columns": False},
         **{"loops": False, "unknown": 0.0},

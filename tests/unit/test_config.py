@@ -125,6 +125,10 @@ def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
         ["data=emm"],
         ["data=edges", "data.path=x", "model=irm"],
         ["data=noparama_twogaussians"],
+        *(
+            [f"data={name}"]
+            for name in ("lines", "kdd_like", "networkx", "noparama_lines", "pubmed", "ohsumed23", "usair97")
+        ),
         ["data=docs200", "sampler=smag"],
         ["data=docs200", "schedule.mix=[{partially_collapsed: 1}, {smag: 2}]"],
     ],
@@ -149,6 +153,20 @@ def test_modules_that_moved_are_named_as_before(words: list[str]) -> None:
 )
 def test_runs_of_samplers_that_moved_are_identified_as_before(words: list[str], before: str) -> None:
     assert run_id(specify(["data=docs200", *words])) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        (["data=lines", "model=lines"], "b1a659f72e2d"),
+        (["data=kdd_like"], "fa86334d5e7a"),
+        (["data=networkx", "model=irm"], "9e0936516a9f"),
+        (["data=emm"], "4e9aaa6a7cd5"),
+        (["data=network", "model=irm"], "314eb5799171"),
+    ],
+)
+def test_runs_of_data_that_moved_are_identified_as_before(words: list[str], before: str) -> None:
+    assert run_id(specify(["sampler=sams", *words, "iterations=50"])) == before
 
 
 def test_a_model_of_the_users_own_keeps_a_former_name() -> None:

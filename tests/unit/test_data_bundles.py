@@ -245,7 +245,7 @@ def test_a_program_has_arrays_or_names_columns() -> None:
         ({"weights": [1, 2, -1, 1, 1, 1]}, "data: row 3: -1; expected a number from 0 on (data.weights)"),
         ({"weights": ["a"] * 6}, "data.weights: could not convert string to float: 'a'; expected numbers"),
         ({"group": [1, None, 2, 3, 4, 5]}, "data: row 2: None; expected the name of a unit (data.group)"),
-        ({"labels": [None] * 6}, "data.values: data: no row has one; expected a known class"),
+        ({"labels": [None] * 6}, "data.labels: data: no row has one; expected a known class"),
         ({"group": "unit"}, "data.group=unit: no such column; expected one of a data frame"),
         ({"must_link": [[0, 6]]}, "data.must_link: pair 0: [0, 6]; expected a row from 0 to 5"),
         ({"must_link": [["a", "b"]]}, "data.must_link: pair 0: 'a'; expected a row from 0 to 5"),

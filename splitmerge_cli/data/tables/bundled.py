@@ -202,10 +202,10 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         known = np.flatnonzero(labels.cells >= 0)
         if options.apart:
             _check_labels(labels, known, joins)
-        joins.add("data.values", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
+        joins.add("data.labels", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
         notes.append(_describe_classes(labels, len(known), options.apart))
         if options.apart and len(known) == N:
-            compared = "data.values" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
+            compared = "data.labels" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
             notes.append(f"{labels.title}: every row has a class, so the clusters are the classes ({compared})")
     items = _number(joins.components())
     if labels is not None and options.apart:

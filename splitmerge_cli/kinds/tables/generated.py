@@ -321,7 +321,7 @@ def kdd_like(
     values.require_number("data.separation", separation, 0, 1e12)
     values.require_range("data.spreads", spreads, 0, 1e12)
     values.require_number("data.exponent", exponent, 0, 10)
-    values.require_range("data.values", scales, 1e-12, 1e12)
+    values.require_range("data.scales", scales, 1e-12, 1e12)
     require_dtype(dtype)
     values.require_seed(seed)
     rng = np.random.default_rng(seed)
