@@ -23,7 +23,7 @@ LINES = {
     "analysis": 4_560,
     "api": 2_320,
     "cli": 2_100,
-    "config": 2_920,
+    "config": 2_940,
     "core": 9_680,
     "data": 8_280,
     "diagnostics": 4_140,
@@ -39,12 +39,12 @@ LINES = {
     "priors": 1_180,
     "runs": 11_140,
     "samplers": 7_220,
-    "top": 1_260,
+    "top": 1_280,
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 101_700
-TEST_LINES = 58_600
+TEST_LINES = 58_700
 FILES, IMPORT_SHARE = 305, 6.4
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
