@@ -484,7 +484,7 @@ def _recorded(x: np.ndarray) -> Dataset:
 def test_wide_tables_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time by column was two thirds of a run of 30,000 columns that ended in one component."""
     calls = []
-    monkeypatch.setattr(choice, "find_resolution", lambda cells: calls.append(1) or find_resolution(cells))
+    monkeypatch.setattr(choice.real_columns, "find_resolution", lambda cells: calls.append(1) or find_resolution(cells))
     x = np.random.default_rng(0).normal(size=(20, 3_000))
     assert not choice.has_steps(_recorded(x)) and not calls
     assert choice.has_steps(_recorded(x.round(1))) and len(calls) == 1
