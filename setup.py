@@ -96,7 +96,7 @@ NEEDS = re.compile(
 
 
 def find_header(source: Path, name: str) -> Path:
-    """A header beside the source that includes it, or else of the core."""
+    """A header: in the folder of the source that includes it, or else in the core's."""
     own = source.parent / name
     return own if own.exists() else INCLUDE / name
 

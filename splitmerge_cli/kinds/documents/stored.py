@@ -1,9 +1,7 @@
-"""What a stored run of documents has beside what every run has.
+"""What only stored runs of documents have: ``documents.csv``, topics in the corpus's own terms, entries of the summary.
 
-Documents under a posterior over topics: documents of the data, and new ones.
-
-What a stored run of documents has beside what every run has: ``documents.csv``, and entries of the summary. Topics in
-the corpus's own terms: their words, their most distinctive words, their best documents.
+Documents under a posterior over topics: documents of the data, and new ones. Topics have their words, their most
+distinctive words and their best documents.
 """
 
 from collections.abc import Mapping, Sequence
