@@ -327,10 +327,7 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     file cannot be read, or has other columns.
     """
     kind = dataset.kind
-    if kind.no_new_rows:
-        raise ConfigError(
-            f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
-        )
+    kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
     if spec.data.values.get("path") is None:
         raise ConfigError(f"new={file}: expected data that are read from a file; data={spec.data.name} are not")
     # new rows are items of their own, equal though they may be

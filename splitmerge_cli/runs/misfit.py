@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.tables.repeats import ONCE
 from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
@@ -17,8 +16,16 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, nouns, row_sizes
-from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
+from splitmerge_cli.runs.grouping import (
+    are_apart,
+    describe_fall,
+    do_overlap,
+    has_one_and_outliers,
+    kind_of_summary,
+    nouns,
+    row_sizes,
+)
+from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -111,11 +118,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
-        kinds = {one["quantity"] for one in unlike}
-        if kinds & {ONE, SEVERAL}:
-            yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
-        if BOTH in kinds:
-            yield "a field that follows from another counts twice: data.drop leaves it out"
+        yield from answers_of(kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
     # where groups were looked for their line says more
     is_plain = nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
     if several and (overlap or unlike) and is_plain:
@@ -127,20 +130,6 @@ def differs_from_one(summary: Mapping[str, Any]) -> bool:
     is_one = summary["point_estimate"]["n_clusters"] == 1 and schema.JOINED_BY not in summary
     share, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
     return is_one and share < 0.5 and certainty is not None
-
-
-def do_overlap(summary: Mapping[str, Any]) -> bool:
-    """Whether the draws cut the rows at places that differ from draw to draw."""
-    fit = summary.get(schema.FIT) or {}
-    certainty = fit.get("certainty")
-    # where draws are joined, a low certainty means that there may be one group or several
-    return (
-        certainty is not None
-        and certainty < OVERLAPPING
-        and fit["unchecked"] is None
-        and schema.JOINED_BY not in summary
-        and summary["point_estimate"]["n_clusters"] > 1
-    )
 
 
 def _show(value: float) -> str:
@@ -203,20 +192,4 @@ def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
-    if _do_degrees_differ(summary, spec):
-        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
-        return why, {"model.degrees": AUTO}
-    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary.get("chosen") or {}, spec)
-
-
-def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:
-    """Whether degrees within clusters differ more than a model of plain degrees makes them, and others are possible."""
-    # what is named was chosen
-    if spec.values["model"].get("degrees") != "plain" or "model.degrees" in spec.given_keys.keys:
-        return False
-    if spec.data.values.get("unknown") is not None:
-        return False
-    return any(
-        "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
-        for one in find_unlike(summary)
-    )
+    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary, spec)

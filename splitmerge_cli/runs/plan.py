@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification, classes
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, classes
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
@@ -63,6 +63,21 @@ class Plan:
     chosen: Mapping[str, Any] | None = None
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
+
+    @property
+    def model(self) -> Component:
+        """The model of the chains."""
+        return self.spec.model
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.spec.chains
+
+    @property
+    def seed(self) -> int:
+        """Seed of the chains."""
+        return self.spec.seed
 
     @property
     def growing(self) -> str:

@@ -8,21 +8,25 @@ stand together from the first scan on, and split no more; what is one block too 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.layout import PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import quantities
+from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.identity import finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import Start
+from splitmerge_cli.runs.store.read import Run
 
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
@@ -169,6 +173,32 @@ NODES = 1_000
 """Nodes from which a network starts from many blocks, unless the user names an initial state."""
 NODES_PER_BLOCK = (6, 3, 2)
 """Nodes per random block where the chains of a search begin, in turn."""
+
+
+class NetworkAnswers(Answers):
+    """The answers of networks."""
+
+    @staticmethod
+    def another_model(
+        unlike: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], spec: RunSpecification
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Degrees within blocks, where they differ more than a model of plain degrees makes them."""
+        # what is named was chosen
+        if spec.model.values.get("degrees") != PLAIN or "model.degrees" in spec.given_keys.keys:
+            return None
+        differ = any(
+            "degrees" in one["subject"] and one["quantity"] == quantities.SPREAD and one["observed"] > one["high"]
+            for one in unlike
+        )
+        if not differ or spec.data.values.get("unknown") is not None:
+            return None
+        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
+        return why, {"model.degrees": AUTO}
+
+    @staticmethod
+    def merging_lines(run: Run) -> Iterator[str]:
+        # no node has a density of its own
+        return iter(())
 
 
 class NetworkStart(Start):
