@@ -43,7 +43,6 @@ from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
 from splitmerge_cli.config import choices as choices_of
 from splitmerge_cli.config.specification import name_beside, override, words_of
-from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
@@ -301,9 +300,8 @@ def _settle_readings(
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
-        # what lines call noise is the scatter about one
         if (name := key.removeprefix("model.")) not in spec.model.options or (
-            key == OF_NOISE and spec.model.target.find_capability(Noise) is None
+            key == OF_NOISE and not choice.has_background(spec.model)
         ):
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
