@@ -98,7 +98,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
     """Choose the next step: the reason and the keys to change."""
     if misfit.name_limit(run.summary):
         return None
-    if (other := misfit.choose_model(run.summary, spec)) is not None:
+    if (other := choose_model(run.summary, spec)) is not None:
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
@@ -117,6 +117,12 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
     return grouping.choose_gap(run.summary, spec.gap)
+
+
+def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Reason and keys to change, if another model describes what this one does not."""
+    parts = spec.model.values, spec.data.values, spec.given_keys.keys
+    return answers_of(spec.model.kind).another_model(misfit.find_unlike(summary), summary, *parts)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

@@ -40,7 +40,6 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.store.store import RunStore
@@ -100,10 +99,15 @@ class Answers:
 
     @staticmethod
     def another_model(
-        unlike: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], spec: "RunSpecification"
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
     ) -> tuple[str, dict[str, Any]] | None:
         """Reason and keys to change, if another model, or another way to read the data, may describe what this model
-        does not: the quantities `unlike`, the farthest first. None: nothing is known to."""
+        does not: the quantities `unlike`, the farthest first. None: nothing is known to. `model`, `data`: as they are
+        configured; `named`: keys that somebody gave."""
         return None
 
     @staticmethod

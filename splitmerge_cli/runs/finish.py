@@ -119,8 +119,8 @@ def assemble(
     summary[schema.FIT] = find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
-    if plan.spec.until.is_given:
-        summary["until"] = asdict(stopping.look_of(judged, plan.spec.until, max(iterations)))
+    if plan.until.is_given:
+        summary["until"] = asdict(stopping.look_of(judged, plan.until, max(iterations)))
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
@@ -150,7 +150,7 @@ def assemble(
 
 
 def _may_have_groups(plan: "Plan") -> bool:
-    return plan.recorder.is_listed and plan.spec.experiment is None
+    return plan.recorder.is_listed and not plan.is_experiment
 
 
 def _join(
@@ -220,13 +220,13 @@ def _summary(
         **_tallies(outcomes),
         "moves": _count_moves(outcomes),
         "sampler": plan.spec.sampler_name,
-        "model": plan.spec.model.name,
-        "data": plan.spec.data.name,
+        "model": plan.model.name,
+        "data": plan.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
         schema.FIRST_CLUSTER: FIRST,
-        "seed": plan.spec.seed,
-        "chains": plan.spec.chains,
+        "seed": plan.seed,
+        "chains": plan.n_chains,
         "iterations": [o["iterations"] for o in outcomes],
         "seconds": [o["seconds"] for o in outcomes],
         "diagnostics": {

@@ -29,7 +29,6 @@ from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
@@ -54,7 +53,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
     `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
     """
-    model, dataset = plan.spec.model, plan.dataset
+    model, dataset = plan.model, plan.dataset
     work = checks.find_quantities(model).count_work(dataset, CELLS)
     draws = min(checks.DRAWS, WORK // work)
     why = _explain_unchecked(plan, late, draws)
@@ -69,7 +68,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         chosen = [states[m] for m in evenly_spaced(len(states), draws)]
         try:
             # a random stream of its own: the chains draw from others
-            fit = checks.check_fit(model, dataset, chosen, plan.spec.seed, draws, CELLS)
+            fit = checks.check_fit(model, dataset, chosen, plan.seed, draws, CELLS)
         except ConfigError as error:
             why = str(error)
     if why is not None:
@@ -87,7 +86,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
 
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
     """Reason why the model of a run is not checked at its end; None if it is checked."""
-    model = plan.spec.model
+    model = plan.model
     if not late:
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:
@@ -188,8 +187,3 @@ def put_first(summary: Mapping[str, Any], judged: "Convergence", verdict: str) -
 def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the quantities that the model does not describe, the worst first; earlier runs have no such record."""
     return list((summary.get(schema.FIT) or {}).get("unlike", ()))
-
-
-def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Reason and keys to change, if another model describes what this one does not."""
-    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary, spec)

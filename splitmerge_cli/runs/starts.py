@@ -30,6 +30,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model, build_sampler, initial_labels, load_dataset, set_labels
 from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, most_iterations
 
@@ -121,7 +122,11 @@ class Start:
     """Chains of a population, and the iterations of each in a round, fewer of a table with many cells."""
 
     def __init__(self, spec: RunSpecification) -> None:
-        self.spec = spec
+        self.spec, self.data, self.model, self.init, self.K0 = spec, spec.data, spec.model, spec.init, spec.K0
+
+    def with_(self, **keys: Any) -> RunSpecification:
+        """The run with other values of these keys."""
+        return self.spec.with_(**keys)
 
     def choose(self, say: Callable[[str], None]) -> RunSpecification:
         """The specification with the initial state that its data ask for, unless the user named one. A run that was
@@ -168,7 +173,7 @@ class Start:
     @property
     def simpler(self) -> Component | None:
         """The form of the run's model with fewer parameters in a cluster; None: it has none."""
-        return self.simplify(self.spec.model)
+        return self.simplify(self.model)
 
     @staticmethod
     def simplify(model: Component) -> Component | None:
@@ -182,11 +187,11 @@ class Start:
 
     def keep(self, N: int) -> dict[str, str]:
         """``init=random`` where N items start so only if that is named; else nothing."""
-        if self.spec.init != "random" or self.simpler is None or self.why_no_search or N >= LARGE:
+        if self.init != "random" or self.simpler is None or self.why_no_search or N >= LARGE:
             return {}
         with suppress(ConfigError, DataError):  # without the data, who continues the run says what is wrong
             if self.why_simpler(self.load()) is not None:
-                return {"init": self.spec.init}
+                return {"init": self.init}
         return {}
 
     def may_go_on_by_search(self, N: int) -> bool:
@@ -197,7 +202,7 @@ class Start:
     def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
         """Iterations after which chains that lie in different modes, and make `iterations` at most, end; None: they go
         on."""
-        is_search = self.spec.init in (BEST, SEARCH)
+        is_search = self.init in (BEST, SEARCH)
         return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
     def put(self, model: Model, dataset: Dataset, rng: Rng) -> bool:
@@ -211,7 +216,7 @@ class Start:
             BEST: self.start_best,
             SEARCH: self.search,
         }
-        if (way := ways.get(self.spec.init)) is None:
+        if (way := ways.get(self.init)) is None:
             return False
         way(model, dataset, rng)
         return True
@@ -219,9 +224,9 @@ class Start:
     def start_sequentially(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put item after item into clusters, by their weights given those before."""
         try:
-            model.start_sequentially(rng, self.spec.K0)
+            model.start_sequentially(rng, self.K0)
         except ValueError as error:
-            raise ConfigError(f"init=sequential, model={self.spec.model.name}: {error}") from error
+            raise ConfigError(f"init=sequential, model={self.model.name}: {error}") from error
 
     def start_in_stages(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put a sample of the items into clusters by a chain, and then the others."""
@@ -246,7 +251,7 @@ class Start:
         iterations = max(LEAST, min(longest, most_iterations(self.spec, dataset) // (SHARE * population * ROUNDS)))
         chains = []
         for number in range(population):
-            own = build_model(self.spec.model, dataset)
+            own = build_model(self.model, dataset)
             self._begin(number, own, dataset, rng, generator)
             chains.append(build_starting_chain(self.spec, own, rng, MOVES))
         height = np.zeros(population)
@@ -270,7 +275,7 @@ class Start:
         """Put the model in clusters of a short chain of its simpler form, and draw all else given these; `rng` is the
         chain's own. Raises a `ConfigError` for a model without such a form."""
         if (simpler := self.simpler) is None:
-            raise ConfigError(f"init={SIMPLER}: model={self.spec.model.name} has no simpler form with these options")
+            raise ConfigError(f"init={SIMPLER}: model={self.model.name} has no simpler form with these options")
         short = build_model(simpler, dataset)
         set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
         short.start_parameters(rng)
@@ -293,7 +298,7 @@ class Start:
         iterations = self._shorten(TRIAL, dataset)
         chains = []
         for number in range(TRIALS):
-            own = build_model(self.spec.model, dataset)
+            own = build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
             else:
@@ -327,17 +332,17 @@ class Start:
     @property
     def is_named(self) -> bool:
         """Whether the initial state is named, or is an experiment's."""
-        return self.spec.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
+        return self.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
 
     def load(self) -> Dataset:
         """Read the data."""
-        self.spec.data.check()
-        with limit_bytes(self.spec.data.max_bytes):
-            return load_dataset(self.spec.data, self.spec.model.kind, of_data(file_digests(self.spec)))
+        self.data.check()
+        with limit_bytes(self.data.max_bytes):
+            return load_dataset(self.data, self.model.kind, file_digests(self.data))
 
     def may_have(self, least: int) -> bool:
         """Whether the data may have so many items, by their configuration and the size of their file."""
-        path = self.spec.data.values.get("path")
+        path = self.data.values.get("path")
         if isinstance(path, str):
             try:
                 return os.path.getsize(path) >= ROW_BYTES * least or Path(path).suffix.lower() not in PLAIN
@@ -348,8 +353,8 @@ class Start:
     @property
     def why_no_search(self) -> str | None:
         """Reason why the model allows no start by search; None if it does."""
-        model, name = self.spec.model.values, self.spec.model.name
-        if why_not := self.spec.model.kind.no_search:
+        model, name = self.model.values, self.model.name
+        if why_not := self.model.kind.no_search:
             return f"model={name} {why_not}"
         if "kmax" in model:
             return f"model={name} keeps empty clusters; expected a model without"
@@ -360,7 +365,7 @@ class Start:
     @property
     def why_not_in_stages(self) -> str | None:
         """Reason why the data or the model allow no start in stages; None if they do."""
-        return f"expected a table, which model={self.spec.model.name} does not read"
+        return f"expected a table, which model={self.model.name} does not read"
 
 
 class RowStart(Start):
@@ -388,7 +393,7 @@ class RowStart(Start):
         return in_stages
 
     def may_search(self) -> bool:
-        return self.spec.data.name == "given" or self.spec.data.values.get("weights") is not None
+        return self.data.name == "given" or self.data.values.get("weights") is not None
 
     def why_search(self, dataset: Dataset) -> str | None:
         if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
@@ -399,7 +404,7 @@ class RowStart(Start):
         )
 
     def may_go_on_by_search(self, N: int) -> bool:
-        return self.spec.init in ("random", CATEGORIES) and N < LARGE and not self.why_no_search
+        return self.init in ("random", CATEGORIES) and N < LARGE and not self.why_no_search
 
     def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
         is_large = iterations <= EARLY_MOST and dataset.N >= LARGE
@@ -409,7 +414,7 @@ class RowStart(Start):
         """Put rows into clusters: a random sample by a chain, the others by their weights given those before."""
         if reason := self.why_not_in_stages:
             raise ConfigError(f"init={STAGES}: {reason}")
-        component = self.spec.model
+        component = self.model
         items = np.random.Generator(rng.bit_generator).permutation(model.N)
         item_of_row = dataset.item_of_row
         whole = np.cumsum(np.bincount(item_of_row)[items]) <= ROWS
@@ -425,9 +430,9 @@ class RowStart(Start):
 
     @property
     def why_not_in_stages(self) -> str | None:
-        if "kmax" in self.spec.model.values:
-            return f"model={self.spec.model.name} keeps empty clusters, so rows do not come one by one"
-        if self.spec.model.values.get("conjugate") is False:
+        if "kmax" in self.model.values:
+            return f"model={self.model.name} keeps empty clusters, so rows do not come one by one"
+        if self.model.values.get("conjugate") is False:
             return "expected model.conjugate=true: rows come one by one where parameters of clusters are integrated out"
         return None
 

@@ -76,10 +76,10 @@ NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Mon
 
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
-    if plan.spec.until.is_given:
-        if plan.spec.is_open and plan.iterations <= starts.EARLY_MOST:
+    if plan.until.is_given:
+        if plan.is_open and plan.iterations <= starts.EARLY_MOST:
             yield from EARLY
-        at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
+        at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
             at *= GROWTH
@@ -93,7 +93,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
 
     traces, answers = [], answers_of(plan.dataset.kind)
     for chain in chains:
-        trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
+        trace = chain.table(schema.TRACE, plan.n_chains).to_pandas()
         trace = trace.drop(columns=list(answers.unjudged))
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):
@@ -103,8 +103,8 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
     rows += answers.judge({c: found.labels for c, found in late.items()})
-    until, judged = plan.spec.until, convergence(rows)
-    if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
+    until, judged = plan.until, convergence(rows)
+    if plan.is_open and upto < SOONEST and not judged.is_constant:
         return replace(look_of(judged, until, upto), reached=False)
     # errors take longer than R-hat
     if until.mcse is not None and judged.reaches(until.rhat, until.ess):
@@ -123,7 +123,7 @@ def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
 def are_apart(plan: "Plan", found: Look) -> bool:
     """Whether chains of a table that would go on lie in different modes, after a search, before one, or of so many rows
     that going on is for the person to decide."""
-    if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
+    if not plan.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
     after = starts.start_of(plan.spec).apart_after(plan.dataset, plan.iterations)
     return after is not None and found.iterations >= after
@@ -131,7 +131,7 @@ def are_apart(plan: "Plan", found: Look) -> bool:
 
 def describe_aim(plan: "Plan") -> str:
     """Describe when the chains of a run without a fixed length stop."""
-    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
+    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.until, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
     return f"running until {_join(aims)}, at most {plan.iterations:,} iterations"
 
@@ -168,7 +168,7 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         return {}
     late = {}
     for number, (chain, end) in enumerate(zip(chains, made, strict=True)):
-        table = chain.table(schema.PARTITIONS, plan.spec.chains)
+        table = chain.table(schema.PARTITIONS, plan.n_chains)
         at = table["iteration"].to_numpy()
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):

@@ -76,8 +76,8 @@ def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]
 def is_described(plan: "Plan") -> bool:
     """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
     experiment."""
-    is_users_own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
-    may_be = plan.spec.experiment is None and plan.recorder.describes
+    is_users_own = of_data(plan.digests) or plan.data.name == "given" or plan.dataset.names is not None
+    may_be = not plan.is_experiment and plan.recorder.describes
     return bool(is_users_own) and may_be and answers_of(plan.dataset.kind).describes_clusters
 
 

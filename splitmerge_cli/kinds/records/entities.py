@@ -98,7 +98,7 @@ class Entities(Answers):
         if pairs is None:
             return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
-        labelled = _read_review(plan.spec.data.values.get("must_link"), dataset.N)
+        labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
         review = list_review(dataset, pairs, labelled=labelled)
         write_text(plan.path / REVIEW, _as_csv(review))
         return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
@@ -208,7 +208,7 @@ def _merge(
     """The table of entities, with the means of the parameters over the draws."""
     parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
     mean = np.concatenate(parameters).mean(axis=0) if parameters else None
-    return list_entities(plan.spec.model, plan.dataset, labels, mean, certainty)
+    return list_entities(plan.model, plan.dataset, labels, mean, certainty)
 
 
 def count_equal_apart(dataset: Dataset, labels: NDArray[np.int32]) -> int:

@@ -1,6 +1,6 @@
 """What a run of a table finds in addition to its clusters: an outcome in each, and a model that may fit better."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from splitmerge_cli.runs.store.schema import APART, WEIGHT
 from splitmerge_cli.runs.summaries import name_items
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
     from splitmerge_cli.runs.store.read import Run
@@ -157,7 +156,11 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def another_model(
-        unlike: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], spec: "RunSpecification"
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
     ) -> tuple[str, dict[str, Any]] | None:
         """Other ways to read rows that repeat others; a probability of their own for zeros, where the model makes too
         few; an effect, or a covariance, where the farthest quantity is a tie between columns within clusters."""
@@ -169,23 +172,22 @@ class ColumnAnswers(Answers):
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
-        if are_many and _may_be_apart(spec.values["model"], spec.data.values, chosen):
+        if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
         farthest = next(iter(unlike), {})
         tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
-        of_model = spec.values["model"]
-        if farthest.get("of_reals") and (outcome := of_model.get("outcome")) in tied:
-            effects = [*(of_model.get("effects") or ()), *(name for name in tied if name != outcome)]
+        if farthest.get("of_reals") and (outcome := model.get("outcome")) in tied:
+            effects = [*(model.get("effects") or ()), *(name for name in tied if name != outcome)]
             why = "an effect on the outcome describes a column that goes with it within clusters:"
             return why, {"model.effects": effects}
         # a covariance that was compared was left for a reason
-        is_independent = of_model.get("covariance") in ("diag", "iso")
+        is_independent = model.get("covariance") in ("diag", "iso")
         if farthest.get("of_reals") and is_independent and "model.covariance" not in chosen:
             return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
-        types = dict(spec.data.values.get("types") or {})
+        types = dict(data.get("types") or {})
         if tied and all(types.get(name) == "ordinal" for name in tied):
             reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
-            scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}
+            scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in named}
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
             return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
         return None

@@ -53,14 +53,14 @@ class TableStart(RowStart):
             "each chain starts from the clusters of a short one that reads them as categories (init=random: as other "
             "tables do)"
         )
-        return spec.with_(init=starts.CATEGORIES)
+        return self.with_(init=starts.CATEGORIES)
 
     def _has_answers(self) -> bool:
         """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
-        data = self.spec.data
+        data = self.data
         if sum(one == "ordinal" for one in dict(data.values.get("types") or {}).values()) >= ANSWERS:
             return True
-        return data.name == "given" and _count_ordinal(load_dataset(data, self.spec.model.kind, {})) >= ANSWERS
+        return data.name == "given" and _count_ordinal(load_dataset(data, self.model.kind, {})) >= ANSWERS
 
     def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
         """Fewer where most columns are ordinal, as each iteration takes longer."""
@@ -73,9 +73,9 @@ class TableStart(RowStart):
         if not _count_ordinal(dataset):
             super().start_as_categories(model, dataset, rng)
         types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
-        short = build_model(self.spec.model.with_options(cuts=None), replace(dataset, types=types))
+        short = build_model(self.model.with_options(cuts=None), replace(dataset, types=types))
         generator = np.random.Generator(rng.bit_generator)
-        set_labels(short, *initial_labels(short, dataset, "random", self.spec.K0, generator))
+        set_labels(short, *initial_labels(short, dataset, "random", self.K0, generator))
         short.start_parameters(rng)
         build_starting_chain(self.spec, short, rng, thin=SCANS).advance(SCANS)
         model.set_labels(short.labels)
