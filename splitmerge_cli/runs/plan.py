@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification, classes
-from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes
+from splitmerge_cli.config.schema import INITIAL, Until
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
@@ -65,6 +65,46 @@ class Plan:
     chosen: Mapping[str, Any] | None = None
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
+
+    @property
+    def model(self) -> Component:
+        """The model of the chains."""
+        return self.spec.model
+
+    @property
+    def data(self) -> DataSource:
+        """Where the data set is from."""
+        return self.spec.data
+
+    @property
+    def seed(self) -> int:
+        """Seed of the chains."""
+        return self.spec.seed
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.spec.chains
+
+    @property
+    def until(self) -> Until:
+        """When the chains have run long enough."""
+        return self.spec.until
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody names a length, as of `RunSpecification`."""
+        return self.spec.is_open
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the chains learn from each other."""
+        return self.spec.is_adaptive
+
+    @property
+    def is_experiment(self) -> bool:
+        """Whether the run belongs to a figure of a paper."""
+        return self.spec.experiment is not None
 
     @property
     def growing(self) -> str:
@@ -181,7 +221,7 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
 
 def _prepare(spec: RunSpecification, records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
-    digests = file_digests(spec)
+    digests = file_digests(spec.data, spec.init)
     dataset = load_dataset(spec.data, spec.model.kind, of_data(digests))
     accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:

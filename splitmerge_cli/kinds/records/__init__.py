@@ -38,7 +38,7 @@ class Records(Kind):
         "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
         "model.prior=learned_sizes, the default, expects many small clusters"
     )
-    takes_more_moves = False
+    start = "splitmerge_cli.runs.starts:RowStart"
     # from a few random clusters records would first have to part
     init = "pairs"
     answers = "splitmerge_cli.kinds.records.entities:Entities"
