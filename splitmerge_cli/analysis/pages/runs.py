@@ -257,7 +257,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
     labels = run.summary["point_estimate"]["labels"]
-    for line in (*summaries.outlier_lines(run, labels, outliers), *summaries.far_lines(run)):
+    for line in (*summaries.outlier_lines(run, labels, outliers), *answers_of(kind_of(run)).far_lines(run)):
         yield paragraph(_sentence(line))
 
 

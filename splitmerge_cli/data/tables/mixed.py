@@ -20,6 +20,7 @@ from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
+from splitmerge_cli.data.tables.determined import leave_out_determined
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.levels import Levels
@@ -158,6 +159,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         message = f"{none_left}{f' ({name_note})' if name_note else ''}; expected one{ways}"
         raise RefusedTable(message, "; ".join([none_left, *reasons]), overrides)
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
+    asked_for = types if wanted.columns is None else columns_read
+    types_read = [type for j in read if (type := readings[j].type) is not None]
+
+    def way(d: int) -> str:
+        return f"data.types={{{column_key(table, read[d])}:{types_read[d].type}}} would read it"
+
+    data = leave_out_determined(table, read, values, way, types_read, asked_for)
+    read, values = [read[d] for d in data], values[:, data]
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         notes.note_classes(table, read, values)
@@ -166,14 +175,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
     if numeric:
         notes.note_total(table, [read[d] for d in numeric], values[:, numeric])
-    types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
         wanted.kind,
         values,
         None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,
-        types=types_read,
+        types=tuple(types_read[d] for d in data),
         names=names,
         meta={
             "path": str(table.path),
@@ -183,7 +191,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         }
         | notes_entry(table.notes)
         | width_entry(read, table.width)
-        | table.units_entry(read),
+        | table.entries(read),
         is_recorded=True,
         positions=positions_in(read, table.width),
     )

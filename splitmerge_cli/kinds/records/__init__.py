@@ -40,7 +40,7 @@ class Records(Kind):
         "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
         "model.prior=learned_sizes, the default, expects many small clusters"
     )
-    takes_more_moves = False
+    start = "splitmerge_cli.runs.starts:RowStart"
     # from a few random clusters records would first have to part
     init, has_near_pairs = "pairs", True
     answers = "splitmerge_cli.kinds.records.entities:Entities"
