@@ -19,7 +19,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import yaml
-from correct_verdicts import strip_need
+from correct_verdicts import correct, strip_need
 from editions.judging import DOCS, KEPT, fits, kept_verdicts, list_jobs, make_runs, sources, stored_runs
 from editions.kept import kept_folder
 from editions.sentences import SENTENCES
@@ -38,6 +38,7 @@ from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.papers.smag import confusion, counts
 from splitmerge_cli.papers.verdicts import (
     AT_EDGE,
+    CLOCK,
     MIXED,
     NOT_REPRODUCED,
     NOT_TESTABLE,
@@ -191,7 +192,10 @@ def judge_sentences(figure: str, acceptance: Sequence[Run]) -> list[Verdict]:
 
 
 def classify(verdict: Verdict) -> Verdict:
-    """Return an undecided verdict with its class: no number of units decides it, or there are no more units."""
+    """Return an undecided verdict with its class: no number of units decides it, or there are no more units; and what
+    the clock decides as not testable, where its rule was changed since edition 4."""
+    if verdict.claim.rule == CLOCK and verdict.verdict != NOT_TESTABLE:
+        return correct(verdict, {})
     if not verdict.is_counted or verdict.verdict != UNDECIDED or verdict.needed is None:
         return verdict
     if np.isinf(verdict.needed):

@@ -102,6 +102,7 @@ def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(editi
     # edition 5 judges rows that were added for it
     changed = changed if edition < correct_verdicts.EDITION else []
     later = [f"{paper}/added.csv (changed)" for paper in ("arm", "lshsm", "sdds", "triadic")]
+    later += ["arm/readings.csv (changed)"]
     changed = sorted({*changed, *(later if edition in (3, 4) else [])})
     assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
