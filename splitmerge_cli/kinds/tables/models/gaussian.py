@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
 from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.kinds.tables.models.background import Background
@@ -113,7 +114,7 @@ class Gaussian(Normal):
 
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
-    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
+    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn, Noise)
     simulate = staticmethod(simulate_with_noise)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
