@@ -70,9 +70,9 @@ def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
             labels = estimate_partition(draws, interval=interval_of_trace(trace), items=items, apart=apart).labels
             certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
-    clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
+    clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty, {})
     facts = {"N": N, "model": plan.spec.model.name} | plan.dataset.facts_of_bundles
-    rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
-    heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
+    rows, _ = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
+    heading = f"{summaries.count(labels, facts)}, {source}"
     yield from map(one_line, cluster_lines(rows, heading, most_clusters))
     yield ended
