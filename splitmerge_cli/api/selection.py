@@ -71,7 +71,7 @@ from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_t
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
+from splitmerge_cli.runs.identity import choice_id, file_digests
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store import manifest
 
@@ -300,9 +300,8 @@ def _settle_readings(
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
-        # what lines call noise is the scatter about one: a background has a box
         if (name := key.removeprefix("model.")) not in spec.model.options or (
-            key == OF_NOISE and "box" not in spec.model.options
+            key == OF_NOISE and not choice.has_background(spec.model)
         ):
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
@@ -498,7 +497,7 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
     data.check()
     with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, of_data(file_digests(spec)))
+        return load_dataset(data, kind, file_digests(data))
 
 
 def _sampler_of(spec: RunSpecification) -> dict[str, Any]:

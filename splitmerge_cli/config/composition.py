@@ -129,9 +129,7 @@ def compose(
     overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
 ) -> RunSpecification:
     """Read the configuration of one run and check all of it; parameters and errors as of `specify`."""
-    spec = specify(overrides, config_dir, leave_to_data)
-    spec.data.check()
-    return spec
+    return specify(overrides, config_dir, leave_to_data).check_data()
 
 
 def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str] = ()) -> Composed:

@@ -87,5 +87,5 @@ def test_a_run_names_the_key_unless_zeros_were_compared() -> None:
 def test_too_many_zeros_have_an_answer(words, observed, chosen, expected) -> None:
     unlike = [{"subject": "4 columns", "quantity": f"mean {ZEROS}", "observed": observed, "low": 0.3, "high": 0.35}]
     spec = specify(["data=csv", "data.path=x.csv", "model=mixed", *words])
-    found = ColumnAnswers.another_model(unlike, chosen, spec)
+    found = ColumnAnswers.another_model(unlike, {"chosen": chosen}, spec.model.values, spec.data.values, ())
     assert (found and found[1]) == expected

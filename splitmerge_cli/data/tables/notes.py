@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind
+from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind, kinds
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, cells_of
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table, column_key, is_missing, is_text, list_names, quote
@@ -29,6 +30,16 @@ LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 LEAST_ROWS = 5
 """Rows from which on the last may be noted as the sum of the others."""
+
+
+def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
+    """What the first kind says that has an answer to a question, such as ``say_words``, and the override that reads a
+    table as this kind; both are empty if no kind has one."""
+    for kind in kinds().values():
+        function = getattr(kind, question)
+        if function and (said := resolve_name(function)(*told)):
+            return str(said), f"model={kind.model}"
+    return "", ""
 
 
 def check_names(table: Table) -> None:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.received import DataError
 
@@ -26,7 +27,6 @@ class Documents(Kind):
     generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
     reader = "corpus"
     reading = "splitmerge_cli.kinds.documents.readers.files:DocumentsReading"
-    no_new_rows = "items are words of documents"
     object_options = ("stop_words", "min_documents", "max_share", "min_length")
     object_init = "sequential"  # as data=corpus
     no_update = "documents cannot be added to a posterior; expected sample() of all documents"
@@ -50,12 +50,14 @@ class Documents(Kind):
     limits = (100, 10_000, 20_000_000)
     no_search = "has topics; expected a model of clusters of items"
     has_both_ends = False
-    takes_more_moves = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
     quantities = "splitmerge_cli.kinds.documents.recorder:DocumentQuantities"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"
     pictures = (*Kind.pictures, "topics")
     drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"
+
+    def require_rows(self, asked: str) -> None:
+        raise ConfigError(f"{asked}; expected rows of a table")
 
     def check(self, dataset: Dataset) -> None:
         from splitmerge_cli.kinds.documents.corpus import Corpus

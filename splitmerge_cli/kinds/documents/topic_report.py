@@ -5,7 +5,7 @@ Topics on a terminal: the top words of a run, and how far the topics of several 
 The documents of a run by their topics: what ``documents.csv`` says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -187,6 +187,14 @@ class TopicAnswers(Answers):
         if (labels := run.summary["point_estimate"].get("labels")) is None:
             labels = run.table(TOKENS, ["topic"])["topic"] - run.first_cluster
         return np.asarray(labels, dtype=np.int64)
+
+    @staticmethod
+    def more_moves(moves: int) -> None:
+        """Scans move tokens better."""
+
+    @staticmethod
+    def merging_lines(run: Run) -> Iterator[str]:
+        return iter(())
 
     @staticmethod
     def read_otherwise(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:

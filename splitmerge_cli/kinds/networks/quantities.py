@@ -8,21 +8,25 @@ stand together from the first scan on, and split no more; what is one block too 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import quantities
+from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.identity import finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import Start
+from splitmerge_cli.runs.store.read import Run
 
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
@@ -171,6 +175,36 @@ NODES_PER_BLOCK = (6, 3, 2)
 """Nodes per random block where the chains of a search begin, in turn."""
 
 
+class NetworkAnswers(Answers):
+    """The answers of networks."""
+
+    @staticmethod
+    def another_model(
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Degrees within blocks, where they differ more than a model of plain degrees makes them."""
+        # what is named was chosen
+        if model.get("degrees") != PLAIN or "model.degrees" in named:
+            return None
+        differ = any(
+            "degrees" in one["subject"] and one["quantity"] == quantities.SPREAD and one["observed"] > one["high"]
+            for one in unlike
+        )
+        if not differ or data.get("unknown") is not None:
+            return None
+        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
+        return why, {"model.degrees": AUTO}
+
+    @staticmethod
+    def merging_lines(run: Run) -> Iterator[str]:
+        # no node has a density of its own
+        return iter(())
+
+
 class NetworkStart(Start):
     """The initial state of a run on a network: from as many random blocks as the root of the number of its nodes. The
     modes of networks with relations are far apart, so their chains start by search."""
@@ -183,23 +217,21 @@ class NetworkStart(Start):
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        spec = self.spec
-        if self.is_named or not self.may_have(NODES) or finished_run(spec) is not None:
-            return spec
+        if self.is_named or not self.may_have(NODES) or finished_run(self.spec) is not None:
+            return self.spec
         dataset = self.load()
         if dataset.N < NODES:
-            return spec
-        blocks = min(round(math.sqrt(dataset.N)), build_model(spec.model, dataset).largest_K)
+            return self.spec
+        blocks = min(round(math.sqrt(dataset.N)), build_model(self.model, dataset).largest_K)
         say(
             f"K0={blocks}, because no initial state is named and {dataset.N:,} nodes are {NODES:,} or more: blocks "
             "rarely split and merge easily, so chains start from many (K0=5: as smaller networks do)"
         )
-        return spec.with_(K0=blocks)
+        return self.with_(K0=blocks)
 
     def may_search(self) -> bool:
-        data = self.spec.data
-        asks = any(data.values.get(key) not in (None, False) for key in self.spec.model.kind.asked_for)
-        return data.name == "given" or self._is_corrected or asks
+        asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
+        return self.data.name == "given" or self._is_corrected or asks
 
     def why_search(self, dataset: Dataset) -> str | None:
         if dataset.N >= NODES or (dataset.relations is None and not self._is_corrected):
@@ -210,15 +242,14 @@ class NetworkStart(Start):
         )
 
     def keep(self, N: int) -> dict[str, str]:
-        spec = self.spec
-        if spec.init != "random" or spec.K0 is not None or spec.data.name == "given":
+        if self.init != "random" or self.K0 is not None or self.data.name == "given":
             return {}
         is_named = N >= NODES or (not self.why_no_search and self.may_search())
-        return {"init": spec.init} if is_named else {}
+        return {"init": self.init} if is_named else {}
 
     def may_go_on_by_search(self, N: int) -> bool:
-        return self.spec.init == "random" and N < NODES and not self.why_no_search
+        return self.init == "random" and N < NODES and not self.why_no_search
 
     @property
     def _is_corrected(self) -> bool:
-        return self.spec.model.options.get("degrees") == "corrected"
+        return self.model.options.get("degrees") == CORRECTED

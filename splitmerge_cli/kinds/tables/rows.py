@@ -22,6 +22,7 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.cells import in_numbers, note_missing
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
+from splitmerge_cli.data.tables.determined import leave_out_determined
 from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
@@ -46,6 +47,9 @@ def support(sampler: str, model: Model) -> tuple[bool, str]:
     """Whether a sampler supports a model, and why not; a ConfigError where there is no such sampler."""
     supported, reason = component("sampler", sampler).target.supports(model)
     return bool(supported), reason
+
+
+WOULD_READ = "data.columns would read it"
 
 
 class RowsReading(KindReading):
@@ -98,7 +102,7 @@ class RowsReading(KindReading):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.units_entry(columns_read),
+            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.entries(columns_read),
             is_recorded=True,
             positions=positions_in(columns_read, width),
         )
@@ -110,10 +114,14 @@ class RowsReading(KindReading):
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
         without = notes.without_data(x, names, self.kind, not table.left_out)
-        if not without:
-            return read, x
         columns_read = [d for d in range(len(read)) if d not in without]
-        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, WOULD_READ)
+        if isinstance(x, np.ndarray) and self.kind.of_numbers:
+            rest = [read[d] for d in columns_read]
+            data = leave_out_determined(table, rest, x[:, columns_read], lambda _: WOULD_READ)
+            columns_read = [columns_read[d] for d in data]
+        if len(columns_read) == len(read):
+            return read, x
         if not columns_read:
             reasons = "; ".join(note.partition(": ")[2] for note in table.notes)
             raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected at least one")
@@ -143,6 +151,8 @@ class RowsReading(KindReading):
         read = columns_read
         if wanted.columns is None:
             columns_read, x = self._leave_out(table, columns_read, x)
+        elif isinstance(x, np.ndarray) and self.kind.of_numbers:
+            leave_out_determined(table, columns_read, x, lambda _: WOULD_READ, asked_for=columns_read)
         if wanted.truth is None and wanted.columns is None:
             notes.note_classes(table, columns_read, x)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
@@ -152,7 +162,7 @@ class RowsReading(KindReading):
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        ) | table.units_entry(columns_read)
+        ) | table.entries(columns_read)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes

@@ -35,6 +35,7 @@ class Tokens(Kind):
     allows_missing = False
     column_types = ("categorical", "binary")
     quantities = "splitmerge_cli.runs.quantities:Tokens"
+    start = "splitmerge_cli.runs.starts:RowStart"
 
     def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
         # numbers are words, too, but hardly meant so

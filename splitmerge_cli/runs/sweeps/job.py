@@ -50,7 +50,7 @@ class Task:
 def task_of(spec: RunSpecification, folder: str) -> Task:
     """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
     packed = pack(spec)
-    packed["config"]["workers"] = spec.workers or 1
+    packed["config"]["workers"] = packed["config"]["workers"] or 1
     return Task(packed, folder)
 
 

@@ -25,7 +25,7 @@ from splitmerge_cli.runs.store.files import STATUS, DamagedRun
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps.job import Ended, safe_imports
 from splitmerge_cli.runs.sweeps.queued_jobs import Jobs, Launch, forget
-from splitmerge_cli.runs.undecided import require_model
+from splitmerge_cli.runs.undecided import say_models
 
 LOOK = 0.2
 """Seconds between two looks at runs that another process makes."""
@@ -152,7 +152,8 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     planned, and stands in `alike`."""
     path, key = None, _but_seed(job)
     try:
-        require_model(job)
+        if job.undecided:
+            say_models(job.data, job.words)
         # nothing is built for a finished run, unless others like it were planned before
         if key not in alike and (done := finished_run(job)):
             return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))

@@ -31,7 +31,7 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
-from splitmerge_cli.kinds.tables.models.normal cimport Normal, Scaled, Table
+from splitmerge_cli.kinds.tables.models.normal cimport Normal, Scaled
 
 from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.options import read_options
@@ -66,8 +66,6 @@ cdef extern from *:
     void mix_noise(const double *normal, const double *level, double rest, const double *noise, double area,
                    double *power) noexcept nogil
 
-# a row's own share is taken out in closed form while that keeps its digits, and by counting where it does not
-cdef double LEAST_LEFT = 1e-4
 # logarithms of a row's density as noise are multiples of 2^-49, whose sums are exact
 cdef int FRACTION = 49
 OUTSIDE = -1e4
@@ -129,7 +127,7 @@ def add_to_table(make, values, types, known, options):
     return TableBackground(inner, values, ends, share)
 
 
-cdef class Background(Table):
+cdef class Background(Scaled):
     """Mixture of normal clusters and a uniform background.
 
     `inner`: the model without noise, of dense points or of real cells some of which are missing; `values`: the rows,
@@ -153,7 +151,6 @@ cdef class Background(Table):
     cdef const int64_t *area            # [N] log density of a row as noise, to the power
     cdef whole *areas                   # [cap] sum over a cluster
     cdef double *odds                   # [cap] log odds that a cluster is normal
-    cdef double *level                  # [cap] log P(normal | C)
     cdef double *noise                  # [cap] log P(noise | C)
 
     def __init__(self, Scaled inner not None, values, box, double rho):
@@ -187,10 +184,10 @@ cdef class Background(Table):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         self.inner._reserve(cap - 3)
-        return Table.grow(self, cap)
+        return Scaled.grow(self, cap)
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        Table.clear(self, k)
+        Scaled.clear(self, k)
         self.inner.scratch(k)
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
@@ -201,16 +198,12 @@ cdef class Background(Table):
             self.inner.leave(i, k)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        Table.copy(self, src, dst)
-        self.inner.copy(src, dst)
-        self.inner.size[dst] = self.inner.size[src]
-        self.inner.is_valid[dst] = False
+        Scaled.copy(self, src, dst)
+        self.inner.copy_column(src, dst)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        Table.absorb(self, dst, src, sign)
-        self.inner.absorb(dst, src, sign)
-        self.inner.size[dst] = self.inner.size[dst] + sign * self.inner.size[src]
-        self.inner.is_valid[dst] = False
+        Scaled.absorb(self, dst, src, sign)
+        self.inner.absorb_column(dst, src, sign)
 
     # -- kinds of clusters
     cdef double log_odds_normal(self, Py_ssize_t k) noexcept nogil:
@@ -226,10 +219,8 @@ cdef class Background(Table):
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         self.stale[k] = False
-        if self.points is not None and self.points.stale[k]:
-            self.points.settle(k)
-        elif self.cells is not None and self.cells.stale[k]:
-            self.cells.settle(k)
+        if self.inner.stale[k]:
+            self.inner.settle(k)
         self.odds[k] = self.log_odds_normal(k)
         self.level[k], self.noise[k] = -log1p(exp(-self.odds[k])), -log1p(exp(self.odds[k]))
 
@@ -242,38 +233,16 @@ cdef class Background(Table):
             return self.cells.constant[i] * self.cells.constant_unit - self.zeta * self.cells.joint.log_units_of(i)
         return self.cells.constant[i] * self.cells.constant_unit
 
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
-        cdef const double *normal
-        if self.points is not None:
-            self.points.score(i, block, -1)
-            normal = self.points.power
-        else:
-            self.cells.score(i, block)
-            normal = self.cells.power
-        mix_noise(normal + block, self.level + block, self.log_rest(i), self.noise + block, ldexp(<double> self.area[i], -FRACTION),
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        cdef double area = ldexp(<double> self.area[i], -FRACTION), normal, odds
+        self.inner.score(i, block, own)
+        mix_noise(self.inner.power + block, self.level + block, self.log_rest(i), self.noise + block, area,
                   self.power + block)
-
-    cdef double score_inside(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of row i in cluster k, which counts it, given the others there, in the model without noise."""
-        cdef double found
-        if self.points is None:
-            return self.cells.score_own(i, k) + self.log_rest(i)
-        self.points.score(i, k & ~7, k)
-        if not self.points.left[k] >= LEAST_LEFT:
-            self.points.leave(i, k)
-            self.points.settle(k)
-            self.points.score(i, k & ~7, -1)
-            found = self.points.power[k]
-            self.points.join(i, k)
-            self.points.settle(k)
-            return found + self.log_rest(i)
-        return self.points.power[k] + self.log_rest(i)
-
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """The odds of the kind are those without the row."""
-        cdef double normal = self.score_inside(i, k), area = ldexp(<double> self.area[i], -FRACTION)
-        cdef double odds = self.odds[k] - (normal - area)
-        return log_sum(normal - log1p(exp(-odds)), area - log1p(exp(odds)))
+        if own >= 0:
+            # the odds of the kind are those without the row
+            normal = self.inner.power[own] + self.log_rest(i)
+            odds = self.odds[own] - (normal - area)
+            self.power[own] = log_sum(normal - log1p(exp(-odds)), area - log1p(exp(odds)))
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef double found
@@ -301,12 +270,9 @@ cdef class Background(Table):
         self.inner.draw_cluster(rng, k)
 
     cdef void scales_changed(self) noexcept nogil:
-        cdef Py_ssize_t k
         self.inner.scales_changed()
         self.kappa0 = self.inner.kappa0
-        for k in range(self.cap):
-            self.stale[k] = True
-            self.is_valid[k] = False
+        self.forget_scores()
 
     # -- the background
     @property
@@ -315,7 +281,7 @@ cdef class Background(Table):
         return expit([-self.log_odds_normal(k) for k in range(self.K)])
 
     @property
-    def log_noise(self):
+    def log_uniform(self):
         """ndarray of float64, shape (N,): log density of each row as noise."""
         return log_noise_of(np.asarray(self.values, dtype=np.float64), self.box)
 

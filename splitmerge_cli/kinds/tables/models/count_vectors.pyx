@@ -7,13 +7,14 @@ likelihood to the power zeta (``model.power``) weights every count, and every it
 of the likelihood"). Items are held as their counts that are not 0, so that words, species or genes of which most are
 absent cost nothing.
 """
-from libc.math cimport INFINITY, NAN, exp, lgamma, log
+from libc.math cimport NAN, lgamma, log
 from libc.stdint cimport int64_t
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
+from splitmerge_cli.core.blocks cimport weigh_powers
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
@@ -205,28 +206,17 @@ cdef class CountVectors(Model):
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
         cdef int64_t t
-        cdef double top = -INFINITY
-        cdef double *rest = self.row
-        cdef double *weight = self.row
         for k in range(m):
             self.w[k] = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
             add_log_rises(self.rise, self.length, self.is_whole, self.zeta, self.pseudo_count,
                           self.sums + self.column[t] * self.cap, self.value[t], m, self.w)
-        self.log_rests(i, m, rest)
+        self.log_rests(i, m, self.row)
         for k in range(m):
-            self.w[k] += rest[k]
+            self.row[k] += self.w[k]
         if own >= 0:
-            self.w[own] = self.log_pred_of(i, own, True)
-            if self.size[own] == 1:
-                self.w[m - 1] = -INFINITY
-        for k in range(m):
-            weight[k] = self.weight_of(k, k == own)
-            # a cluster of weight 0 must not leave the others without digits
-            if weight[k] > 0.0 and self.w[k] > top:
-                top = self.w[k]
-        for k in range(m):
-            self.w[k] = weight[k] * exp(self.w[k] - top)
+            self.row[own] = self.log_pred_of(i, own, True)
+        weigh_powers(self, self.row, own)
 
     def log_densities(self, Py_ssize_t first):
         """Under a power the density itself, not its power, with the parameters' posterior under the power."""

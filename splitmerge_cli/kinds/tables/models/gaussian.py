@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
 from splitmerge_cli.kinds.tables.models.background import add_to_points
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
@@ -94,7 +95,7 @@ class Gaussian(Normal):
 
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
-    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
+    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn, Noise)
     simulate = staticmethod(simulate_with_noise)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
