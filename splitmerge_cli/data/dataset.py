@@ -79,6 +79,11 @@ class Kind:
     """Plural of a cell, for messages."""
     expected: ClassVar[str] = ""
     """Description of a cell, for messages."""
+    say_words: ClassVar[str] = ""
+    """The function that says why this kind may suit a column of words better, as module:name: of a table, the number of
+    a column, its different words, the number of its cells, and whether its name has to show it."""
+    say_columns: ClassVar[str] = ""
+    """The same of columns that are left out for their many different words: of a table, and these words by column."""
     advice: ClassVar[str] = ""
     """Advice on what else may read the cells of a text."""
     reads_matrices: ClassVar[bool] = False
@@ -100,6 +105,8 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.schedule`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    has_near_pairs: ClassVar[bool] = False
+    """Whether its `model` has near pairs of items."""
     own_keys: ClassVar[tuple[str, ...]] = ()
     """Keys that name a column for the model of this kind: a table is then read as this kind, and the column is no
     truth."""
@@ -443,7 +450,8 @@ class Dataset:
         ``graph``: what the network has beyond the simple undirected one: directions, weights, layers, two kinds of
         nodes, columns of nodes. The model reads these in place of the `values`.
     sources : numpy.ndarray or None
-        ``records``: int32 ``[N]``, the file of each record, where an entity has at most one record of a file.
+        int32 ``[N]``, the file of each row, where a cluster has at most one row of a file; of a kind that
+        `takes_sources`.
 
     Raises
     ------

@@ -98,6 +98,11 @@ def width_entry(columns: Sequence[int], width: int) -> dict[str, int]:
     return {} if positions_in(columns, width) is None else {"width": width}
 
 
+READING = 1
+"""Version of the rules by which files are read: a run that was stored under others is compared with what is read now.
+"""
+
+
 def notes_entry(notes: Sequence[str]) -> dict[str, Any]:
     """Entry of ``Dataset.meta`` that holds these notes; empty without notes."""
     return {"notes": list(notes)} if notes else {}

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
+from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import finish, interrupts
 from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
 from splitmerge_cli.runs.draws import WITH_PARTITIONS, State
@@ -106,6 +107,7 @@ def make(
     """
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
+    plan.require_same_reading()
     if plan.is_done:
         return Run(path)
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
@@ -150,6 +152,8 @@ def _provenance(plan: Plan) -> dict[str, Any]:
     return {
         "config": plan.spec.identity,
         **{f"{name}_sha256": plan.digests.get(name) for name in DATA_FILES},
+        "read_sha256": plan.data_digest,
+        "reading": READING,
         "run_id": plan.id,
         "seed": plan.seed,
         "versions": provenance.versions(),

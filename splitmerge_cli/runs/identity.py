@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config.errors import former, rename
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
+from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs.store.files import LOCK, STATUS, WORK, is_locked
 from splitmerge_cli.runs.store.read import Run
 
@@ -121,7 +122,7 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
     """Identify what ``auto`` stands for in a run: its data, model, sampler and seed, what of these is named, and how
     candidates are compared (`by`)."""
     named = [key for key in spec.given_keys.keys if key.partition(".")[0] in ("data", "model")]
-    question = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by}
+    question = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by, "reading": READING}
     return _hash(spec, file_digests(spec.data), [key for key in spec.identity if key not in DECIDING], **question)
 
 
@@ -175,4 +176,6 @@ def finished_run(spec: "RunSpecification") -> Run | None:
         folder = run_dir(spec)
     except (OSError, TypeError, ValueError):  # who reads the data says what is wrong
         return None
-    return complete(folder)
+    run = complete(folder)
+    # what other rules of reading make of its files is to be seen
+    return run if run is not None and run.status.get("reading") == READING else None

@@ -17,6 +17,7 @@ from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.grouping import why_not_joined
@@ -25,7 +26,8 @@ from splitmerge_cli.runs.initial import load_dataset, read_labels
 from splitmerge_cli.runs.recorders import Recorder, recorder_of
 from splitmerge_cli.runs.schedule import most_iterations
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import require_writable
+from splitmerge_cli.runs.store.files import STATUS, require_writable
+from splitmerge_cli.runs.store.read import Run
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -124,6 +126,26 @@ class Plan:
     def is_done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
         return self.spec.resume and is_done(self.path)
+
+    def require_same_reading(self) -> None:
+        """Raise a `ConfigError` if what is stored of this run was made of other data, which other rules of reading
+        found in the same file."""
+        if not self.spec.resume or not (self.path / STATUS).is_file():
+            return
+        status = Run(self.path).status
+        # earlier versions took what others determine for data, and did not store what they had read
+        others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
+        if others or status.get("read_sha256", self.data_digest) != self.data_digest:
+            which = f" (with {', '.join(others)})" if others else ""
+            raise ConfigError(
+                f"{self.path}: this run read its file in another way{which}; resume=false makes it again, out=FOLDER "
+                "keeps both"
+            )
+
+    @cached_property
+    def data_digest(self) -> str:
+        """SHA-256 of the data as they are read."""
+        return digest_of(self.dataset)
 
     def require_writable(self) -> None:
         """Raise a `ConfigError` if the folder of the run cannot be made, or nothing written to it."""

@@ -85,7 +85,7 @@ EXCHANGING = 2
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
-    For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
+    For a model with near pairs of items ``full_scan`` makes a pass: each of its moves as often as the pairs'
     weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and
     exchanges of items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters,
     their weights) and no sampler is `refresh`, every iteration ends with it. Raises `ConfigError` (an option out of
@@ -106,7 +106,7 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
         samplers = [mover] * spec.schedule.moves
         if scan == "full" and mover.scans and model.near_pairs is not None:
-            # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
+            # a pass in the place of a scan, which would weigh each item in nearly as many clusters as there are items
             parts = max(PARTS * model.near_pairs.moves // model.N, 1)
             samplers *= -(-model.near_pairs.moves // parts)
             # shares of errors and pairs depend on each other

@@ -32,6 +32,8 @@ class Records(Kind):
     reading = "splitmerge_cli.kinds.records.reader:RecordsReading"
     quantities = "splitmerge_cli.kinds.records.linkage:RecordQuantities"
     text_types = ("string",)
+    say_words = "splitmerge_cli.kinds.records.names:say_names"
+    say_columns = "splitmerge_cli.kinds.records.names:say_records"
     any_columns = True
     takes_sources = True
     growing = (
@@ -40,7 +42,7 @@ class Records(Kind):
     )
     start = "splitmerge_cli.runs.starts:RowStart"
     # from a few random clusters records would first have to part
-    init = "pairs"
+    init, has_near_pairs = "pairs", True
     answers = "splitmerge_cli.kinds.records.entities:Entities"
     cases = "splitmerge_cli.kinds.records.generated:CASES"
     # matrices, trees and balls of thousands of entities show nothing

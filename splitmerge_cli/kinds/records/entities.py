@@ -28,7 +28,7 @@ from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.files import ENTITIES, PAIRS, REVIEW, write_text
+from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 LEAST = 0.05
 """Probability from which on a pair is listed; a pair between this and 1 less this is uncertain."""
+ENTITIES = "entities.csv"
+PAIRS = "pairs.csv"
+REVIEW = "review.csv"
+"""Pairs of records for a person to label: not in the manifest, since it is to be filled in."""
 MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
 SHOWN = 10

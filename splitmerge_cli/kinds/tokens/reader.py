@@ -12,8 +12,7 @@ from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import frame_of, from_object, object_table
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.columns import Wanted, codes, true_labels
-from splitmerge_cli.data.tables.notes import note_distinct, note_name
-from splitmerge_cli.data.tables.separators import say_names
+from splitmerge_cli.data.tables.notes import ask_kinds, note_distinct, note_name
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.values import notes_entry
 from splitmerge_cli.received import DataError
@@ -34,7 +33,7 @@ class TokensReading(KindReading):
         if (codes < 0).any():
             raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
         words = [str(word) for word in seen]
-        note = say_names(object_table(columns, 1), 0, words, len(codes))
+        note, _ = ask_kinds("say_words", object_table(columns, 1), 0, words, len(codes))
         meta = notes_entry([f"data: {note}"] if note else [])
         return Dataset(name, self.kind, codes.astype(np.int32), truth, vocabulary=words, names=names, meta=meta)
 
@@ -47,7 +46,8 @@ class TokensReading(KindReading):
         labels = None if t is None else true_labels(table, t, wanted.missing)
         tokens, vocabulary = codes(table, j, "a token")
         note_distinct(table, j, tokens, len(vocabulary))
-        if note := say_names(table, j, vocabulary, len(tokens)):
+        note, _ = ask_kinds("say_words", table, j, vocabulary, len(tokens))
+        if note:
             table.notes.append(f"{table.path}: {table.column(j)}: {note}")
         if header == "auto":
             note_name(table, j, tokens, len(vocabulary))
