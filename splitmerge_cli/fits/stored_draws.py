@@ -248,8 +248,7 @@ class StoredDraws:
         (4,)
         """
         self._warn()
-        if self.dataset.kind.no_new_rows:
-            raise ConfigError(f"model={self._model.name}: no densities of single items; expected rows of a table")
+        self.dataset.kind.require_rows(f"model={self._model.name}: no densities of single items")
         drawn = states_of(self.run, states, self._recorded_partitions)
         try:
             return leave_one_out(self._model, self.dataset, drawn)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError, class_of
-from splitmerge_cli.data.dataset import get_kind
+from splitmerge_cli.data.dataset import Kind, get_kind
 from splitmerge_cli.diagnostics.cluster_table import count_of, span
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import (
@@ -70,6 +70,20 @@ def find_apart(labels: ArrayLike, draws: Mapping[int, Late], word: str) -> dict[
     }
 
 
+def do_overlap(summary: Mapping[str, Any]) -> bool:
+    """Whether the draws cut the rows at places that differ from draw to draw."""
+    fit = summary.get(schema.FIT) or {}
+    certainty = fit.get("certainty")
+    # where draws are joined, a low certainty means that there may be one group or several
+    return (
+        certainty is not None
+        and certainty < OVERLAPPING
+        and fit["unchecked"] is None
+        and schema.JOINED_BY not in summary
+        and summary["point_estimate"]["n_clusters"] > 1
+    )
+
+
 def total_size(summary: Mapping[str, Any]) -> float:
     """Return the size of all clusters together."""
     return float(summary.get(schema.BUNDLES, {}).get("size", summary["N"]))
@@ -80,14 +94,22 @@ def has_units(summary: Mapping[str, Any]) -> bool:
     return bool(summary.get(schema.BUNDLES, {}).get("units"))
 
 
+class _AnyKind(Kind):
+    item = "item"
+
+
+def kind_of_summary(summary: Mapping[str, Any]) -> Kind:
+    """The kind of the data of a run by its summary; one without a name for a model that is not at hand."""
+    try:
+        return get_kind(class_of("model", summary.get("model", "")).kind)
+    except ConfigError:
+        return _AnyKind()
+
+
 def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
     """The data's own words for an item and a cluster of a run, in the singular: row and cluster, for one."""
-    try:
-        kind = get_kind(class_of("model", summary.get("model", "")).kind)
-        item, cluster = kind.item, kind.cluster
-    except ConfigError:  # a model of the user's own that is not at hand
-        item, cluster = "item", "cluster"
-    return "unit" if has_units(summary) else item, cluster
+    kind = kind_of_summary(summary)
+    return "unit" if has_units(summary) else kind.item, kind.cluster
 
 
 def count_listed(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None, noun: str = "cluster") -> str:

@@ -36,7 +36,6 @@ from splitmerge_cli.runs.grouping import (
     total_size,
 )
 from splitmerge_cli.runs.identity import of_data
-from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
@@ -59,8 +58,6 @@ WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "
 """Columns that are shown."""
 NAMED = 10
 """Outliers that are named."""
-FAR = 0.2
-"""Rows of a smaller mean weight lie far from the middle of their cluster."""
 CLEAR = 0.6
 """Share of the draws (half, and two Monte Carlo errors) below which the first line has the interval of its number."""
 MOST_ROWS = 100_000
@@ -79,8 +76,8 @@ def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]
 def is_described(plan: "Plan") -> bool:
     """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
     experiment."""
-    is_users_own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
-    may_be = plan.spec.experiment is None and plan.recorder.describes
+    is_users_own = of_data(plan.digests) or plan.data.name == "given" or plan.dataset.names is not None
+    may_be = not plan.is_experiment and plan.recorder.describes
     return bool(is_users_own) and may_be and answers_of(plan.dataset.kind).describes_clusters
 
 
@@ -160,8 +157,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
     yield from edge_lines(rows[:most_clusters])
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from answers.further_lines(run.summary, run.first_cluster, most_clusters)
-    yield from far_lines(run)
-    yield from describe_informative(run.summary)
+    yield from answers.far_lines(run)
     yield from joined_lines(run.summary)
     yield from interval_lines(run)
     if not columns:
@@ -197,18 +193,11 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         f"cluster{'s' * (len(outlying) != 1)} "
         f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
     )
-    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
+    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {name_items(run, items)}"
 
 
-def far_lines(run: Run) -> Iterator[str]:
-    """A line that names the rows of little weight, `NAMED` at most."""
-    if items := run.summary.get("far"):
-        rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
-        named = _name_items(run, [row - 1 for row in items])
-        yield f"{rows} far from the middle of a cluster (weight below {FAR:g}): {named}"
-
-
-def _name_items(run: Run, items: Sequence[int]) -> str:
+def name_items(run: Run, items: Sequence[int]) -> str:
+    """Name items of a run by their numbers from 0, `NAMED` at most."""
     clusters = run.clusters()
     names = clusters.get(schema.UNIT, clusters.get("name"))
     listed = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]

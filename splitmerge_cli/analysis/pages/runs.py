@@ -47,10 +47,6 @@ CERTAIN = 0.995
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
-NUMBER = ("n_clusters", "entity_sizes", "dendrogram", "calibration")
-CERTAINTY = ("co_clustering", "credible_ball", "pair_probabilities", "pair_calibration", "uncertain_pairs")
-CHAINS = ("traces",)
-"""Pictures of the number of clusters, of their certainty, of chains; the others show clusters."""
 
 
 def write_report(runs: Sequence[Run]) -> Path:
@@ -104,20 +100,19 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
     unit = plural_of(nouns(run.summary)[1]).capitalize()
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
-    of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
 
-    def draw_parts(names: Sequence[str]) -> Iterator[Markup]:
-        return _pictures(run, names, level + 1, prefix)
+    def draw_parts(section: str) -> Iterator[Markup]:
+        return _pictures(run, section, level + 1, prefix)
 
     sections = [
         ("Result", "result", lambda: _result(run, len(rows), outliers)),
-        (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts(of_clusters))),
-        (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts(NUMBER))),
-        ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts(CERTAINTY))),
+        (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts("clusters"))),
+        (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts("number"))),
+        ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts("certainty"))),
         ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
         ("What to do next", "next", lambda: _next(run, columns is not None)),
-        ("Chains", "chains", lambda: chain(_chains(run), draw_parts(CHAINS))),
+        ("Chains", "chains", lambda: chain(_chains(run), draw_parts("chains"))),
         ("Repeat it", "repeat", lambda: _repeat(run)),
     ]
     links = join([element("a", name, href=f"#{prefix}{anchor}") for name, anchor, _ in sections], " · ")
@@ -262,7 +257,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
     labels = run.summary["point_estimate"]["labels"]
-    for line in (*summaries.outlier_lines(run, labels, outliers), *summaries.far_lines(run)):
+    for line in (*summaries.outlier_lines(run, labels, outliers), *answers_of(kind_of(run)).far_lines(run)):
         yield paragraph(_sentence(line))
 
 
@@ -360,9 +355,9 @@ def _in_own_words(run: Run, text: str) -> str:
     return re.sub(r"\b(item|cluster)s?\b", lambda found: words[found[0]], text)
 
 
-def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
+def _pictures(run: Run, section: str, level: int, prefix: str) -> Iterator[Markup]:
     with use_style():
-        for name, picture in ((name, one) for name, one in all_pictures().items() if name in names):
+        for name, picture in ((name, one) for name, one in all_pictures().items() if one.section == section):
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())

@@ -154,6 +154,7 @@ PICTURES = {
         lambda run: run.is_done,
         uncertainty.n_clusters,
         in_column=True,
+        section="number",
     ),
     "dendrogram": Picture(
         "Which clusters are nearest to each other?",
@@ -161,6 +162,7 @@ PICTURES = {
         "first",
         has_levels,
         dendrogram,
+        section="number",
     ),
     "calibration": Picture(
         "Where does the fit level off?",
@@ -168,6 +170,7 @@ PICTURES = {
         has_curve,
         calibration,
         in_column=True,
+        section="number",
     ),
     "co_clustering": Picture(
         "Which items are together, and how often?",
@@ -175,18 +178,21 @@ PICTURES = {
         uncertainty.can_draw,
         uncertainty.co_clustering,
         in_column=True,
+        section="certainty",
     ),
     "credible_ball": Picture(
         "How far may the clusters differ from the point estimate?",
         "four panels: the point estimate and three extremes of its credible ball, as points or as matrices",
         uncertainty.can_draw,
         uncertainty.credible_ball,
+        section="certainty",
     ),
     "traces": Picture(
         "Do the chains agree?",
         "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
         chains.traces,
+        section="chains",
     ),
 }
 """Pictures that runs of all kinds may have, by name: how many clusters, how certain they are, the chains."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
@@ -14,7 +13,6 @@ from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
 from splitmerge_cli.kinds.tables.models.real_columns import box_of
-from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:
@@ -166,6 +164,11 @@ def simulate_with_noise(rng: Rng, given: Given) -> Array:
     made, of = simulate_points(rng, given), given.options
     if not (rho := of.get("noise")):
         return made
+    # noise is rare, and these are more than half of what a run would import of SciPy
+    from scipy.special import expit
+
+    from splitmerge_cli.verify.continuous import gaussian_log_weight
+
     x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
     b0, kappa0, _ = _read_scales(given, x.shape[1])
     box = box_of(x[: given.known or None], of.get("box"), steps)

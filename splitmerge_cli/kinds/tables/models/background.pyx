@@ -22,7 +22,6 @@ from libc.math cimport INFINITY, exp, ldexp, log, log1p
 from libc.stdint cimport int64_t
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from splitmerge_cli.core.memory cimport longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -226,11 +225,15 @@ cdef class Background(Scaled):
     @property
     def noise_probabilities(self):
         """ndarray of float64, shape (K,): posterior probability that each cluster is noise, given its rows."""
+        from scipy.special import expit  # normal clusters alone do without
+
         return expit([-self.log_odds_normal(k) for k in range(self.K)])
 
     # -- densities of items
     def log_densities(self, Py_ssize_t first):
         """As of the model without noise, and in the box as noise: the density itself under a power."""
+        from scipy.special import log_expit  # normal clusters alone do without
+
         cdef Py_ssize_t k, n = self.K - 1
         rows = np.asarray(self.values[first:], dtype=np.float64)
         self.begin_scan()

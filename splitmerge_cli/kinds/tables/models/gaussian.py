@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.kinds.tables.models.background import Background
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
@@ -54,7 +55,7 @@ def _add_noise(make: Callable[..., Any], values: Any, known: int | None, options
     if not of_noise["noise"]:
         return make(values, known=known, **options)
     for has, problem, expected in (
-        (scipy.sparse.issparse(values), "the points are sparse", "dense points"),
+        (is_sparse(values), "the points are sparse", "dense points"),
         (isinstance(values, Rows), "the rows are in shards", "rows in one place"),
         (options.get("select"), "model.select=true", "model.select=false"),
         (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"),
@@ -113,7 +114,7 @@ class Gaussian(Normal):
 
     READS_MISSING = True
     OPTIONS = DenseGaussian.OPTIONS
-    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn)
+    CAPABILITIES = (DenseParameters, GaussianShards, DensePlugIn, Noise)
     simulate = staticmethod(simulate_with_noise)
     CALIBRATION: ClassVar[dict[str, Any]] = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
@@ -134,7 +135,7 @@ class Gaussian(Normal):
         if "noise" in options:
             return _add_noise(cls, x, known, options)
         selects = options.pop("select", False)
-        if scipy.sparse.issparse(x):
+        if is_sparse(x):
             if selects:
                 raise ValueError("model.select=true: the points are sparse; expected false, or dense points")
             return SparseGaussian(x, **options)
@@ -154,7 +155,7 @@ class Gaussian(Normal):
         accepted, reason = cls.accepts(data)
         if not accepted:
             raise ValueError(reason)
-        if scipy.sparse.issparse(data.values):
+        if is_sparse(data.values):
             return super().from_data(data, **params)
         params = settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
@@ -181,7 +182,7 @@ class Gaussian(Normal):
     @classmethod
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
         full = params.get("covariance") == "full"
-        if scipy.sparse.issparse(whole.values) or params.get("select"):
+        if is_sparse(whole.values) or params.get("select"):
             return super().with_new(data, whole, **params)
         if whole.missing and not full:
             return cls.from_data(whole, known=data.N, **cls.with_defaults_of(data, **params))
