@@ -43,7 +43,7 @@ class Graph(Kind):
             "splitmerge_cli.kinds.networks.links:score_lines",
         ),
     }
-    start = "splitmerge_cli.kinds.networks.quantities:NetworkStart"
+    start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
     drawings = "splitmerge_cli.kinds.networks.plots.network:PICTURES"
