@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from splitmerge_cli.api.selection import _short
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.kinds.tables.choice import calibrate
 
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
@@ -73,7 +73,7 @@ def generate(kind: str, K: int, N: int, D: int, seed: int) -> tuple[NDArray[Any]
 def compare(kind: str, K: int, N: int, seed: int) -> dict[str, Any]:
     """A line of the result."""
     x, z = generate(kind, K, N, SIZES[K, N], seed)
-    dataset, short = from_object(x, KINDS[kind]), _short({"name": "sams"}, 0)
+    dataset, short = from_object(x, KINDS[kind]), sample_by({"name": "sams"}, 0)
     index: dict[float, float] = {}
 
     def sample(options: Any) -> Any:

@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import yaml
-from editions.kept import kept_folder, read_index
+from editions.judging import DOCS, KEPT, kept_verdicts, sources
 from editions.supplement import keep_supplement
 from judge_edition_3 import judge_angles
 
 from splitmerge_cli.diagnostics.intervals import units_for_share
-from splitmerge_cli.papers.claims import Claim, added_claims, published_claims
+from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.triadic.examples import judge_asymmetry
-from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 from splitmerge_cli.papers.verdicts import (
     BY_CLOCK,
     CLOCK,
@@ -33,46 +31,13 @@ from splitmerge_cli.papers.verdicts import (
     LEAST_UNITS,
     NOT_TESTABLE,
     UNDECIDED,
-    Samples,
     Verdict,
     judge_share,
 )
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 FILE = DOCS / "reproduction-corrections.yaml"
-KEPT = DOCS / "reproduction"
 EDITION = 4
 SHARE = re.compile(r" in [\d.]+ of (\d+) ([a-z ]+) \(share in \[[^]]*\]\)")
-
-
-def sources(root: Path = KEPT) -> dict[str, Path]:
-    """The folder with the verdicts of each figure before they were corrected, by id."""
-    folders = [kept_folder(root, number) for number in (2, 3)]
-    return {name: folder for folder in folders for name in read_index(folder)["figures"]}
-
-
-def list_units(folder: Path, name: str) -> dict[tuple[str, ...], pd.DataFrame]:
-    """The kept units of a figure's verdicts, by the columns `KEY`."""
-    units = pd.read_csv(next(folder.glob(f"{name}-units.csv*")), dtype=str, keep_default_na=False)
-    units["value"] = units["value"].replace("", "nan").astype(float)
-    return {tuple(key): rows for key, rows in units.groupby(list(KEY), sort=False)}
-
-
-def find_samples(units: pd.DataFrame) -> tuple[Samples, ...]:
-    """The samples that rows of units are."""
-    return tuple(
-        Samples.build(str(quantity), rows["interval"].iloc[0], rows["unit"], rows["value"])
-        for quantity, rows in units.groupby("quantity", sort=False)
-    )
-
-
-def kept_verdict(row: Mapping[str, Any], claim: Claim, units: pd.DataFrame | None) -> Verdict:
-    """The verdict that a row of ID-claims.csv tells of."""
-    numbers = [float(row[name]) for name in ("ours", "low", "high")]
-    samples = () if units is None else find_samples(units)
-    words = [str(row[name]) for name in ("verdict", "reason", "rule", "of")]
-    needed = None if np.isnan(row["needed"]) else float(row["needed"])
-    return Verdict(claim, row["reading"], *numbers, int(row["n"]), *words, needed, row["on"], samples)
 
 
 def correct(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
@@ -140,11 +105,7 @@ def _told(verdict: Verdict, reason: str, why: list[str]) -> Verdict:
 
 def corrected(name: str, folder: Path, corrections: Mapping[str, Any]) -> Iterator[tuple[Verdict, Verdict]]:
     """Yield every verdict of a figure that changes, as it was kept and as it is now."""
-    units = list_units(folder, name)
-    claims = {(c.data, c.sampler, c.metric): c for c in [*added_claims(name), *published_claims(name)]}
-    for row in read_claims(folder / f"{name}-claims.csv", "").to_dict("records"):
-        claim = claims[row["data"], row["sampler"], row["metric"]]
-        before = kept_verdict(row, claim, units.get(tuple(row[key] for key in KEY)))
+    for before in kept_verdicts(name, folder):
         if (now := correct(before, corrections)) is not before:
             yield before, now
 

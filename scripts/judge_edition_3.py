@@ -14,7 +14,6 @@ those of `last`. Without a part a figure is written as before these, so they com
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -24,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import yaml
+from editions.judging import DOCS, KEPT, fits, list_units, make_runs, stored_runs
 from editions.supplement import keep_supplement
 from measure_sensitivity import judge_sdds, replace_names
 from scipy import stats
@@ -46,8 +46,6 @@ from splitmerge_cli.papers.arm.runs import (
 )
 from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
-from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
-from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.lshsm import curves
 from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
@@ -73,15 +71,15 @@ from splitmerge_cli.papers.verdicts import (
     no_run,
 )
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of, open_run
-from splitmerge_cli.runs.sweeps.sweep import expand, find_run, read_jobs, run_jobs
+from splitmerge_cli.runs.stored import dataset_of
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 RULES = DOCS / "reproduction-edition-3.yaml"
-KEPT = DOCS / "reproduction"
 EDITION_2 = KEPT / "edition-2"
 LATER = ("arm-table3", "arm-table4")
 """Figures whose later claims are about samplers whose chains share nothing."""
+
+LATER_ROWS = "2026-11-29"
+"""When the rows were added that edition 5 judges."""
 
 Key = tuple[str, ...]
 
@@ -117,7 +115,7 @@ def judge_table2(runs: Sequence[Run]) -> list[Verdict]:
     numbers = mixtures.times(runs)
     ran = set(numbers[["example", "sampler"]].itertuples(index=False, name=None))
     claims = [c for c in published_claims("arm-table2") if (c.data, c.sampler) in ran and c.metric in mixtures.METRICS]
-    return mixtures._table2_verdicts(numbers, runs, claims)
+    return mixtures.judge(numbers, runs, claims)
 
 
 def judge_sdds_times(claim: Claim, runs: Sequence[Run]) -> Verdict:
@@ -156,7 +154,7 @@ def judge_times_slower(runs: Sequence[Run]) -> list[Verdict]:
 def judge_counts(runs: Sequence[Run]) -> list[Verdict]:
     """Verdicts on Figure 3 of Rana et al., on the four groups: against Gibbs, or, without its runs, of the choices."""
     if any(run.config["sampler"]["name"] == "gibbs" for run in runs):
-        return counts._verdicts(runs, ["groups4"])
+        return counts.judge(runs, ["groups4"])
     (claim,) = (claim for claim in published_claims("smag-fig3") if claim.metric == "coin_faster_than_pair")
     return counts._faster(claim, runs, "groups4", "one_cluster")
 
@@ -170,7 +168,7 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "arm-fig6a": lambda runs: networks.fig6a(runs).verdicts,
     "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
     "lshsm-fig2": lambda runs: curves._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
-    "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
+    "lshsm-table1": lambda runs: lshsm_table.judge(lshsm_table.scores(runs)),
     "sdds-fig3": lambda runs: judge_sdds("sdds-fig3", runs),
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
     "sdds-fig5": judge_times,
@@ -182,52 +180,11 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 # runs
 
 
-def list_jobs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[tuple[str, ...]]:
-    """Return the overrides for the runs of the grids, each once.
-
-    A grid with `design` has the runs of that figure at paper scale under its own seeds, one seed after the other.
-    """
-    jobs: list[tuple[str, ...]] = []
-    for grid in grids:
-        if "design" in grid:
-            design = jobs_of_figure(grid["design"], "paper", out)
-            settings = [[word for word in job if not word.startswith("seed=")] for job in design]
-            jobs += [(*words, *seed) for seed in expand([f"seed={grid['seed']}"]) for words in settings]
-            continue
-        named = [f"{key}={value}" for key, value in grid.items() if key != "of"]
-        jobs += [(f"experiment={grid['of']}", *job, out_override(out)) for job in expand(named)]
-    return list(dict.fromkeys(jobs))
-
-
-def stored_runs(grids: Sequence[Mapping[str, Any]], out: Path) -> list[Run]:
-    """Return the stored runs of the grids, without settings that lack a seed."""
-    jobs = list_jobs(grids, out)
-    specifications, _ = read_jobs(jobs)
-    by_setting: dict[tuple[str, ...], list[Run | None]] = {}
-    for job, specification in zip(jobs, specifications, strict=True):
-        setting = tuple(override for override in job if not override.startswith("seed="))
-        by_setting.setdefault(setting, []).append(find_run(specification))
-    return [run for runs in by_setting.values() if all(runs) for run in runs if run]
-
-
-def make_runs(grids: Sequence[Mapping[str, Any]], out: Path, workers: int) -> list[Run]:
-    """Return the runs of the grids; those that are missing are made."""
-    specifications, rejected = read_jobs(list_jobs(grids, out))
-    outcomes = rejected or run_jobs(specifications, workers, "none")
-    if bad := [outcome for outcome in outcomes if not outcome.complete]:
-        raise SystemExit(f"{' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
-    return [open_run(outcome.path) for outcome in outcomes if outcome.path]
-
-
 def list_undecided(figure: str, patterns: Sequence[Mapping[str, str]], edition: int) -> pd.DataFrame:
     """Return the counted verdicts of an edition that are undecided and match one of the patterns."""
     rows = read_claims(KEPT / f"edition-{edition}" / f"{figure}-claims.csv", "")
     rows = rows[rows["counted"] & (rows["verdict"] == UNDECIDED)]
-    fits = [
-        any(all(fnmatchcase(row[key], pattern) for key, pattern in one.items()) for one in patterns)
-        for row in rows.to_dict("records")
-    ]
-    return rows[fits]
+    return rows[[fits(row, patterns) for row in rows.to_dict("records")]]
 
 
 def judge_again(entry: Mapping[str, Any], edition: int, runs: Sequence[Run]) -> list[Verdict]:
@@ -279,10 +236,12 @@ def share_verdicts(figure: str, verdicts: Sequence[Verdict], known: Mapping[Key,
 
 def kept_units(figure: str, sampler: str, metric: str) -> dict[tuple[str, str], np.ndarray]:
     """Return the values by unit that edition 2 kept, by data and reading."""
-    units = pd.read_csv(next(EDITION_2.glob(f"{figure}-units.csv*")), keep_default_na=False)
-    units = units[(units["sampler"] == sampler) & (units["metric"] == metric) & (units["quantity"] == "value")]
-    groups = units.groupby(["data", "reading"], sort=False)["value"]
-    return {key: values.to_numpy(float) for key, values in groups}
+    kept = list_units(EDITION_2, figure)
+    rows = {key: units for key, units in kept.items() if key[2:4] == (sampler, metric)}
+    return {
+        (key[1], key[4]): units.loc[units["quantity"] == "value", "value"].to_numpy(float)
+        for key, units in rows.items()
+    }
 
 
 def judge_times_usair(claim: Claim, _runs: Sequence[Run]) -> Verdict:
@@ -456,10 +415,12 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     """Return verdicts on the claims of a figure that were added after edition 2."""
     paper = paper_of(figure)
     assert paper is not None
-    sources = {tuple(row[:4]): row[-1] for row in added_rows(paper).itertuples(index=False, name=None)}
+    rows = added_rows(paper)
+    rows = rows[rows["added"] != LATER_ROWS]
+    sources = {tuple(row[:4]): row[-1] for row in rows.itertuples(index=False, name=None)}
     verdicts = []
-    for claim in added_claims(figure):
-        source = sources[claim.id, claim.data, claim.sampler, claim.metric]
+    for claim in (claim for claim in added_claims(figure) if key_of(claim) in sources):
+        source = sources[key_of(claim)]
         by_runs = source.startswith(("runs", "needs runs"))
         if claim.metric not in ADDED:
             verdicts.append(no_run(claim, f"{source}; added after edition 2"))

@@ -167,9 +167,9 @@ def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
 
 JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
-    "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
+    "lshsm-table1": lambda runs: lshsm_table.judge(lshsm_table.scores(runs)),
     **{figure: partial(judge_sdds, figure) for figure in ("sdds-fig3", "sdds-fig4", "sdds-fig5")},
-    "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
+    "smag-fig3": lambda runs: counts.judge(runs, ["groups4"]),
     "smag-fig5a": lambda runs: perplexity._verdicts("smag-fig5a", perplexity.Curves(runs)),
     "smag-fig5b": lambda runs: perplexity._verdicts("smag-fig5b", perplexity.Curves(runs)),
     "triadic-table1": lambda runs: triadic_table._verdicts(Scores(runs), runs),

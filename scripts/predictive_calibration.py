@@ -110,7 +110,7 @@ def _split(whole: Dataset, N: int) -> tuple[Dataset, Any]:
         j = int(np.searchsorted(starts, N))
         known = replace(x, tokens=Tokens(words[:N], starts[: j + 1]))
         return replace(whole, values=known), Tokens(words[N:], starts[j:] - N)
-    if not kind.no_new_rows:
+    if kind.name != "graph":
         return replace(whole, values=x[:N]), replace(whole, values=x[N:])
     dataset = replace(whole, values=x[:N][:, :N])
     return dataset, kind.new_items(dataset, x[N:][:, :N])

@@ -15,14 +15,14 @@ import pandas as pd
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.shared import Prepared
 from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs, prepare
-from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.identity import file_digests
 from splitmerge_cli.runs.initial import load_dataset
 
 
 def main(file: str, number: str, folder: str, *keys: str) -> None:
     """Write the blocks."""
     spec = specify(["data=csv", f"data.path={file}", "model=records", *keys])
-    dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    dataset = load_dataset(spec.data, spec.model.kind, file_digests(spec.data))
     fields = [(field.type, field.levels) for field in dataset.types or ()]
     options = spec.model.options
     data = Prepared(prepare(dataset.values, fields, options["similarity"], options["strength"]))

@@ -351,7 +351,7 @@ class _Densities:
 
     def __init__(self, plan: Plan, chains: CoupledChains, schedule: certificate.Schedule, new: Dataset) -> None:
         self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
-        self.x, self.y = (Following(plan.spec.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
+        self.x, self.y = (Following(plan.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
 
     def add(self) -> None:
         """Add what the present states have in the estimates."""

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.config import Component, ConfigError, RunSpecification
+from splitmerge_cli.config import Component, ConfigError, DataSource
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
-from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.identity import file_digests
 from splitmerge_cli.runs.initial import build_model, load_dataset
 
 ENOUGH = 0.01
@@ -320,19 +320,16 @@ def _predict_coupled(
         yield state, density, weight - logsumexp(weight)
 
 
-def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
+def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's; the group data of the run reads it, too.
 
     A `ConfigError` says that the data are not read from a file, or are a network or documents, a `DataError` that the
     file cannot be read, or has other columns.
     """
     kind = dataset.kind
-    if kind.no_new_rows:
-        raise ConfigError(
-            f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
-        )
-    if spec.data.values.get("path") is None:
-        raise ConfigError(f"new={file}: expected data that are read from a file; data={spec.data.name} are not")
+    kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
+    if data.values.get("path") is None:
+        raise ConfigError(f"new={file}: expected data that are read from a file; data={data.name} are not")
     # new rows are items of their own, equal though they may be
     every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
     # on the scales of the data, whose powers may come from these
@@ -341,8 +338,8 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     every_row |= {} if dataset.reduction is None else {"reduce": None}
     every_row |= ALONE if dataset.facts_of_bundles else {}
     every_row |= kind.reader_options(table)
-    source = spec.data.with_options(path=file, **every_row)
-    digests = of_data(file_digests(replace(spec, data=source)))
+    source = data.with_options(path=file, **every_row)
+    digests = file_digests(source)
     try:
         new_items = load_dataset(source, kind, digests)
     except DataError as error:

@@ -308,7 +308,7 @@ def specify_sample(
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == selection.AUTO:  # where somebody asks for it; the default stays silent in a program
-        say(str(settled.spec.automatic))
+        say(settled.sampler)
     return settled, dataset
 
 

@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
@@ -48,6 +47,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.scaled import reduce_keys
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import (
     AS_THEY_ARE,
@@ -71,7 +71,7 @@ from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_t
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
+from splitmerge_cli.runs.identity import choice_id, file_digests
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store import manifest
 
@@ -112,8 +112,8 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     scales = scales_for(dataset, named)
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    takes_tails = not issparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    takes_noise = model != MIXED and not issparse(dataset.values)
+    takes_tails = not is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
+    takes_noise = model != MIXED and not is_sparse(dataset.values)
     tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
     return {"covariance": AUTO} | tails | scales
 
@@ -151,7 +151,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
     """Whether two readings of a table give the same cells."""
-    return not issparse(read.values) and np.array_equal(read.values, table.values)
+    return not is_sparse(read.values) and np.array_equal(read.values, table.values)
 
 
 def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:
@@ -300,9 +300,8 @@ def _settle_readings(
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
-        # what lines call noise is the scatter about one: a background has a box
         if (name := key.removeprefix("model.")) not in spec.model.options or (
-            key == OF_NOISE and "box" not in spec.model.options
+            key == OF_NOISE and not choice.has_background(spec.model)
         ):
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
@@ -498,7 +497,7 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
     data.check()
     with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, of_data(file_digests(spec)))
+        return load_dataset(data, kind, file_digests(data))
 
 
 def _sampler_of(spec: RunSpecification) -> dict[str, Any]:

@@ -43,6 +43,11 @@ class Settled(NamedTuple):
     spec: RunSpecification
     chosen: dict[str, Any] | None
 
+    @property
+    def sampler(self) -> str:
+        """What to say of the sampler that ``sampler=auto`` chose."""
+        return str(self.spec.automatic)
+
 
 def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Made:
     """Make a run.

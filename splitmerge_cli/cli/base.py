@@ -321,9 +321,9 @@ def settle_run(
         with choosing():
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
-        from splitmerge_cli.runs.undecided import require_model
+        from splitmerge_cli.runs.undecided import say_models
 
-        require_model(spec)
+        say_models(spec.data, spec.words)
     return start_of(spec).choose(note), chosen
 
 

@@ -10,7 +10,7 @@ from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.identity import file_digests
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.undecided import MIXED
 
@@ -53,4 +53,4 @@ def _load(spec: RunSpecification) -> Dataset:
     data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
     data.check()
     with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, of_data(file_digests(spec)))
+        return load_dataset(data, kind, file_digests(data))

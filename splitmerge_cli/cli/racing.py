@@ -69,11 +69,9 @@ def certify(
     The same command continues an interrupted certificate, and finishes the pairs that were begun before it reports.
     With more --pairs it adds the missing ones. The last line on stdout is the folder of the certificate.
     """
-    spec = specify(base.with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
-    if "init" not in spec.given_keys.keys:
-        spec = spec.with_(init=MIXTURE)
-    plan = check_coupling(base.settle_run(spec)[0])
-    items = None if new is None else items_of(plan.spec, plan.dataset, new)
+    job = specify(base.with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
+    plan = check_coupling(base.settle_run(job.with_default("init", MIXTURE))[0])
+    items = None if new is None else items_of(plan.data, plan.dataset, new)
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")
     certificate = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)

@@ -104,6 +104,15 @@ class RunSpecification(schema.Schema):
             resolution.name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self
         )
 
+    def with_default(self, key: str, value: Any) -> "RunSpecification":
+        """Return the run with this value of a key unless somebody named one."""
+        return self if key in self.given_keys.keys else self.with_({key: value})
+
+    def check_data(self) -> "RunSpecification":
+        """Return the run, whose options of the data set are checked (`DataSource.check`)."""
+        self.data.check()
+        return self
+
     @property
     def given_keys(self) -> resolution.Given:
         """Choices and values that were given; of a stored run those that differ from the defaults."""

@@ -26,12 +26,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from splitmerge_cli.core.blocks cimport weigh_powers
 from splitmerge_cli.core.memory cimport copy_ints
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.powers cimport weigh_powers
 
 from splitmerge_cli.core.options import read_options
 
@@ -282,9 +282,7 @@ cdef class Bundles(Model):
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t t
         self.behind = True
-        self.rows.absorb(dst, src, sign)
-        self.rows.size[dst] = self.rows.size[dst] + sign * self.rows.size[src]
-        self.rows.is_valid[dst] = False
+        self.rows.absorb_column(dst, src, sign)
         # clusters are made one only where no item of one is apart from one of the other: no state has conflicts
         for t in range(self.L):
             self.partners[dst * self.L + t] += sign * self.partners[src * self.L + t]

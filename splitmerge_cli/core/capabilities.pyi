@@ -2,6 +2,7 @@
 
 from typing import Any, Final, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.model import Model
@@ -29,3 +30,8 @@ class Shards(Capability):
 
 class PlugIn(Capability):
     def __new__(cls, model: Model) -> Self: ...
+
+class Noise(Capability):
+    def __init__(self, model: Model) -> None: ...
+    @property
+    def probabilities(self) -> NDArray[np.float64]: ...

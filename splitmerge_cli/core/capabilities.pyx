@@ -9,7 +9,7 @@ What else a model *can do* is a `Capability`, an object that it makes when asked
 if it cannot); a model names any number of them in ``CAPABILITIES``:
 
 `DrawnParameters`: parameters of a cluster drawn given its items. `Shards`: statistics sent between processes. `PlugIn`:
-the density of an item at a cluster's estimated parameters.
+the density of an item at a cluster's estimated parameters. `Noise`: clusters that are none.
 
 *vectors*, an attribute of every model: the items as vectors, which can be hashed. Why so: docs/decisions/0028.
 """
@@ -244,3 +244,15 @@ cdef class PlugIn(Capability):
     cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Log density of item i with the parameters of cluster k put at their estimates."""
         return NAN
+
+
+class Noise(Capability):
+    """Items may be of no cluster: the clusters of the partition that hold them are noise."""
+
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def probabilities(self):
+        """ndarray of float64, shape (K,): posterior probability that each cluster is noise, given its items."""
+        return self.model.noise_probabilities

@@ -16,6 +16,10 @@ LIKELY = 0.25
 """Weight of a pair with odds above 1, at least: a chain from single items has to join it."""
 
 
+class NoNearPairs(ValueError):
+    """An option needs a model with near pairs. Who knows the models (`splitmerge_cli.runs.initial`) adds which have."""
+
+
 cdef class NearPairs:
     """Pairs of items that may belong together.
 

@@ -104,6 +104,13 @@ cdef class Partition(Sums):
         self.is_valid[dst] = self.is_valid[src]
 
     @cython.final
+    cdef inline void absorb_column(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
+        """Add what column src is to column dst, or with a `sign` of -1 take it out."""
+        self.absorb(dst, src, sign)
+        self.size[dst] += sign * self.size[src]
+        self.is_valid[dst] = False
+
+    @cython.final
     cdef inline void join(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Count item i in the statistics of cluster k (labels and lists stay)."""
         self.size[k] += 1

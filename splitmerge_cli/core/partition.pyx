@@ -303,9 +303,7 @@ cdef class Partition(Sums):
         """Clusters i and j become one, numbered min(i, j)."""
         cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
         cdef int32_t t
-        self.absorb(keep, gone, 1)
-        self.size[keep] += self.size[gone]
-        self.is_valid[keep] = False
+        self.absorb_column(keep, gone, 1)
         while self.head[gone] >= 0:
             t = self.head[gone]
             self.unlink(t)

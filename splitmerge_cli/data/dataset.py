@@ -57,8 +57,8 @@ class Kind:
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders:Recorder"
     """The class that records a run."""
-    quantities: ClassVar[str] = "splitmerge_cli.runs.quantities:Table"
-    """The class that measures quantities for posterior predictive checks."""
+    quantities: ClassVar[str] = "splitmerge_cli.runs.checks:Quantities"
+    """The class that measures quantities for posterior predictive checks; the default measures nothing."""
 
     # -- tables: what a text table of data=csv holds
     text_types: ClassVar[tuple[str, ...]] = ()
@@ -79,6 +79,11 @@ class Kind:
     """Plural of a cell, for messages."""
     expected: ClassVar[str] = ""
     """Description of a cell, for messages."""
+    say_words: ClassVar[str] = ""
+    """The function that says why this kind may suit a column of words better, as module:name: of a table, the number of
+    a column, its different words, the number of its cells, and whether its name has to show it."""
+    say_columns: ClassVar[str] = ""
+    """The same of columns that are left out for their many different words: of a table, and these words by column."""
     advice: ClassVar[str] = ""
     """Advice on what else may read the cells of a text."""
     reads_matrices: ClassVar[bool] = False
@@ -100,6 +105,8 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.schedule`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    has_near_pairs: ClassVar[bool] = False
+    """Whether its `model` has near pairs of items."""
     own_keys: ClassVar[tuple[str, ...]] = ()
     """Keys that name a column for the model of this kind: a table is then read as this kind, and the column is no
     truth."""
@@ -113,8 +120,6 @@ class Kind:
     """Whether a chain may start from one cluster, and from single items."""
 
     # -- descriptions, pictures
-    no_new_rows: ClassVar[str] = ""
-    """Reason why no file holds new items, and no item has a density of its own; empty: items are rows."""
     has_columns: ClassVar[bool] = False
     """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
     are data."""
@@ -132,8 +137,6 @@ class Kind:
     """Initial state of chains on an object of a program; empty: as of a file."""
     growing: ClassVar[str] = ""
     """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
-    takes_more_moves: ClassVar[bool] = True
-    """Whether more moves before each scan help chains that stay apart."""
     summary_keys: ClassVar[Mapping[str, tuple[float, str, str]]] = {}
     """Keys of ``smcmc summary``: an example of the value, what it shows, and the function of a run and a value that
     gives the lines, as module:name."""
@@ -166,11 +169,6 @@ class Kind:
     def is_numeric(self) -> bool:
         """Whether cells of a table are numbers alone."""
         return self.of_numbers or bool(self.truth_values)
-
-    @property
-    def is_table(self) -> bool:
-        """Whether items are the rows of a table, each with cells that may be missing or of several types."""
-        return bool(self.column_types) or self.any_columns
 
     # -- data sets
     def check(self, dataset: Dataset) -> None:
@@ -274,6 +272,20 @@ class Kind:
         return {}
 
     # -- descriptions
+    def require_rows(self, asked: str) -> None:
+        """Do nothing where items are rows, each of which has a density of its own, and a file may hold more of them;
+        else raise a `ConfigError` about what was `asked`."""
+
+    def count_values(self, dataset: Dataset, options: Mapping[str, Any]) -> int:
+        """Values that an iteration of a model with these options visits, at 50 ns each."""
+        values = dataset.values
+        return int(values.size) if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+
+    def in_shards(self, types: Mapping[Any, str] | None) -> tuple[bool, bool]:
+        """How rows in shards are read: whether cells may be missing, and whether all are 0 or 1; raises a `DataError`
+        for `types` of columns where all are of one."""
+        raise NotImplementedError
+
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         """Entries of a run's summary about its data."""
         return {key: value for key, value in dataset.meta.items() if key in FACTS}
@@ -438,7 +450,8 @@ class Dataset:
         ``graph``: what the network has beyond the simple undirected one: directions, weights, layers, two kinds of
         nodes, columns of nodes. The model reads these in place of the `values`.
     sources : numpy.ndarray or None
-        ``records``: int32 ``[N]``, the file of each record, where an entity has at most one record of a file.
+        int32 ``[N]``, the file of each row, where a cluster has at most one row of a file; of a kind that
+        `takes_sources`.
 
     Raises
     ------
@@ -631,6 +644,10 @@ class Dataset:
             found: NDArray[np.float64] = self.reduction.log_jacobian
             return found
         return np.zeros(self.N) if self.scales is None else log_jacobian(self.values, self.scales)
+
+    def count_columns(self, type: str) -> int:
+        """Columns of a table that are of a type, by its `types`."""
+        return sum(column.type == type for column in self.types or ())
 
     def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
         """These rows of a table alone, without true labels and names."""

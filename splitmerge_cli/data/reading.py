@@ -12,9 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
@@ -26,6 +24,9 @@ from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import read_as_type
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
+from splitmerge_cli.data.values import is_csr, is_sparse
+from splitmerge_cli.extras import pandas as pd
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError, reject_machine_error
 
 
@@ -70,8 +71,8 @@ class KindReading:
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The items of the data, then the new ones; without labels and names."""
-        if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
-            values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
+        if is_sparse(dataset.values) or is_sparse(new.values):
+            values: Any = sparse.csr_array(sparse.vstack([*map(sparse.csr_array, (dataset.values, new.values))]))
         else:
             # whole numbers stay what they are, unless a cell is missing
             keeps_type = dataset.values.dtype.kind == "f" or not new.missing
@@ -99,7 +100,7 @@ class KindReading:
         return pd.concat(columns, axis=1)
 
 
-def read_new(cells: pd.Series, type: str, unit: str = "") -> Any:
+def read_new(cells: "pd.Series", type: str, unit: str = "") -> Any:
     """Convert new cells, numbers or dates, like the cells of the data, to their unit; raises a `DataError`."""
     try:
         column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
@@ -191,7 +192,7 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         if relations.columns is not None:
             yield from _parts(relations.columns)
     x = dataset.values
-    if isinstance(x, csr_array):
+    if is_csr(x):
         yield from (x.shape, x.indptr, x.indices, x.data)
     elif isinstance(x, np.ndarray):
         yield x

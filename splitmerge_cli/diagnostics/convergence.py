@@ -12,7 +12,7 @@ from splitmerge_cli.diagnostics.summary import ACCEPTING, ARRIVALS, FOUND, MCSE,
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
 OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest", "pairs")
-"""Quantities of every trace, and pairs of records in one entity. The others are hyper-parameters, which a trace has
+"""Quantities of every trace, and pairs of items in one cluster. The others are hyper-parameters, which a trace has
 where they are unknown."""
 WHOLE = ("components", "informative")
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""

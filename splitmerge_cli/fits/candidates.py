@@ -27,7 +27,6 @@ from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import FIRST_STATES
 from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.schedule import count_ordinal
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
@@ -395,7 +394,7 @@ def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
     # the other models are imported where there are such vectors alone
     is_of_totals = class_of("model", str(options["name"])).HAS_GIVEN_TOTALS
     is_overdispersed = is_of_totals and options["name"] in of_given_totals()[1:]
-    each += ANSWER * (columns if is_overdispersed else count_ordinal(dataset))
+    each += ANSWER * (columns if is_overdispersed else dataset.count_columns("ordinal"))
     return min(dataset.N, MOST_ROWS) * max(each, 1)
 
 
@@ -413,9 +412,7 @@ def covariances_of(model: str) -> list[str]:
 
 def count_reals(dataset: Dataset) -> int:
     """Real columns of a table."""
-    if dataset.types is not None:
-        return sum(column.type == "real" for column in dataset.types)
-    return int(dataset.values.shape[1])
+    return int(dataset.values.shape[1]) if dataset.types is None else dataset.count_columns("real")
 
 
 def model_of(options: Mapping[str, Any]) -> Component:

@@ -103,9 +103,9 @@ def _own(file: Path) -> FigureSet:
     """Read the declaration of a file outside the package."""
     # a package by path: its modules neither hide others of their names nor are hidden
     name = f"_paper_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
-    spec = ModuleSpec(name, None, is_package=True)
-    spec.submodule_search_locations = [str(file.parent)]
-    package = sys.modules[name] = module_from_spec(spec)
+    found = ModuleSpec(name, None, is_package=True)
+    found.submodule_search_locations = [str(file.parent)]
+    package = sys.modules[name] = module_from_spec(found)
     return _read_declaration(package)
 
 

@@ -4,7 +4,7 @@
 
 K clusters in an order have sizes n_1, ..., n_K with probability 1 / C(N - 1, K - 1), and hold the items in any of
 N! / prod_k n_k! ways; a partition has K! orders. Without a number that is more likely than another beforehand, the data
-alone say how many entities the records are of.
+alone say how many clusters there are.
 """
 
 from math import lgamma, log

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
-from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
@@ -53,14 +51,10 @@ REPLICAS, LEAST_POWER = 4, 0.3
 SWAPPED = 200
 """Rows, each as often as it counts, up to which the advice is to swap states with replicas: with more, few swaps are
 accepted."""
-MOVES = 20
-"""Moves before each scan, if the run has fewer."""
 SHORT = 500
 """Iterations below which a run is made longer before anything else is changed."""
 FAR = 10.0
 """Difference of log joint densities from which the lower mode hardly counts: a factor of 20,000."""
-SINGLE = 100
-"""Number of single-item clusters from which the advice questions the model."""
 
 
 def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
@@ -74,11 +68,10 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None and judged.converged:
-        step = answers_of(spec.model.kind).next_keys(run, spec.values["data"]) or _unjoin(run.summary, spec)
+        step = answers_of(spec.model.kind).next_keys(run, spec.data.values) or _unjoin(run.summary, spec)
     if step is None:
-        if judged.converged and _can_be_merged(run.summary, spec):
-            yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
-            yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
+        if judged.converged and spec.data.name != "given":
+            yield from answers_of(spec.model.kind).merging_lines(run)
         return
     why, changed = step
     try:
@@ -100,30 +93,11 @@ def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, di
     return "to see the components of the model, which overlap:", {"gap": 0}
 
 
-def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
-    """Whether the clusters overlap, and merged levels can be compared by held-out rows but not by density."""
-    is_table = not spec.model.kind.no_new_rows and spec.data.name != "given"
-    several = (
-        is_table
-        and misfit.do_overlap(summary)
-        and grouping.count_larger(summary["point_estimate"]["labels"], grouping.row_sizes(summary)) > 1
-    )
-    return several and schema.GROUPS not in summary
-
-
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
     if misfit.name_limit(run.summary):
         return None
-    if misfit.has_many_copies(run.summary):
-        why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
-        if run.summary["repeated_rows"]["read"] == WEIGHTS:
-            why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}
-        # held-out rows chose the covariance for clusters of copies
-        if "model.covariance" in (run.summary.get("chosen") or {}):
-            changed |= {"model.covariance": resolution.AUTO}
-        return why, changed
-    if (other := misfit.choose_model(run.summary, spec)) is not None:
+    if (other := choose_model(run.summary, spec)) is not None:
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
@@ -141,7 +115,13 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec) or grouping.choose_gap(run.summary, spec.gap)
+    return grouping.choose_gap(run.summary, spec.gap)
+
+
+def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Reason and keys to change, if another model describes what this one does not."""
+    parts = spec.model.values, spec.data.values, spec.given_keys.keys
+    return answers_of(spec.model.kind).another_model(misfit.find_unlike(summary), summary, *parts)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -178,7 +158,8 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
-    if (otherwise := answers_of(spec.model.kind).read_otherwise(spec.values["data"])) is not None:
+    answers = answers_of(spec.model.kind)
+    if (otherwise := answers.read_otherwise(spec.data.values)) is not None:
         return otherwise
     if run.summary["N"] >= starts.LARGE and spec.init == "random" and not starts.start_of(spec).why_not_in_stages:
         changed = {"init": starts.STAGES} | ({} if spec.K0 is None else {"K0": None})
@@ -208,33 +189,12 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
             return "start from one cluster, from single items and from the prior", {"init": MIXTURE}
         return "start by adding item after item", {"init": "sequential"}
     # more moves leave large tables in the modes that their starts found
-    if spec.schedule.moves < MOVES and spec.init != starts.STAGES and spec.model.kind.takes_more_moves:
-        return "make more moves before each scan", {"schedule.moves": MOVES}
-    return None
+    return None if spec.init == starts.STAGES else answers.more_moves(spec.schedule.moves)
 
 
 def _stands_still(spec: RunSpecification, judged: "Convergence") -> bool:
     """Whether no move of the samplers, except the schedule's, was accepted in the second half of any chain."""
     return {move for sampler in spec.samplers for move in sampler.target.MOVES} <= set(judged.never_accepted)
-
-
-def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Advise on clusters of one item each."""
-    labels = run.summary["point_estimate"].get("labels")
-    if not labels:
-        return None
-    sizes = [0] * (max(labels) + 1)
-    for label in labels:
-        sizes[label] += 1
-    single = sizes.count(1)
-    if single < SINGLE or single < len(sizes) / 2:
-        return None
-    covariance = spec.values["model"].get("covariance")
-    if spec.data.name != "csv" or covariance is None or covariance == "full":
-        return None
-    return f"{single:,} clusters have one item each; choose the covariance that predicts best:", {
-        "model.covariance": resolution.AUTO
-    }
 
 
 def _choose_value(spec: RunSpecification, name: str) -> Any:
@@ -399,7 +359,7 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
-    yield from (line for line in run.summary.get("notes", ()) if line in CANNOT_SHOW)
+    yield from (line for line in run.summary.get("notes", ()) if line in answers_of(kind_of(run)).cannot_show)
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):

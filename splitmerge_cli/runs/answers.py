@@ -5,7 +5,7 @@ Answers at the end of a run in addition to its clusters, by kind of data.
 The clusterings of a finished run that are scored, and the one that represents all of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -19,15 +19,20 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
+    LEVEL,
     Estimate,
     TooManyClusters,
+    count_larger,
     estimate_partition,
     first_rows,
     interval_of_counts,
     minimise_expected_loss,
     most_partitions,
+    thin_partitions,
 )
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs.grouping import do_overlap, join_apart, row_sizes, rows_apart
 from splitmerge_cli.runs.recorders import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import numbers_of
@@ -35,22 +40,21 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders import Late
-    from splitmerge_cli.runs.store.read import Run
     from splitmerge_cli.runs.store.store import RunStore
+
+MOVES = 20
+"""Moves before each scan that are advised, if a run has fewer."""
 
 
 class Answers:
     """The answers of kinds whose clusters are described as such; a base of others (`Kind.answers`)."""
 
-    by_share: ClassVar[bool] = True
-    """Whether clusters are shares of the items: the largest then judge chains, clusters of few items are outliers, and
-    the number of clusters of an estimate lies in its interval. Otherwise most clusters have a few items, however many
-    items there are."""
+    unjudged: ClassVar[tuple[str, ...]] = ()
+    """Columns of the trace that judge no chains."""
+    within: ClassVar[str] = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %")
+    """What the criterion of an estimate says of its number of clusters."""
 
     @staticmethod
     def estimate(
@@ -64,6 +68,11 @@ class Answers:
     def central(partitions: NDArray[np.int32], apart: NDArray[np.int32] | None) -> Estimate:
         """The partition of least expected variation of information, of any number of clusters, from draws of items."""
         return minimise_expected_loss(partitions, apart=apart)
+
+    @staticmethod
+    def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The partitions over which the distance from an estimate is averaged, of draws ``[M, N]``."""
+        return thin_partitions(partitions)
 
     describes_clusters: ClassVar[bool] = True
     """Whether a run writes what each cluster differs most in."""
@@ -84,12 +93,27 @@ class Answers:
         return None
 
     @staticmethod
+    def more_moves(moves: int) -> tuple[str, dict[str, Any]] | None:
+        """Why chains that stay apart may make more `moves` before each scan, and the keys; None: that does not help."""
+        return ("make more moves before each scan", {"schedule.moves": MOVES}) if moves < MOVES else None
+
+    @staticmethod
     def another_model(
-        unlike: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], spec: "RunSpecification"
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
     ) -> tuple[str, dict[str, Any]] | None:
-        """Reason and keys to change, if another model may describe the quantities that this one does not (`unlike`, the
-        farthest first); `chosen`: how the run chose its model. None: no model is known to."""
+        """Reason and keys to change, if another model, or another way to read the data, may describe what this model
+        does not: the quantities `unlike`, the farthest first. None: nothing is known to. `model`, `data`: as they are
+        configured; `named`: keys that somebody gave."""
         return None
+
+    @staticmethod
+    def explain_unlike(quantities: Collection[str]) -> Iterator[str]:
+        """Lines on what it means for the answers that the model does not describe these quantities."""
+        return iter(())
 
     @staticmethod
     def comparable(run: Run) -> Any:
@@ -101,10 +125,15 @@ class Answers:
         """What several runs have in common (`comparable`), for the terminal."""
 
     @staticmethod
-    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
-        """Write tables of a run that was interrupted, whose clusters are no shares, and yield lines about it, the first
-        of which says what it has found; parameters as of `write`."""
-        return iter(())
+    def so_far(plan: "Plan", run: Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str] | None:
+        """Write tables of a run that was interrupted, and yield lines about it in place of those about its clusters,
+        the first of which says what it has found; None: it has those. `late` gives the draws of `write`."""
+        return None
+
+    @staticmethod
+    def columns(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[str, NDArray[Any]]:
+        """Further columns of ``clusters.csv``, ``[N]``; parameters as of `write`."""
+        return {}
 
     @staticmethod
     def write(
@@ -116,6 +145,8 @@ class Answers:
         """
         return {}
 
+    cannot_show: ClassVar[Mapping[str, str]] = {}
+    """Notes on data that show no clusters, which the answer repeats, and what the verdict says first."""
     apart: ClassVar[str] = ""
     """The word for rows of no cluster, if draws may have any."""
 
@@ -159,6 +190,22 @@ class Answers:
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
         """Lines behind those about the clusters of a finished run, the first of them with number `first`."""
         return iter(())
+
+    @staticmethod
+    def far_lines(run: Run) -> Iterator[str]:
+        """Lines that name items far from their clusters."""
+        return iter(())
+
+    @staticmethod
+    def merging_lines(run: Run) -> Iterator[str]:
+        """Lines that advise to merge the clusters of a run, where these overlap and held-out rows can compare the
+        levels, but no density does."""
+        summary = run.summary
+        if not do_overlap(summary) or schema.GROUPS in summary:
+            return
+        if count_larger(summary["point_estimate"]["labels"], row_sizes(summary)) > 1:
+            yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
+            yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -264,11 +311,12 @@ def listed_counts(
     recorder: Recorder, sampled: Mapping[int, Late], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], bool]:
     """The numbers of clusters in the draws of a run as they are reported, and whether outliers and rows of no cluster
-    are left out: they are if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters
-    and all draws."""
+    are left out: they are if the run lists them and has recorded `FEWEST` draws or more, or draws with rows of no
+    cluster. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
     is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).describes_clusters
-    if not is_apart or sum(len(rows.labels) for rows in sampled.values()) < FEWEST:
+    are_marked = any(rows.apart is not None and rows.apart.any() for rows in sampled.values())
+    if not is_apart or (sum(len(rows.labels) for rows in sampled.values()) < FEWEST and not are_marked):
         return counts, False
     return np.concatenate([rows.count_clusters(dataset.row_sizes) for rows in sampled.values()]), True
 
@@ -309,7 +357,8 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
     by_chain = second_half_partitions(run.path, summary["N"], summary["iterations"])
     if not by_chain:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
-    return np.concatenate(list(by_chain.values()))
+    draws = np.concatenate(list(by_chain.values()))
+    return join_apart(draws, rows_apart(draws, summary))
 
 
 def joined_partitions(run: "Run") -> NDArray[np.int32] | None:

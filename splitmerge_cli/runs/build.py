@@ -118,22 +118,7 @@ class Builder:
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
         """Put the model of chain `number` in its start state."""
         spec = self.spec
-        if spec.init == "sequential":
-            try:
-                model.start_sequentially(rng, spec.K0)
-            except ValueError as error:
-                raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
-        elif spec.init == starts.STAGES:
-            starts.start_in_stages(spec, model, self.dataset, rng)
-        elif spec.init == starts.CATEGORIES:
-            starts.start_as_categories(spec, model, self.dataset, rng)
-        elif spec.init == starts.SIMPLER:
-            starts.start_of(spec).start_simpler(model, self.dataset, rng)
-        elif spec.init == starts.BEST:
-            starts.start_of(spec).start_best(model, self.dataset, rng)
-        elif spec.init == starts.SEARCH:
-            starts.start_of(spec).search(model, self.dataset, rng)
-        else:
+        if not starts.start_of(spec).put(model, self.dataset, rng):
             own_labels = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
             set_labels(model, labels, K)

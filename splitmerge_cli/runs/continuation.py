@@ -39,7 +39,7 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
 
     Runs of an experiment keep nothing, because their length belongs to the experiment.
     """
-    if plan.spec.experiment:
+    if plan.is_experiment:
         return
     states = []
     for chain in chains:
@@ -58,7 +58,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
     or why the run starts again although a run of the same chains exists.
     """
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
-    if not plan.spec.resume or (len(new) < len(chains) if plan.spec.is_adaptive else not new):
+    if len(new) < len(chains) if plan.is_adaptive else not new:
         return
     name = STATES.format(chains_id(plan.spec, plan.digests))
     why = ""
@@ -77,9 +77,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
             _clear(new)
             continue
         iterations_made = min(run.summary["iterations"])
-        if not _is_stricter(plan.spec.until, _read_until(run)) and (
-            end := _find_earlier_end(plan, chains, iterations_made)
-        ):
+        if not _is_stricter(plan.until, _read_until(run)) and (end := _find_earlier_end(plan, chains, iterations_made)):
             _clear(new)
             why = f"until stops at {end:,} iterations, and the earlier run made {iterations_made:,}"
             continue
@@ -194,7 +192,7 @@ def _begin_with(
             plan.recorder.take_up(chain, evaluated)
         states.append(state)
         outcomes.append(outcome)
-    save_checkpoints(chains, states, outcomes, False, plan.spec.is_adaptive)
+    save_checkpoints(chains, states, outcomes, False, plan.is_adaptive)
     for chain in chains:
         chain.close()
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
+from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import finish, interrupts
 from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
 from splitmerge_cli.runs.draws import WITH_PARTITIONS, State
@@ -106,6 +107,7 @@ def make(
     """
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
+    plan.require_same_reading()
     if plan.is_done:
         return Run(path)
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
@@ -150,8 +152,10 @@ def _provenance(plan: Plan) -> dict[str, Any]:
     return {
         "config": plan.spec.identity,
         **{f"{name}_sha256": plan.digests.get(name) for name in DATA_FILES},
+        "read_sha256": plan.data_digest,
+        "reading": READING,
         "run_id": plan.id,
-        "seed": plan.spec.seed,
+        "seed": plan.seed,
         "versions": provenance.versions(),
         "commit": provenance.commit(),
         "machine": provenance.machine(),
@@ -189,7 +193,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
             progress.say(before + describe_aim(plan))
         if spec.init in (BEST, SEARCH):
             progress.say(f"init={spec.init}: short chains look for the start of each chain first")
-        take_up(plan, store, chains, progress.say)
+        if spec.resume:
+            take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
         for end in looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
@@ -296,7 +301,7 @@ def _drive(
             if entry:
                 on_progress(store.chain, _progress(plan, entry["outcome"]))
         return
-    together = plan.spec.is_adaptive
+    together = plan.is_adaptive
     chains = plan.chains() if together else [plan.chain(stores[0].chain, starts=saved[0] is None)]
     for chain in chains:
         stop.drives(chain)
@@ -330,10 +335,7 @@ def _advance(
     while True:
         before = chains[0].iteration
         limits = plan.until_next(before, end), plan.budget, max(0.0, until - time.perf_counter())
-        if plan.spec.is_adaptive:
-            recorded = advance_together(chains, *limits, plan.workers)
-        else:
-            recorded = [chains[0].advance(*limits)]
+        recorded = advance_together(chains, *limits, plan.workers) if plan.is_adaptive else [chains[0].advance(*limits)]
         for chain, store, rows in zip(chains, stores, recorded, strict=True):
             check_densities(store.chain, rows)
             store.append(plan.recorder.spacing.thin(rows))
@@ -391,7 +393,7 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
-    seconds_left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
+    seconds_left = min(math.inf if plan.until.is_given else to_end, plan.budget - outcome["seconds"])
     return ChainProgress(
         outcome["iterations"],
         min(1.0, share),
@@ -409,8 +411,8 @@ class ShortRun:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        numbers = range(plan.spec.chains)
-        self._groups = [_Group(plan, one) for one in ([numbers] if plan.spec.is_adaptive else [[n] for n in numbers])]
+        numbers = range(plan.n_chains)
+        self._groups = [_Group(plan, one) for one in ([numbers] if plan.is_adaptive else [[n] for n in numbers])]
 
     def sample_states(self, iterations: int) -> list[State]:
         """Advance the chains to so many iterations, and return the states that a stored run of this length has.
@@ -438,12 +440,12 @@ class _Group:
     def advance(self, iterations: int, stop: Stop) -> None:
         """Advance to so many iterations, or until `stop`."""
         if not self._chains:
-            self._chains = self._plan.chains() if self._plan.spec.is_adaptive else [self._plan.chain(self._numbers[0])]
+            self._chains = self._plan.chains() if self._plan.is_adaptive else [self._plan.chain(self._numbers[0])]
         for chain in self._chains:
             stop.drives(chain)
         with suppress(Halted):
             while (left := iterations - self._chains[0].iteration) > 0 and not stop.is_set():
-                if self._plan.spec.is_adaptive:
+                if self._plan.is_adaptive:
                     made = advance_together(self._chains, left, workers=self._plan.workers)
                 else:
                     made = [self._chains[0].advance(left)]

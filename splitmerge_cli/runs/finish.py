@@ -3,25 +3,20 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
-from splitmerge_cli.diagnostics.point_estimate import (
-    LEVEL,
-    first_rows,
-    interval_of_counts,
-    thin_partitions,
-)
+from splitmerge_cli.diagnostics.point_estimate import first_rows, interval_of_counts
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import judgement, stopping, summaries
 from splitmerge_cli.runs.answers import (
@@ -34,15 +29,13 @@ from splitmerge_cli.runs.answers import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters
-from splitmerge_cli.runs.informative import find_informative
+from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters, rows_apart
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import SUMMARY, array_of, json_text, numbers_of
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
-from splitmerge_cli.runs.summaries import FAR
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
@@ -71,7 +64,7 @@ def assemble(
     late = answers.leave_apart(plan, late_partitions(store.path, plan.dataset.N, iterations))
     averaged_draws = select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    trace = _diagnosed_trace(store.path, answers.by_share)
+    trace = _diagnosed_trace(store.path, answers.unjudged)
     counts = late_counts(trace)
     interval = interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
@@ -114,8 +107,14 @@ def assemble(
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
-    if apart := find_apart(summary["point_estimate"].get("labels", []), averaged_draws, answers.apart):
+    chosen = summary["point_estimate"]
+    if apart := find_apart(averaged_draws, answers.apart):
         summary[schema.APART] = apart
+        if "labels" in chosen:
+            chosen["labels"] = _number_apart_last(chosen["labels"], plan, summary).tolist()
+        if pooled is not None:
+            labels = _number_apart_last(pooled.estimate.labels, plan, summary)
+            pooled = replace(pooled, estimate=replace(pooled.estimate, labels=labels))
     summary[schema.INTERVAL] = list(interval_of_counts(listed))
     summary[schema.OUTLIERS_APART] = is_apart
     summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
@@ -124,12 +123,10 @@ def assemble(
     if groups is not None:
         summary[schema.GROUPS] = groups
     summary[schema.FIT] = find_misfit(plan, late)
-    if plan.spec.model.as_typed.get("select"):
-        summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
     if ends is not None:
         summary["both_ends"] = ends.summary
-    if plan.spec.until.is_given:
-        summary["until"] = asdict(stopping.look_of(judged, plan.spec.until, max(iterations)))
+    if plan.until.is_given:
+        summary["until"] = asdict(stopping.look_of(judged, plan.until, max(iterations)))
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
@@ -147,22 +144,24 @@ def assemble(
     if plan.recorder.is_listed:
         data = plan.dataset
         names = data.names if data.copies is None else data.copies.names
-        weights = _mean_weights(plan, late)
         copies = None if data.copies is None else data.copies.items
         further = {} if apart is None else {apart["word"]: np.array(apart["probability"])}
-        further |= {} if weights is None else {schema.WEIGHT: weights}
+        further |= answers.columns(plan, late)
         store.write_clusters(summary["point_estimate"]["labels"], names, membership, copies, further, data.unit_names)
-        if weights is not None:
-            summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     certainty = None if membership is None else membership["certainty"]
     summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
-        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, apart)
+        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, summary)
     store.keep_text(SUMMARY, json_text(summary))
 
 
+def _number_apart_last(labels: ArrayLike, plan: "Plan", summary: Mapping[str, Any]) -> NDArray[np.int32]:
+    """Labels of clusters in which rows of no cluster have the last numbers."""
+    return by_size(labels, plan.dataset.row_sizes, rows_apart(labels, summary))
+
+
 def _may_have_groups(plan: "Plan") -> bool:
-    return plan.recorder.is_listed and plan.spec.experiment is None
+    return plan.recorder.is_listed and not plan.is_experiment
 
 
 def _join(
@@ -185,25 +184,17 @@ def _join(
     return joined[0], counts, joined_by
 
 
-def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:
-    """Posterior means of the weights of rows, over late draws of all chains; None if rows have no weights."""
-    draws = [rows.parameters for rows in late.values() if rows.parameters is not None]
-    if plan.spec.model.options.get("tails") != "t" or not draws:
-        return None
-    # behind all else that a state holds
-    return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
-
-
-def _diagnosed_trace(path: Path, by_share: bool) -> dict[str, NDArray[Any]]:
-    """The columns of the trace, the largest fractions as ``[rows, 5]`` if clusters are `by_share`."""
+def _diagnosed_trace(path: Path, unjudged: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The columns of the trace that judge chains, the largest fractions as ``[rows, 5]``."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
         wanted = schema.recorded_columns(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
-        names = [name for name in wanted if name in present and name not in schema.SCORES]
+        names = [name for name in wanted if name in present and name not in (*schema.SCORES, *unjudged)]
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}
-    fractions = columns.pop("largest").reshape(len(table), -1)
-    return columns | {"largest": fractions} if by_share else columns
+    if "largest" in columns:
+        columns["largest"] = columns.pop("largest").reshape(len(table), -1)
+    return columns
 
 
 def _summary(
@@ -240,13 +231,13 @@ def _summary(
         **_tallies(outcomes),
         "moves": _count_moves(outcomes),
         "sampler": plan.spec.sampler_name,
-        "model": plan.spec.model.name,
-        "data": plan.spec.data.name,
+        "model": plan.model.name,
+        "data": plan.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
         schema.FIRST_CLUSTER: FIRST,
-        "seed": plan.spec.seed,
-        "chains": plan.spec.chains,
+        "seed": plan.seed,
+        "chains": plan.n_chains,
         "iterations": [o["iterations"] for o in outcomes],
         "seconds": [o["seconds"] for o in outcomes],
         "diagnostics": {
@@ -315,11 +306,10 @@ def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> t
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
         labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
-    by_share = answers_of(dataset.kind).by_share
-    expected = float(distances(labels, thin_partitions(sampled) if by_share else sampled).mean())
-    within = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %") * by_share
+    answers = answers_of(dataset.kind)
+    expected = float(distances(labels, answers.averaged(sampled)).mean())
     return {
-        "criterion": f"least expected variation of information {over}{within}",
+        "criterion": f"least expected variation of information {over}{answers.within}",
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config.errors import former, rename
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
+from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs.store.files import LOCK, STATUS, WORK, is_locked
 from splitmerge_cli.runs.store.read import Run
 
@@ -82,11 +83,11 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
         return None
 
 
-def file_digests(spec: "RunSpecification") -> dict[str, str]:
-    """SHA-256 of the files that a run reads, by the key that names them."""
-    data = spec.data
+def file_digests(data: "DataSource", init: str | None = None) -> dict[str, str]:
+    """SHA-256 of the files that the data of a run are read from, and of its initial state, by the key that names
+    them."""
     files = {name: (key, data.values.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
-    files["init"] = ("init", spec.init)
+    files["init"] = ("init", init)
     # the nodes of a network may be a number
     named = {
         name: (key, path)
@@ -106,7 +107,7 @@ def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -
     Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter. `digests`:
     SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
     """
-    return _hash(spec, file_digests(spec) if digests is None else digests)
+    return _hash(spec, file_digests(spec.data, spec.init) if digests is None else digests)
 
 
 def chains_id(spec: "RunSpecification", digests: Mapping[str, str]) -> str:
@@ -121,8 +122,8 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
     """Identify what ``auto`` stands for in a run: its data, model, sampler and seed, what of these is named, and how
     candidates are compared (`by`)."""
     named = [key for key in spec.given_keys.keys if key.partition(".")[0] in ("data", "model")]
-    question = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by}
-    return _hash(spec, of_data(file_digests(spec)), [key for key in spec.identity if key not in DECIDING], **question)
+    question = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by, "reading": READING}
+    return _hash(spec, file_digests(spec.data), [key for key in spec.identity if key not in DECIDING], **question)
 
 
 def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
@@ -175,4 +176,6 @@ def finished_run(spec: "RunSpecification") -> Run | None:
         folder = run_dir(spec)
     except (OSError, TypeError, ValueError):  # who reads the data says what is wrong
         return None
-    return complete(folder)
+    run = complete(folder)
+    # what other rules of reading make of its files is to be seen
+    return run if run is not None and run.status.get("reading") == READING else None

@@ -22,9 +22,10 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core import bundles
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.dataset import Dataset, Kind
+from splitmerge_cli.data.dataset import Dataset, Kind, kinds
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
 from splitmerge_cli.received import DataError, sha256_of
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
@@ -102,9 +103,16 @@ def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
         raise
     except (ValueError, TypeError, OverflowError, IndexError, MemoryError) as error:
         text = str(error) or "not enough memory"
+        if isinstance(error, NoNearPairs):
+            text = text.replace("near pairs", f"near pairs ({_with_near_pairs()})", 1)
         if text.startswith(f"{part.group}."):
             raise ConfigError(part.prefix + text.removeprefix(part.group)) from error
         raise ConfigError(f"{part.title}: {text}") from error
+
+
+def _with_near_pairs() -> str:
+    """The models that have near pairs."""
+    return " or ".join(f"model={kind.model}" for kind in kinds().values() if kind.has_near_pairs)
 
 
 DEFAULT_K0 = 5
@@ -165,7 +173,7 @@ def initial_labels(
     near = model.near_pairs
     if init == "pairs":
         if near is None:
-            raise ConfigError("init=pairs: the model has no near pairs, which model=records has")
+            raise ConfigError(f"init=pairs: the model has no near pairs, which {_with_near_pairs()} has")
         init = "pairs" if number % 2 else "singletons"
     if init == "singletons" and model.largest_K < N:
         init, K0 = "random", model.largest_K

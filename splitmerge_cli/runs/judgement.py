@@ -146,10 +146,9 @@ class BothEnds:
 
 def are_needed(plan: "Plan", judged: "Convergence") -> bool:
     """Whether chains that were judged are to be compared with two more."""
-    spec = plan.spec
     # chains of adaptive samplers learn from all that there are
-    can_be = not spec.is_adaptive and spec.model.kind.has_both_ends
-    return can_be and spec.is_open and judged.is_one_sided and judged.converged is None
+    can_be = not plan.is_adaptive and plan.dataset.kind.has_both_ends
+    return can_be and plan.is_open and judged.is_one_sided and judged.converged is None
 
 
 def run_from_both_ends(
@@ -163,7 +162,7 @@ def run_from_both_ends(
     """
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
     largest_K = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)
-    for number, K0 in enumerate((1, largest_K), plan.spec.chains):
+    for number, K0 in enumerate((1, largest_K), plan.n_chains):
         builder = replace(plan.builder, spec=replace(plan.spec, init="random", K0=K0), labels=None)
         rows = _advance(plan, builder.chain(number), iterations)
         rows["chain"] = np.full(len(rows["iteration"]), number)

@@ -9,20 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.tables.repeats import ONCE
-from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import OVERLAPPING, are_apart, describe_fall, has_one_and_outliers, nouns, row_sizes
-from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, SPREAD, TIE
+from splitmerge_cli.runs.grouping import (
+    are_apart,
+    describe_fall,
+    do_overlap,
+    has_one_and_outliers,
+    kind_of_summary,
+    nouns,
+    row_sizes,
+)
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
@@ -47,7 +51,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
     `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
     """
-    model, dataset = plan.spec.model, plan.dataset
+    model, dataset = plan.model, plan.dataset
     work = checks.find_quantities(model).count_work(dataset, CELLS)
     draws = min(checks.DRAWS, WORK // work)
     why = _explain_unchecked(plan, late, draws)
@@ -62,25 +66,23 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         chosen = [states[m] for m in evenly_spaced(len(states), draws)]
         try:
             # a random stream of its own: the chains draw from others
-            fit = checks.check_fit(model, dataset, chosen, plan.spec.seed, draws, CELLS)
+            fit = checks.check_fit(model, dataset, chosen, plan.seed, draws, CELLS)
         except ConfigError as error:
             why = str(error)
     if why is not None:
         return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
     far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
     names = ("subject", "quantity", "observed", "low", "high")
-    unlike = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
-    forms = {name: form for name, form, _ in fit.of_columns}
-    for one in unlike:
-        if one["quantity"].endswith(TIE):
-            named = [name for name in one["subject"].split(" and ") if name in forms]
-            one["of_reals"] = all(forms[name] == "real" for name in named or forms)
+    unlike = [
+        {name: getattr(each, name) for name in names} | (fit.quantities.describe(each) if fit.quantities else {})
+        for each in far[:MOST_KEPT]
+    ]
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
 
 
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
     """Reason why the model of a run is not checked at its end; None if it is checked."""
-    model = plan.spec.model
+    model = plan.model
     if not late:
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:
@@ -111,11 +113,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
-        kinds = {one["quantity"] for one in unlike}
-        if kinds & {ONE, SEVERAL}:
-            yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
-        if BOTH in kinds:
-            yield "a field that follows from another counts twice: data.drop leaves it out"
+        yield from answers_of(kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
     # where groups were looked for their line says more
     is_plain = nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
     if several and (overlap or unlike) and is_plain:
@@ -127,20 +125,6 @@ def differs_from_one(summary: Mapping[str, Any]) -> bool:
     is_one = summary["point_estimate"]["n_clusters"] == 1 and schema.JOINED_BY not in summary
     share, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
     return is_one and share < 0.5 and certainty is not None
-
-
-def do_overlap(summary: Mapping[str, Any]) -> bool:
-    """Whether the draws cut the rows at places that differ from draw to draw."""
-    fit = summary.get(schema.FIT) or {}
-    certainty = fit.get("certainty")
-    # where draws are joined, a low certainty means that there may be one group or several
-    return (
-        certainty is not None
-        and certainty < OVERLAPPING
-        and fit["unchecked"] is None
-        and schema.JOINED_BY not in summary
-        and summary["point_estimate"]["n_clusters"] > 1
-    )
 
 
 def _show(value: float) -> str:
@@ -170,7 +154,8 @@ def name_limit(summary: Mapping[str, Any]) -> str | None:
     """Say why the data cannot show any clusters, however many draws there are; None if they can."""
     if summary.get("N") == 1:
         return f"one {nouns(summary)[0]} cannot show clusters"
-    return next((short for note, short in CANNOT_SHOW.items() if note in summary.get("notes", ())), None)
+    cannot_show = answers_of(kind_of_summary(summary)).cannot_show
+    return next((short for note, short in cannot_show.items() if note in summary.get("notes", ())), None)
 
 
 def name_misfit(summary: Mapping[str, Any]) -> str | None:
@@ -199,24 +184,3 @@ def put_first(summary: Mapping[str, Any], judged: "Convergence", verdict: str) -
 def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the quantities that the model does not describe, the worst first; earlier runs have no such record."""
     return list((summary.get(schema.FIT) or {}).get("unlike", ()))
-
-
-def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
-    """Reason and keys to change, if another model describes what this one does not."""
-    if _do_degrees_differ(summary, spec):
-        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
-        return why, {"model.degrees": AUTO}
-    return answers_of(spec.model.kind).another_model(find_unlike(summary), summary.get("chosen") or {}, spec)
-
-
-def _do_degrees_differ(summary: Mapping[str, Any], spec: "RunSpecification") -> bool:
-    """Whether degrees within clusters differ more than a model of plain degrees makes them, and others are possible."""
-    # what is named was chosen
-    if spec.values["model"].get("degrees") != "plain" or "model.degrees" in spec.given_keys.keys:
-        return False
-    if spec.data.values.get("unknown") is not None:
-        return False
-    return any(
-        "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
-        for one in find_unlike(summary)
-    )

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, RunSpecification, classes
-from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes
+from splitmerge_cli.config.schema import INITIAL, Until
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.grouping import why_not_joined
@@ -25,7 +26,8 @@ from splitmerge_cli.runs.initial import load_dataset, read_labels
 from splitmerge_cli.runs.recorders import Recorder, recorder_of
 from splitmerge_cli.runs.schedule import most_iterations
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import require_writable
+from splitmerge_cli.runs.store.files import STATUS, require_writable
+from splitmerge_cli.runs.store.read import Run
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -65,6 +67,46 @@ class Plan:
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
 
     @property
+    def model(self) -> Component:
+        """The model of the chains."""
+        return self.spec.model
+
+    @property
+    def data(self) -> DataSource:
+        """Where the data set is from."""
+        return self.spec.data
+
+    @property
+    def seed(self) -> int:
+        """Seed of the chains."""
+        return self.spec.seed
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.spec.chains
+
+    @property
+    def until(self) -> Until:
+        """When the chains have run long enough."""
+        return self.spec.until
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody names a length, as of `RunSpecification`."""
+        return self.spec.is_open
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the chains learn from each other."""
+        return self.spec.is_adaptive
+
+    @property
+    def is_experiment(self) -> bool:
+        """Whether the run belongs to a figure of a paper."""
+        return self.spec.experiment is not None
+
+    @property
     def growing(self) -> str:
         """Says that clusters of the prior grow with the data, where the clusters of such data stay small; else empty.
         Source: Miller et al. 2015, Microclustering."""
@@ -84,6 +126,26 @@ class Plan:
     def is_done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
         return self.spec.resume and is_done(self.path)
+
+    def require_same_reading(self) -> None:
+        """Raise a `ConfigError` if what is stored of this run was made of other data, which other rules of reading
+        found in the same file."""
+        if not self.spec.resume or not (self.path / STATUS).is_file():
+            return
+        status = Run(self.path).status
+        # earlier versions took what others determine for data, and did not store what they had read
+        others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
+        if others or status.get("read_sha256", self.data_digest) != self.data_digest:
+            which = f" (with {', '.join(others)})" if others else ""
+            raise ConfigError(
+                f"{self.path}: this run read its file in another way{which}; resume=false makes it again, out=FOLDER "
+                "keeps both"
+            )
+
+    @cached_property
+    def data_digest(self) -> str:
+        """SHA-256 of the data as they are read."""
+        return digest_of(self.dataset)
 
     def require_writable(self) -> None:
         """Raise a `ConfigError` if the folder of the run cannot be made, or nothing written to it."""
@@ -159,7 +221,7 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
 
 def _prepare(spec: RunSpecification, records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
-    digests = file_digests(spec)
+    digests = file_digests(spec.data, spec.init)
     dataset = load_dataset(spec.data, spec.model.kind, of_data(digests))
     accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:

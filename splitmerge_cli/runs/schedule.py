@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from splitmerge_cli.config import Component, ConfigError, RunSpecification, classes, component, gibbs_update, resolution
 from splitmerge_cli.core.bundles import Bundles
 from splitmerge_cli.core.chain import Chain
@@ -32,32 +30,11 @@ START_WORK = WORK // 3
 """Most values that the start of a chain visits."""
 LEAST, MOST = 100, 100_000
 """Fewest and most iterations of such a chain, whatever its data."""
-ANSWER = 10
-"""Values that take as long as an ordinal cell."""
-
-
-def count_ordinal(dataset: Dataset) -> int:
-    """Count the ordinal columns of a table."""
-    return sum(one.type == "ordinal" for one in dataset.types or ())
-
-
-def count_values(spec: RunSpecification, dataset: Dataset) -> int:
-    """Count the values that an iteration visits.
-
-    A value of a jointly normal row counts as a quarter of its columns, and one more, a value of a row with a weight
-    (``model.tails=t``) twice, and an ordinal one as `ANSWER`.
-    """
-    values = dataset.values
-    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
-    if spec.model.options.get("covariance") == "full":
-        size += size * values.shape[1] // 4
-    size *= 1 + (spec.model.options.get("tails") == "t")
-    return int(size + (ANSWER - 1) * dataset.N * count_ordinal(dataset))
 
 
 def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values
-    (`count_values`), or as the kind of the data limits them.
+    (`Kind.count_values`), or as the kind of the data limits them.
 
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
@@ -65,7 +42,9 @@ def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
         limit = max(own[0], min(own[1], own[2] // dataset.N))
         return min(limit, spec.default_iterations) if spec.is_adaptive else limit
     # replicas move as often as the chain
-    limit = max(LEAST, min(MOST, WORK // count_values(spec, dataset)) // (1 + spec.tempering.levels))
+    limit = max(
+        LEAST, min(MOST, WORK // dataset.kind.count_values(dataset, spec.model.options)) // (1 + spec.tempering.levels)
+    )
     return min(limit, spec.default_iterations) if spec.is_adaptive else limit
 
 
@@ -106,7 +85,7 @@ EXCHANGING = 2
 def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
-    For a model with near pairs of items (records), ``full_scan`` makes a pass: each of its moves as often as the pairs'
+    For a model with near pairs of items ``full_scan`` makes a pass: each of its moves as often as the pairs'
     weights say (`NearPairs.moves`), in parts that `refresh` ends, then splits of the clusters of any items and
     exchanges of items, and no scan. Where the state holds more than the partition (hyper-parameters, parameters,
     their weights) and no sampler is `refresh`, every iteration ends with it. Raises `ConfigError` (an option out of
@@ -127,7 +106,7 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
         mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
         samplers = [mover] * spec.schedule.moves
         if scan == "full" and mover.scans and model.near_pairs is not None:
-            # a pass in the place of a scan, which would weigh each item in as many clusters as there are entities
+            # a pass in the place of a scan, which would weigh each item in nearly as many clusters as there are items
             parts = max(PARTS * model.near_pairs.moves // model.N, 1)
             samplers *= -(-model.near_pairs.moves // parts)
             # shares of errors and pairs depend on each other

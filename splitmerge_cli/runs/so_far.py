@@ -1,7 +1,8 @@
 """The clusters of a run that was interrupted, from the draws that its chains have made so far."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,6 @@ from splitmerge_cli.runs.store.schema import PARAMETERS
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from splitmerge_cli.runs.plan import Plan
 
 PARTITIONS = 60
@@ -28,51 +27,56 @@ CELLS = 300_000
 """Items in these draws, at most; the best state stands for more."""
 
 
-def _draws_of(rows: "pd.DataFrame") -> tuple[int, Late]:
-    """A chain and its draws, by the rows of its table."""
-    values = [np.stack(rows[name].to_list()) for name in ("labels", PARAMETERS) if name in rows]
-    return int(rows["chain"].iloc[0]), Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
-
-
 def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
     """Lines about an interrupted run: its clusters, `most_clusters` at most, and after how many iterations it ended.
 
     A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
-    run, N = Run(plan.path), plan.dataset.N
-    answers = answers_of(plan.dataset.kind)
-    if answers.by_share and not summaries.is_described(plan):
-        return
+    run = Run(plan.path)
     try:
         trace = run.trace()
     except FileNotFoundError:
         return
-    iterations_made, late = trace.groupby("chain")["iteration"].max(), []
-    begun = (
-        "" if len(iterations_made) == plan.spec.chains else f" of {len(iterations_made)} of {plan.spec.chains} chains"
-    )
-    ended = f"interrupted after {iterations_made.min():,} iterations{begun}; not judged as converged"
-    with suppress(FileNotFoundError):  # no partition is recorded yet
-        for chain, rows in run.partitions().groupby("chain"):
-            late.append(rows.iloc[late_rows(rows["iteration"].to_numpy(), iterations_made[chain], N)])
-    if not answers.by_share:
-        first, *others = answers.so_far(plan, by_size(run.best_state()), dict(map(_draws_of, filter(len, late))))
+    made, chains = trace.groupby("chain")["iteration"].max(), plan.n_chains
+    begun = "" if len(made) == chains else f" of {len(made)} of {chains} chains"
+    ended = f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
+    late = partial(_late_draws, run, made.to_dict(), plan.dataset.N)
+    if (own := answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
+        first, *others = own
         yield from (first, ended, *others)
-        return
-    labels, certainty, source = by_size(run.best_state(), plan.dataset.row_sizes), None, "the best state so far"
+    elif summaries.is_described(plan):
+        yield from map(one_line, _cluster_lines(plan, run, late(), interval_of_trace(trace), most_clusters))
+        yield ended
+
+
+def _late_draws(run: Run, made: Mapping[int, int], N: int) -> dict[int, Late]:
+    """By chain the draws of its second half, after it `made` so many iterations."""
+    late = {}
+    with suppress(FileNotFoundError):  # no partition is recorded yet
+        for chain, of_chain in run.partitions().groupby("chain"):
+            rows = of_chain.iloc[late_rows(of_chain["iteration"].to_numpy(), made[chain], N)]
+            if len(rows):
+                values = [np.stack(rows[name].to_list()) for name in ("labels", PARAMETERS) if name in rows]
+                late[int(chain)] = Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
+    return late
+
+
+def _cluster_lines(
+    plan: "Plan", run: Run, late: Mapping[int, Late], interval: tuple[int, int], most_clusters: int
+) -> Iterator[str]:
+    """Lines about the clusters of an estimate from the draws, or, without draws of every chain, of the best state."""
+    dataset, N = plan.dataset, plan.dataset.N
+    labels, certainty, source = by_size(run.best_state(), dataset.row_sizes), None, "the best state so far"
     per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
-    if per_chain and late and all(map(len, late)):
-        partitions = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
-        draws = np.stack([row for of_chain in partitions for row in of_chain]).astype(np.int32)
+    if per_chain and late and len(late) == len(run.partitions(["chain"])["chain"].unique()):
+        draws = np.concatenate([rows.labels[evenly_spaced(len(rows.labels), per_chain)] for rows in late.values()])
         with suppress(TooManyClusters):
-            items = plan.dataset.items
-            apart = plan.dataset.pairs_apart
-            labels = estimate_partition(draws, interval=interval_of_trace(trace), items=items, apart=apart).labels
+            items, apart = dataset.items, dataset.pairs_apart
+            labels = estimate_partition(draws, interval=interval, items=items, apart=apart).labels
             certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
-    clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
-    facts = {"N": N, "model": plan.spec.model.name} | plan.dataset.facts_of_bundles
-    rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
-    heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
-    yield from map(one_line, cluster_lines(rows, heading, most_clusters))
-    yield ended
+    clusters, _ = summaries.describe_clusters(dataset, labels, certainty, {})
+    facts = {"N": N, "model": plan.model.name} | dataset.facts_of_bundles
+    rows, _ = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
+    heading = f"{summaries.count(labels, facts)}, {source}"
+    yield from cluster_lines(rows, heading, most_clusters)

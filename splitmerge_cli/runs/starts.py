@@ -1,14 +1,10 @@
-"""Where chains start if nobody names it, as the kind of data asks for (`Start`): in stages, as categories, from a
-simpler model, by search.
+"""Where chains start if nobody names it, as the kind of data asks for (`Start`): from a simpler model, by search, and
+rows (`RowStart`) in stages.
 
 **Stages.** A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at
 random is refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows
 that it sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the
 others follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples do.
-
-**Categories.** Chains of a table of many answers in their order cost ten times as much as chains that read them as
-categories, and a chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes
-first.
 
 **A simpler model.** A mixture whose clusters have many parameters (a covariance of eleven columns: 66) hardly ever
 splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from
@@ -34,6 +30,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +44,9 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model, build_sampler, initial_labels, load_dataset, set_labels
-from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, count_ordinal, count_values, most_iterations
+from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, most_iterations
 
 STAGES = "stages"
 ROWS = 4_000
@@ -64,10 +61,6 @@ PER_SCAN = 25
 LARGE = 5_000
 """Rows from which a table starts in stages, unless the user names an initial state."""
 CATEGORIES = "categories"
-ANSWERS = 5
-"""Ordinal columns from which a table starts as categories, unless the user names an initial state."""
-SCANS = 200
-"""Iterations of the chain of categories."""
 SIMPLER = "simpler"
 SIMPLER_SCANS = 20
 """Iterations of the chain of the simpler model."""
@@ -108,19 +101,32 @@ PLAIN = (".csv", ".tsv", ".txt", ".dat")
 """Suffixes that say a file is not compressed."""
 
 
-class Start:
-    """The initial state of a run on rows, and a base of others (`splitmerge_cli.data.dataset.Kind.start`).
+APART_AFTER = 4_000
+"""Iterations after which a run whose length nobody names ends at the first look at which its chains lie in different
+modes, if they began by search or are to: most stay there (decisions 31 and 38)."""
+EARLY_MOST = 4_000
+"""Most iterations that a chain of large data makes."""
+APART_LARGE = 200
+"""Iterations after which chains of so many rows that going on is for the person to decide end where they lie apart:
+4,000 would take many minutes."""
 
-    A large table starts in stages, a smaller one of many answers in their order as categories, one whose model has a
-    simpler form by that. Rows that count many times each start by search: a row that is moved takes all that it counts
-    as with it, so chains of other starts stay apart.
+
+class Start:
+    """The initial state of a run, and a base of others (`splitmerge_cli.data.dataset.Kind.start`).
+
+    A run whose model has a simpler form starts by that, where its data ask for it (`why_simpler`), or by search
+    (`why_search`).
     """
 
     population = 12, 200
     """Chains of a population, and the iterations of each in a round, fewer of a table with many cells."""
 
     def __init__(self, spec: RunSpecification) -> None:
-        self.spec = spec
+        self.spec, self.data, self.model, self.init, self.K0 = spec, spec.data, spec.model, spec.init, spec.K0
+
+    def with_(self, **keys: Any) -> RunSpecification:
+        """The run with other values of these keys."""
+        return self.spec.with_(**keys)
 
     def choose(self, say: Callable[[str], None]) -> RunSpecification:
         """The specification with the initial state that its data ask for, unless the user named one. A run that was
@@ -154,56 +160,20 @@ class Start:
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         """As `choose`, without searches."""
-        spec = self.spec
-        if self.is_named:
-            return spec
-        chosen = self.choose_of_many(say)
-        if chosen is not spec or not self._has_answers() or finished_run(spec) is not None:
-            return chosen
-        say(
-            f"init={CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: each "
-            "chain starts from the clusters of a short one that reads them as categories (init=random: as other tables "
-            "do)"
-        )
-        return spec.with_(init=CATEGORIES)
-
-    def choose_of_many(self, say: Callable[[str], None]) -> RunSpecification:
-        """As `choose`, of many items alone."""
-        spec = self.spec
-        if self.why_not_in_stages or not self.may_have(LARGE) or finished_run(spec) is not None:
-            return spec
-        in_stages = spec.with_(init=STAGES)
-        if finished_run(in_stages) is not None:
-            return in_stages
-        N = self.load().N
-        if N < LARGE:
-            return spec
-        say(
-            f"init={STAGES}, because no initial state is named and {N:,} rows are {LARGE:,} or more: each chain starts "
-            f"from {min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one "
-            "(init=random: as smaller tables do)"
-        )
-        return in_stages
+        return self.spec
 
     def may_search(self) -> bool:
         """Whether the data may be such that chains start by search, from the words of the command."""
-        if not self.spec.model.kind.is_table:
-            return False
-        return self.spec.data.name == "given" or self.spec.data.values.get("weights") is not None
+        return False
 
     def why_search(self, dataset: Dataset) -> str | None:
         """Why chains start by search, in words; None if they do not."""
-        if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
-            return None
-        return (
-            f"a row counts {times:,.0f} times on average: chains of such rows stay apart unless each looks for its "
-            "start first (init=random: as tables without weights do)"
-        )
+        return None
 
     @property
     def simpler(self) -> Component | None:
         """The form of the run's model with fewer parameters in a cluster; None: it has none."""
-        return self.simplify(self.spec.model)
+        return self.simplify(self.model)
 
     @staticmethod
     def simplify(model: Component) -> Component | None:
@@ -217,18 +187,54 @@ class Start:
 
     def keep(self, N: int) -> dict[str, str]:
         """``init=random`` where N items start so only if that is named; else nothing."""
-        if self.spec.init != "random" or self.simpler is None or self.why_no_search or N >= LARGE:
+        if self.init != "random" or self.simpler is None or self.why_no_search or N >= LARGE:
             return {}
         with suppress(ConfigError, DataError):  # without the data, who continues the run says what is wrong
             if self.why_simpler(self.load()) is not None:
-                return {"init": self.spec.init}
+                return {"init": self.init}
         return {}
 
     def may_go_on_by_search(self, N: int) -> bool:
         """Whether chains on N items that end in several modes are to start by search, or from the best of several
-        trials: those that started at random, or as categories."""
-        small = self.spec.model.kind.is_table and N < LARGE
-        return self.spec.init in ("random", CATEGORIES) and small and not self.why_no_search
+        trials."""
+        return False
+
+    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
+        """Iterations after which chains that lie in different modes, and make `iterations` at most, end; None: they go
+        on."""
+        is_search = self.init in (BEST, SEARCH)
+        return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
+
+    def put(self, model: Model, dataset: Dataset, rng: Rng) -> bool:
+        """Put the model of a chain, whose own generator is `rng`, in an initial state that the chain builds itself
+        (`SEARCHES`); False if the run has another. A `ConfigError` of one that model or data do not have."""
+        ways = {
+            "sequential": self.start_sequentially,
+            STAGES: self.start_in_stages,
+            CATEGORIES: self.start_as_categories,
+            SIMPLER: self.start_simpler,
+            BEST: self.start_best,
+            SEARCH: self.search,
+        }
+        if (way := ways.get(self.init)) is None:
+            return False
+        way(model, dataset, rng)
+        return True
+
+    def start_sequentially(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put item after item into clusters, by their weights given those before."""
+        try:
+            model.start_sequentially(rng, self.K0)
+        except ValueError as error:
+            raise ConfigError(f"init=sequential, model={self.model.name}: {error}") from error
+
+    def start_in_stages(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put a sample of the items into clusters by a chain, and then the others."""
+        raise ConfigError(f"init={STAGES}: {self.why_not_in_stages}")
+
+    def start_as_categories(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put items into the clusters of a short chain that reads answers in their order as categories."""
+        raise ConfigError(f"init={CATEGORIES}: expected a table with ordinal columns (data.types)")
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
         """Where chain `number` of a population begins: an initial state, and its number of clusters if it has one."""
@@ -245,7 +251,7 @@ class Start:
         iterations = max(LEAST, min(longest, most_iterations(self.spec, dataset) // (SHARE * population * ROUNDS)))
         chains = []
         for number in range(population):
-            own = build_model(self.spec.model, dataset)
+            own = build_model(self.model, dataset)
             self._begin(number, own, dataset, rng, generator)
             chains.append(build_starting_chain(self.spec, own, rng, MOVES))
         height = np.zeros(population)
@@ -269,7 +275,7 @@ class Start:
         """Put the model in clusters of a short chain of its simpler form, and draw all else given these; `rng` is the
         chain's own. Raises a `ConfigError` for a model without such a form."""
         if (simpler := self.simpler) is None:
-            raise ConfigError(f"init={SIMPLER}: model={self.spec.model.name} has no simpler form with these options")
+            raise ConfigError(f"init={SIMPLER}: model={self.model.name} has no simpler form with these options")
         short = build_model(simpler, dataset)
         set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
         short.start_parameters(rng)
@@ -292,7 +298,7 @@ class Start:
         iterations = self._shorten(TRIAL, dataset)
         chains = []
         for number in range(TRIALS):
-            own = build_model(self.spec.model, dataset)
+            own = build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
             else:
@@ -326,17 +332,17 @@ class Start:
     @property
     def is_named(self) -> bool:
         """Whether the initial state is named, or is an experiment's."""
-        return self.spec.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
+        return self.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
 
     def load(self) -> Dataset:
         """Read the data."""
-        self.spec.data.check()
-        with limit_bytes(self.spec.data.max_bytes):
-            return load_dataset(self.spec.data, self.spec.model.kind, of_data(file_digests(self.spec)))
+        self.data.check()
+        with limit_bytes(self.data.max_bytes):
+            return load_dataset(self.data, self.model.kind, file_digests(self.data))
 
     def may_have(self, least: int) -> bool:
         """Whether the data may have so many items, by their configuration and the size of their file."""
-        path = self.spec.data.values.get("path")
+        path = self.data.values.get("path")
         if isinstance(path, str):
             try:
                 return os.path.getsize(path) >= ROW_BYTES * least or Path(path).suffix.lower() not in PLAIN
@@ -344,19 +350,11 @@ class Start:
                 return False
         return self.spec.values["N"] is None or self.spec.values["N"] >= least
 
-    def _has_answers(self) -> bool:
-        """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
-        spec = self.spec
-        named = spec.data.values.get("types") or {}
-        if sum(one == "ordinal" for one in dict(named).values()) >= ANSWERS:
-            return True
-        return spec.data.name == "given" and count_ordinal(load_dataset(spec.data, spec.model.kind, {})) >= ANSWERS
-
     @property
     def why_no_search(self) -> str | None:
         """Reason why the model allows no start by search; None if it does."""
-        model, name = self.spec.values["model"], self.spec.model.name
-        if why_not := self.spec.model.kind.no_search:
+        model, name = self.model.values, self.model.name
+        if why_not := self.model.kind.no_search:
             return f"model={name} {why_not}"
         if "kmax" in model:
             return f"model={name} keeps empty clusters; expected a model without"
@@ -367,12 +365,74 @@ class Start:
     @property
     def why_not_in_stages(self) -> str | None:
         """Reason why the data or the model allow no start in stages; None if they do."""
-        model, kind = self.spec.values["model"], self.spec.model.kind
-        if not kind.is_table:
-            return f"expected a table, which model={self.spec.model.name} does not read"
-        if "kmax" in model:
-            return f"model={self.spec.model.name} keeps empty clusters, so rows do not come one by one"
-        if model.get("conjugate") is False:
+        return f"expected a table, which model={self.model.name} does not read"
+
+
+class RowStart(Start):
+    """The initial state of a run on rows, which come one by one.
+
+    Many rows start in stages. Rows that count many times each start by search: a row that is moved takes all that it
+    counts as with it, so chains of other starts stay apart.
+    """
+
+    def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
+        spec = self.spec
+        if self.is_named or self.why_not_in_stages or not self.may_have(LARGE) or finished_run(spec) is not None:
+            return spec
+        in_stages = spec.with_(init=STAGES)
+        if finished_run(in_stages) is not None:
+            return in_stages
+        N = self.load().N
+        if N < LARGE:
+            return spec
+        say(
+            f"init={STAGES}, because no initial state is named and {N:,} rows are {LARGE:,} or more: each chain starts "
+            f"from {min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one "
+            "(init=random: as smaller tables do)"
+        )
+        return in_stages
+
+    def may_search(self) -> bool:
+        return self.data.name == "given" or self.data.values.get("weights") is not None
+
+    def why_search(self, dataset: Dataset) -> str | None:
+        if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
+            return None
+        return (
+            f"a row counts {times:,.0f} times on average: chains of such rows stay apart unless each looks for its "
+            "start first (init=random: as tables without weights do)"
+        )
+
+    def may_go_on_by_search(self, N: int) -> bool:
+        return self.init in ("random", CATEGORIES) and N < LARGE and not self.why_no_search
+
+    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
+        is_large = iterations <= EARLY_MOST and dataset.N >= LARGE
+        return APART_LARGE if is_large else super().apart_after(dataset, iterations)
+
+    def start_in_stages(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put rows into clusters: a random sample by a chain, the others by their weights given those before."""
+        if reason := self.why_not_in_stages:
+            raise ConfigError(f"init={STAGES}: {reason}")
+        component = self.model
+        items = np.random.Generator(rng.bit_generator).permutation(model.N)
+        item_of_row = dataset.item_of_row
+        whole = np.cumsum(np.bincount(item_of_row)[items]) <= ROWS
+        items = np.sort(items[: max(1, int(whole.sum()))])
+        part = dataset.take(np.flatnonzero(np.isin(item_of_row, items)))
+        options = component.target.with_defaults_of(dataset.with_repeats, **component.options)
+        sample = build_model(replace(component, options=options), part)
+        iterations, moves = limit_stage(part.kind.count_values(part, component.options))
+        chain = build_starting_chain(self.spec, sample, rng, moves, thin=iterations)
+        sample.start_sequentially(rng)
+        chain.advance(iterations)
+        model.start_from(rng, items, sample.labels)
+
+    @property
+    def why_not_in_stages(self) -> str | None:
+        if "kmax" in self.model.values:
+            return f"model={self.model.name} keeps empty clusters, so rows do not come one by one"
+        if self.model.values.get("conjugate") is False:
             return "expected model.conjugate=true: rows come one by one where parameters of clusters are integrated out"
         return None
 
@@ -381,28 +441,6 @@ def start_of(spec: RunSpecification) -> Start:
     """The rules by which a run of this specification starts."""
     found: Start = resolve_name(spec.model.kind.start)(spec)
     return found
-
-
-def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
-    """Put rows of a table into clusters: a random sample by a chain, the others by their weights given those before;
-    `rng` is the chain's own. Raises a `ConfigError` for a model or data that cannot start so.
-    """
-    if reason := start_of(spec).why_not_in_stages:
-        raise ConfigError(f"init={STAGES}: {reason}")
-    generator = np.random.Generator(rng.bit_generator)
-    items = generator.permutation(model.N)
-    item_of_row = dataset.item_of_row
-    whole = np.cumsum(np.bincount(item_of_row)[items]) <= ROWS
-    items = np.sort(items[: max(1, int(whole.sum()))])
-    rows = np.flatnonzero(np.isin(item_of_row, items))
-    options = spec.model.target.with_defaults_of(dataset.with_repeats, **spec.model.options)
-    part, component = dataset.take(rows), replace(spec.model, options=options)
-    sample = build_model(component, part)
-    iterations, moves = limit_stage(count_values(spec, part))
-    chain = build_starting_chain(spec, sample, rng, moves, thin=iterations)
-    sample.start_sequentially(rng)
-    chain.advance(iterations)
-    model.start_from(rng, items, sample.labels)
 
 
 def limit_stage(values: int) -> tuple[int, int]:
@@ -416,22 +454,6 @@ def limit_stage(values: int) -> tuple[int, int]:
     scans = START_WORK / (values * STAGE_ITERATIONS)
     moves = int(min(STAGE_MOVES, max(FEWEST_MOVES, PER_SCAN * (scans - 1))))
     return int(min(STAGE_ITERATIONS, max(FEWEST, scans * STAGE_ITERATIONS / (1 + moves / PER_SCAN)))), moves
-
-
-def start_as_categories(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
-    """Put rows of a table into the clusters of a short chain, from random ones, that reads ordinal columns as
-    categories; `rng` is the chain's own. Raises a `ConfigError` for data without ordinal columns.
-    """
-    if not count_ordinal(dataset):
-        raise ConfigError(f"init={CATEGORIES}: expected a table with ordinal columns (data.types)")
-    types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
-    unordered = spec.model.with_options(cuts=None)
-    short = build_model(unordered, replace(dataset, types=types))
-    generator = np.random.Generator(rng.bit_generator)
-    set_labels(short, *initial_labels(short, dataset, "random", spec.K0, generator))
-    short.start_parameters(rng)
-    build_starting_chain(spec, short, rng, thin=SCANS).advance(SCANS)
-    model.set_labels(short.labels)
 
 
 def _cross(chains: list[Chain], order: NDArray[np.int64], generator: np.random.Generator) -> None:

@@ -21,7 +21,6 @@ from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.recorders import Late
-from splitmerge_cli.runs.schedule import ANSWER, count_ordinal
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -41,15 +40,6 @@ SOONEST = 200
 EARLY = (30, 60, 120)
 """Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
 tell, and others go on."""
-EARLY_MOST = 4_000
-"""Most iterations that a chain of such data makes."""
-APART_AFTER = 4_000
-"""Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
-at which its chains lie in different modes: most stay there (decisions 31 and 38). Of a table with ordinal columns they
-are fewer, as each takes longer."""
-APART_LARGE = 200
-"""Iterations after which chains of a table that is too large for a search, and makes `EARLY_MOST` iterations at most,
-end where they lie apart: 4,000 would take many minutes."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +76,10 @@ NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Mon
 
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
-    if plan.spec.until.is_given:
-        if plan.spec.is_open and plan.iterations <= EARLY_MOST:
+    if plan.until.is_given:
+        if plan.is_open and plan.iterations <= starts.EARLY_MOST:
             yield from EARLY
-        at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
+        at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
             at *= GROWTH
@@ -101,11 +91,10 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     # a run without `until` does not need it
     import pandas as pd
 
-    traces = []
+    traces, answers = [], answers_of(plan.dataset.kind)
     for chain in chains:
-        trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
-        if not answers_of(plan.dataset.kind).by_share:
-            trace = trace.drop(columns="largest")
+        trace = chain.table(schema.TRACE, plan.n_chains).to_pandas()
+        trace = trace.drop(columns=list(answers.unjudged))
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):
         return Look(upto, False, None, None, None, None)
@@ -113,9 +102,9 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     late = _late_partitions(plan, chains, made)
     series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
-    rows += answers_of(plan.dataset.kind).judge({c: found.labels for c, found in late.items()})
-    until, judged = plan.spec.until, convergence(rows)
-    if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
+    rows += answers.judge({c: found.labels for c, found in late.items()})
+    until, judged = plan.until, convergence(rows)
+    if plan.is_open and upto < SOONEST and not judged.is_constant:
         return replace(look_of(judged, until, upto), reached=False)
     # errors take longer than R-hat
     if until.mcse is not None and judged.reaches(until.rhat, until.ess):
@@ -134,20 +123,15 @@ def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
 def are_apart(plan: "Plan", found: Look) -> bool:
     """Whether chains of a table that would go on lie in different modes, after a search, before one, or of so many rows
     that going on is for the person to decide."""
-    if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
+    if not plan.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    is_large = plan.iterations <= EARLY_MOST and plan.dataset.N >= starts.LARGE and plan.dataset.kind.is_table
-    after = APART_LARGE if is_large else APART_AFTER
-    if 0 < len(plan.dataset.types or ()) <= 2 * count_ordinal(plan.dataset):
-        after = APART_AFTER // ANSWER
-    was_search = plan.spec.init in (starts.BEST, starts.SEARCH)
-    can_end = is_large or was_search or starts.start_of(plan.spec).may_go_on_by_search(plan.dataset.N)
-    return can_end and found.iterations >= after
+    after = starts.start_of(plan.spec).apart_after(plan.dataset, plan.iterations)
+    return after is not None and found.iterations >= after
 
 
 def describe_aim(plan: "Plan") -> str:
     """Describe when the chains of a run without a fixed length stop."""
-    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
+    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.until, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
     return f"running until {_join(aims)}, at most {plan.iterations:,} iterations"
 
@@ -184,7 +168,7 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         return {}
     late = {}
     for number, (chain, end) in enumerate(zip(chains, made, strict=True)):
-        table = chain.table(schema.PARTITIONS, plan.spec.chains)
+        table = chain.table(schema.PARTITIONS, plan.n_chains)
         at = table["iteration"].to_numpy()
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):

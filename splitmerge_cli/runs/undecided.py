@@ -1,14 +1,16 @@
 """A table of the user's own without a model: what it holds, and which commands cluster it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import NoReturn
 
-from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
+from splitmerge_cli.config import ConfigError, DataSource, classes, component
 from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.identity import file_digests
 from splitmerge_cli.runs.initial import build_model, load_dataset
 
 MIXED = "mixed"
@@ -23,21 +25,16 @@ class UndecidedModel(ConfigError):
         self.dataset, self.commands = dataset, commands
 
 
-def require_model(spec: RunSpecification) -> None:
-    """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
+def say_models(data: DataSource, words: Sequence[str]) -> NoReturn:
+    """Say what a table without a model holds, and which commands would cluster it, by the `words` that were typed.
     Raises `UndecidedModel` (no model was chosen), `ConfigError` (the configuration is wrong otherwise) or `DataError`
     (no model was chosen, and the table cannot be read as anything).
     """
-    if not spec.undecided:
-        return
-    data = spec.data
     data.check()
     with limit_bytes(data.max_bytes):
-        digests = of_data(file_digests(spec))
+        digests = file_digests(data)
         description, works, mixed = _answer(data, digests)
-    other_words = [
-        one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}
-    ]
+    other_words = [one for one in words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
     commands = [_command(other_words, extra, model) for model, extra in works]
     if _are_edges(data, digests):
         commands.insert(0, _network(other_words))

@@ -1,6 +1,6 @@
 """Birth and death of a cluster (Wang & Russell 2015, section 3.3: "they lead to very slow mixing").
 
-With empty clusters kept (EMM): a birth appends an empty entity, a death removes one of the E empty ones. Exact ratio of
+With empty clusters kept (EMM): a birth appends an empty cluster, a death removes one of the E empty ones. Exact ratio of
 a birth K -> K+1, E counted before it:
 
     Delta (K+1) / (E+1)

@@ -23,6 +23,7 @@ from splitmerge_cli.core.near_pairs cimport NearPairs
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.hash_tables cimport HashTables
 
+from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.options import Choice, Count
 from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
 from splitmerge_cli.samplers.hash_tables import BITS, SEED, TABLES, tables_of
@@ -64,8 +65,7 @@ cdef class Chaperones(Sampler):
         if options["pairs"] in ("auto", "near"):
             self.near = model.near_pairs
         if options["pairs"] == "near" and self.near is None:
-            raise ValueError("sampler.pairs=near: expected a model with near pairs (model=records); "
-                             "sampler.pairs=uniform asks for none")
+            raise NoNearPairs("sampler.pairs=near: expected a model with near pairs; sampler.pairs=uniform asks for none")
         if options["pairs"] == "hashed":
             if model.vectors is None:
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "

@@ -7,7 +7,7 @@ the place of j; where j is alone, r is then. From there the same move draws i an
     target + log p(i, r) - log p(i, j)
 
 p is the probability that a pair is drawn (term `anchors`; 0 where any two items are as likely). A split and a merge
-would pass a partition that no entity of two files makes probable.
+would pass a partition with three items in a cluster, which is hardly probable where clusters hold two at most.
 
 Cost: the statistics of two items in two clusters, and the members of the cluster of i.
 """

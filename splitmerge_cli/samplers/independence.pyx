@@ -1,7 +1,7 @@
 """Propose all clusters from scratch, whatever they are now: an independence sampler (Tierney 1994), between moves of
 `sams`.
 
-Where the number of clusters K is part of the state with a factor K^-N, as in the entity/mention model, clusters that
+Where the number of clusters K is part of the state with a factor K^-N, as in the model of `emm`, clusters that
 are one split or merge away from a mode may lie many nats below it, and so may all those between two modes. A move in
 `share` of the steps therefore proposes a whole state: a number K' of 1, ..., D with probability proportional to 1/K', a
 uniform order of the items, and one item after the other into K' empty clusters, each by its predictive there. With h_i
@@ -16,7 +16,7 @@ directions:
     number      log K' - log K
     allocation  log prod h (present) - log prod h' (proposed)
 
-In the model of `emm` an allocation is near the posterior given K', so proposals to a mode with few clusters are
+There an allocation is near the posterior given K', so proposals to a mode with few clusters are
 accepted now and then, from wherever the chain is. A state with more than D clusters is never proposed: null. Cost:
 N (K + K') predictives.
 """

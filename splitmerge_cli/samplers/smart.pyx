@@ -33,6 +33,7 @@ from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
+from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.options import Choice
 from splitmerge_cli.core.sampler import EMPTY
 
@@ -67,8 +68,8 @@ cdef class SmartMoves(SplitMerge):
         super().__init__(model, rng, **options)
         able = self.model.near_pairs is not None and not self.model.allows_empty and not self.as_printed
         if self.options["clusters"] == "near" and not able:
-            raise ValueError("sampler.clusters=near: expected a model with near pairs (model=records) and "
-                             "sampler.mode=exact; sampler.clusters=all asks for neither")
+            raise NoNearPairs("sampler.clusters=near: expected a model with near pairs and sampler.mode=exact; "
+                              "sampler.clusters=all asks for neither")
         if able and self.options["clusters"] != "all":
             self.near, self.in_b = self.model.near_pairs, self.memory.flags(self.model.N)
         self.opened = -1

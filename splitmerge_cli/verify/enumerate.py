@@ -56,7 +56,7 @@ def state_of(labels: ArrayLike, K: int, parameters: NDArray[np.float64] | None =
 
 
 def emm_states(n: int, kmax: int) -> list[State]:
-    """Every state of an entity/mention model: partitions with 0 or more empty entities."""
+    """Every state of `emm`: partitions with 0 or more empty clusters."""
     return [(p, K) for p in partitions(n) for K in range(max(p) + 1, kmax + 1)]
 
 
@@ -76,7 +76,7 @@ def candidates_states(n: int, candidates: Sequence[Sequence[float]]) -> list[Sta
 def emm_log_weight(
     tokens: NDArray[np.int32], n_tokens: int, alpha: float, mu: float, sigma: float, label_prior: str
 ) -> Callable[[State], float]:
-    """Log weight of unlabelled states: pi(K, S) K! / (K - T)!, T entities that hold mentions.
+    """Log weight of unlabelled states: pi(K, S) K! / (K - T)!, T clusters that hold items.
 
     ``label_prior`` 'partition' divides by K!, 'as_printed' multiplies by 2^K / K!. Source: Wang & Russell 2015, section
     3.1.

@@ -393,9 +393,9 @@ def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path)
     (tmp_path / "one.csv").write_text("sex,land,x,grade\nf,US,7,0\n")
     path = f"data.path={tmp_path / 't.csv'}"
     plan = prepare(compose(["data=csv", path, "data.truth=class", "model=mixed", "iterations=1"]))
-    found = items_of(plan.spec, plan.dataset, str(tmp_path / "new.csv"))
+    found = items_of(plan.data, plan.dataset, str(tmp_path / "new.csv"))
     np.testing.assert_array_equal(found.values, [[1, 3, 1], [np.nan, np.nan, 2]])
-    np.testing.assert_array_equal(items_of(plan.spec, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])
+    np.testing.assert_array_equal(items_of(plan.data, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])
 
 
 def test_new_items_of_a_file(tmp_path: Path) -> None:

@@ -385,7 +385,7 @@ def test_new_rows_of_a_file_need_no_names_and_have_no_links(tmp_path: Path) -> N
     (tmp_path / "c.csv").write_text("1,2\n")
     keys = {"data": "csv", "data.path": str(tmp_path / "t.csv"), "model": "gaussian", "data.weights": 3}
     plan = prepare(specify_keys(keys | {"data.cannot_link": str(tmp_path / "c.csv")}))
-    new = items_of(plan.spec, plan.dataset, str(tmp_path / "t.csv"))
+    new = items_of(plan.data, plan.dataset, str(tmp_path / "t.csv"))
     assert new.values.tolist() == [[5.5, 1.0], [1.0, 2.0], [4.0, 3.0]] and new.bundles is None
 
 

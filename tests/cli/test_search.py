@@ -70,8 +70,8 @@ def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pyt
 
 def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It then names the search, or after a search the modes; a run that has a length goes on."""
-    monkeypatch.setattr(stopping, "APART_AFTER", 300)
-    monkeypatch.setattr(stopping, "EARLY_MOST", 0)
+    monkeypatch.setattr(starts, "APART_AFTER", 300)
+    monkeypatch.setattr(starts, "EARLY_MOST", 0)
     monkeypatch.setattr(stopping, "FIRST", 200)
     monkeypatch.setattr(schedule, "LEAST", 900)
     monkeypatch.setattr(schedule, "MOST", 900)
@@ -91,7 +91,7 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     assert lengths("init=search") == [300, 300]
     assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
     # chains of large data end sooner, and also where they are too large to start by search
-    monkeypatch.setattr(stopping, "EARLY_MOST", 900)
+    monkeypatch.setattr(starts, "EARLY_MOST", 900)
     monkeypatch.setattr(starts, "LARGE", 0)
     assert lengths("seed=1") == [200, 200]
 

@@ -18,9 +18,9 @@ import smcmc
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.kinds.tables.answers import ColumnAnswers
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
@@ -243,14 +243,14 @@ def test_five_columns_of_a_hundred_are_found() -> None:
     found = posterior.run.summary["informative"]
     assert {name for name, p in found.items() if p > 0.5} == {f"c{d}" for d in range(5)}
     assert len(set(zip(posterior.point_estimate(), z, strict=True))) < 12
-    (line,) = describe_informative(posterior.run.summary)
+    (line,) = ColumnAnswers.further_lines(posterior.run.summary, 1)
     assert line.startswith("5 of 100 columns tell the clusters apart: c")
     assert np.isfinite(posterior.log_predictive(frame.iloc[:3])).all()
 
 
 def test_lines_about_columns() -> None:
     def line(probability: dict[str, float] | None) -> list[str]:
-        return list(describe_informative({"informative": probability}))
+        return list(ColumnAnswers.further_lines({"informative": probability}, 1))
 
     assert line(None) == []
     assert line({"a": 0.2, "b": 0.1}) == ["none of 2 columns tell the clusters apart"]

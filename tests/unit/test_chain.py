@@ -22,13 +22,13 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import schedule, starts
+from splitmerge_cli.runs.advice import choose_model
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.initial import build_model, initial_labels
-from splitmerge_cli.runs.misfit import choose_model
-from splitmerge_cli.runs.quantities import TIE, Table
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import small_case
@@ -428,7 +428,7 @@ def test_a_meet_that_the_prior_rules_out_is_no_start() -> None:
             assert any(np.array_equal(model.labels, labels) for labels in given)
 
 
-ANSWERS = {f"q{j}": "ordinal" for j in range(starts.ANSWERS)}
+ANSWERS = {f"q{j}": "ordinal" for j in range(5)}
 
 
 def answers(N: int = 60) -> Dataset:
@@ -451,11 +451,11 @@ def test_many_ordinal_columns_start_as_categories() -> None:
         kept = specify_keys(keys | changed)
         assert starts.start_of(kept).choose(said.append) is kept
     model = build_model(spec.model, answers())
-    starts.start_as_categories(spec, model, answers(), Rng(1))
+    assert starts.start_of(spec).put(model, answers(), Rng(1))
     assert 2 <= model.K <= 4 and len(set(zip(model.labels.tolist(), [0, 1] * 30, strict=True))) <= model.K + 1
     assert np.isfinite(model.log_joint())
     with pytest.raises(ConfigError, match="init=categories: expected a table with ordinal columns"):
-        starts.start_as_categories(spec, model, DATASET, Rng(1))
+        starts.start_of(spec).put(model, DATASET, Rng(1))
 
 
 def test_an_ordinal_cell_counts_as_ten() -> None:

@@ -18,9 +18,9 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.tables.separators import near_pair
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.readers.edges import edges
+from splitmerge_cli.kinds.records.names import near_pair
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.received import DataError
 

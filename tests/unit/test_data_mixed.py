@@ -21,7 +21,7 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.identity import file_digests
 from splitmerge_cli.runs.initial import load_dataset
 
 
@@ -675,8 +675,8 @@ def test_units_of_a_file_of_new_rows_become_those_of_the_data(tmp_path: Path, mo
     (tmp_path / "t.csv").write_text("h,w\n152 cm,1.5 kg\n1.58 m,2 kg\n161 cm,7 kg\n")
     (tmp_path / "new.csv").write_text("w,h\n500 g,1.75 m\n3 kg,1.6 m\n")
     spec = specify(["data=csv", f"data.path={tmp_path / 't.csv'}", f"model={model}"])
-    data = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
-    assert items_of(spec, data, str(tmp_path / "new.csv")).values.tolist() == [[175, 0.5], [160, 3]]
+    data = load_dataset(spec.data, spec.model.kind, file_digests(spec.data))
+    assert items_of(spec.data, data, str(tmp_path / "new.csv")).values.tolist() == [[175, 0.5], [160, 3]]
 
 
 def test_a_reading_is_simpler_that_has_fewer_parameters() -> None:

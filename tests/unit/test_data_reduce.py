@@ -186,7 +186,7 @@ def test_a_run_is_read_and_predicts_again(tmp_path: Path) -> None:
     assert again.run.summary["reduced"] == {"columns": 60, "components": 2}
     of_file = smcmc.sample("gaussian", tmp_path / "t.csv", options=options, store=tmp_path / "file", **SHORT)
     spec = specify(["data=csv", f"data.path={tmp_path / 't.csv'}", "model=gaussian", "data.reduce=auto"])
-    new = items_of(spec, of_file.dataset, str(tmp_path / "new.csv"))
+    new = items_of(spec.data, of_file.dataset, str(tmp_path / "new.csv"))
     np.testing.assert_array_equal(new.values, of_file.dataset.values[:6])
     estimate = of_file.point_estimate()
     assert len(set(zip(estimate, z, strict=True))) == 3

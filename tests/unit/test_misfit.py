@@ -9,14 +9,18 @@ import pytest
 from splitmerge_cli.config import component, specify
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.convergence import Convergence
+from splitmerge_cli.kinds.networks.quantities import SPREAD
+from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS, Table
 from splitmerge_cli.runs import advice, checks, misfit
+from splitmerge_cli.runs.advice import choose_model
+from splitmerge_cli.runs.checks import DISPERSION, KURTOSIS, SKEWNESS
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
-from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, SPREAD, TIE, ZEROS, Table
 
 pytestmark = pytest.mark.usefixtures("all_replications")
 
-CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
+FAR = {"mean": 0.0, "deviation": 0.1, "is_beyond_all": True}
+CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, **FAR, effects=Table.effects)
 FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
 
 
@@ -151,20 +155,20 @@ def test_levels_are_advised_for_tables_whose_clusters_overlap(monkeypatch) -> No
 def test_a_covariance_is_advised_where_columns_go_together() -> None:
     tie = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND | {"quantity": TIE, "of_reals": True}]}}
     for covariance in ("diag", "iso"):
-        found = misfit.choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
+        found = choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
         assert found is not None and found[1] == {"model.covariance": "full"}
-    assert misfit.choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
-    assert misfit.choose_model(tie, specify(["model=bernoulli"])) is None
+    assert choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
+    assert choose_model(tie, specify(["model=bernoulli"])) is None
     # a tie with an outcome is an effect
     pair = FOUND | {"subject": "y and dose", "quantity": TIE, "of_reals": True}
-    _, keys = misfit.choose_model(tie | {"fit": {"unlike": [pair]}}, specify(["model=mixed", "model.outcome=y"]))
+    _, keys = choose_model(tie | {"fit": {"unlike": [pair]}}, specify(["model=mixed", "model.outcome=y"]))
     assert keys == {"model.effects": ["dose"]}
     # columns that are no real numbers have no covariance, and one that was compared was left for a reason
     diag, counts = specify(["model=gaussian"]), FOUND | {"quantity": TIE, "of_reals": False}
-    assert misfit.choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
-    assert misfit.choose_model(tie | {"chosen": {"model.covariance": []}}, diag) is None
+    assert choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
+    assert choose_model(tie | {"chosen": {"model.covariance": []}}, diag) is None
     skewed = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND]}}
-    assert misfit.choose_model(skewed, specify(["model=gaussian"])) is None
+    assert choose_model(skewed, specify(["model=gaussian"])) is None
 
 
 @pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
@@ -176,9 +180,9 @@ def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
 def test_degrees_that_differ_within_clusters_have_an_answer() -> None:
     spread = {"subject": "a: degrees out", "quantity": SPREAD, "observed": 3.4, "low": 2.4, "high": 2.8}
     summary = {"fit": {"unlike": [spread]}}
-    assert misfit.choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "auto"}
-    assert misfit.choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
-    assert misfit.choose_model(summary, specify(["model=irm", "model.degrees=plain"])) is None
-    assert misfit.choose_model(summary, specify(["model=irm"]).with_({"model.degrees": "plain"})) is None
+    assert choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "auto"}
+    assert choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
+    assert choose_model(summary, specify(["model=irm", "model.degrees=plain"])) is None
+    assert choose_model(summary, specify(["model=irm"]).with_({"model.degrees": "plain"})) is None
     less = spread | {"observed": 2.0}
-    assert misfit.choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None
+    assert choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None

@@ -10,7 +10,7 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers, count_like
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
-from splitmerge_cli.runs.quantities import ZEROS
+from splitmerge_cli.kinds.tables.quantities import ZEROS
 
 COUNT = ColumnType("count")
 FORM = next(iter(FORMS_OF_COUNTS))
@@ -87,5 +87,5 @@ def test_a_run_names_the_key_unless_zeros_were_compared() -> None:
 def test_too_many_zeros_have_an_answer(words, observed, chosen, expected) -> None:
     unlike = [{"subject": "4 columns", "quantity": f"mean {ZEROS}", "observed": observed, "low": 0.3, "high": 0.35}]
     spec = specify(["data=csv", "data.path=x.csv", "model=mixed", *words])
-    found = ColumnAnswers.another_model(unlike, chosen, spec)
+    found = ColumnAnswers.another_model(unlike, {"chosen": chosen}, spec.model.values, spec.data.values, ())
     assert (found and found[1]) == expected

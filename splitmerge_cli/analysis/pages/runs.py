@@ -26,7 +26,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import advice, misfit, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
-from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
+from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
@@ -47,10 +47,6 @@ CERTAIN = 0.995
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 Rows = list[dict[str, str]]
-NUMBER = ("n_clusters", "entity_sizes", "dendrogram", "calibration")
-CERTAINTY = ("co_clustering", "credible_ball", "pair_probabilities", "pair_calibration", "uncertain_pairs")
-CHAINS = ("traces",)
-"""Pictures of the number of clusters, of their certainty, of chains; the others show clusters."""
 
 
 def write_report(runs: Sequence[Run]) -> Path:
@@ -104,20 +100,19 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
     unit = plural_of(nouns(run.summary)[1]).capitalize()
     rows, columns, trouble = _tables(run)
     rows, outliers = summaries.set_apart(rows, total_size(run.summary))
-    of_clusters = [name for name in all_pictures() if name not in (*NUMBER, *CERTAINTY, *CHAINS)]
 
-    def draw_parts(names: Sequence[str]) -> Iterator[Markup]:
-        return _pictures(run, names, level + 1, prefix)
+    def draw_parts(section: str) -> Iterator[Markup]:
+        return _pictures(run, section, level + 1, prefix)
 
     sections = [
-        ("Result", "result", lambda: _result(run, len(rows), outliers)),
-        (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts(of_clusters))),
-        (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts(NUMBER))),
-        ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts(CERTAINTY))),
+        ("Result", "result", lambda: _result(run)),
+        (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts("clusters"))),
+        (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts("number"))),
+        ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts("certainty"))),
         ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
         ("What to do next", "next", lambda: _next(run, columns is not None)),
-        ("Chains", "chains", lambda: chain(_chains(run), draw_parts(CHAINS))),
+        ("Chains", "chains", lambda: chain(_chains(run), draw_parts("chains"))),
         ("Repeat it", "repeat", lambda: _repeat(run)),
     ]
     links = join([element("a", name, href=f"#{prefix}{anchor}") for name, anchor, _ in sections], " · ")
@@ -170,10 +165,9 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
         return [], None, f"The data could not be loaded again: {error}"
 
 
-def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
+def _result(run: Run) -> Iterator[Markup]:
     summary = run.summary
-    clusters = clusters or summary["point_estimate"]["n_clusters"]
-    first = answers_of(kind_of(run)).headline(run) or summaries.headline(run, clusters, outliers)
+    first = answers_of(kind_of(run)).headline(run) or summaries.headline(run)
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
@@ -262,7 +256,7 @@ def _clusters(run: Run, rows: Rows, outliers: Rows, columns: Rows | None, troubl
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
     labels = run.summary["point_estimate"]["labels"]
-    for line in (*summaries.outlier_lines(run, labels, outliers), *summaries.far_lines(run)):
+    for line in (*summaries.outlier_lines(run, labels, outliers), *answers_of(kind_of(run)).far_lines(run)):
         yield paragraph(_sentence(line))
 
 
@@ -308,7 +302,7 @@ def _items(run: Run) -> "pd.DataFrame":
 def _certainty(run: Run) -> Iterator[Markup]:
     ball, summary = run.summary.get("credible_ball"), run.summary
     item, cluster = nouns(summary)
-    items, sizes = plural_of(item), row_sizes(summary)
+    items = plural_of(item)
     if not ball:
         apart = judgement_of(run).converged is False
         why = "the chains have not converged" if apart else "no partitions of it were averaged"
@@ -317,7 +311,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
     if ball["radius"] == 0:
         yield paragraph(f"The estimate itself has probability {ball['share']:.2f}.")
     else:
-        ends = [count_listed(ball[key]["labels"], sizes, cluster) for key in ("vertical_upper", "vertical_lower")]
+        ends = [count_listed(ball[key]["labels"], summary, cluster) for key in ("vertical_upper", "vertical_lower")]
         yield paragraph(
             f"Partitions at most {ball['radius']:.3g} nats from the estimate (variation of information) have a total "
             f"probability of {ball['share']:.2f}. They have from {' to '.join(ends)}. Two partitions of "
@@ -360,9 +354,9 @@ def _in_own_words(run: Run, text: str) -> str:
     return re.sub(r"\b(item|cluster)s?\b", lambda found: words[found[0]], text)
 
 
-def _pictures(run: Run, names: Sequence[str], level: int, prefix: str) -> Iterator[Markup]:
+def _pictures(run: Run, section: str, level: int, prefix: str) -> Iterator[Markup]:
     with use_style():
-        for name, picture in ((name, one) for name, one in all_pictures().items() if name in names):
+        for name, picture in ((name, one) for name, one in all_pictures().items() if one.section == section):
             try:
                 for _, figure in pictures(run, [name]):
                     note = " ".join(figure.get_supxlabel().split())

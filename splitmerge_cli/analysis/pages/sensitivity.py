@@ -1,11 +1,11 @@
 """How the answer of a run moves with prior, model and start: other runs at hand, and commands that would tell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from splitmerge_cli.analysis.comparison import Items, differences, row_of
-from splitmerge_cli.config import ConfigError, RunSpecification, component, specify, usable_choices
+from splitmerge_cli.config import ConfigError, component, specify, usable_choices
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.agreement import SCORES
@@ -86,9 +86,9 @@ def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
     spec = specification_of(run)
     tried: dict[str, dict[str, Any]] = {
-        "prior": _choose_other_prior(spec),
-        "model": _choose_other_model(run, spec),
-        "start": {"init": ("one_cluster", "singletons"), "seed": spec.seed + 1},
+        "prior": _choose_other_prior(run.config["model"]),
+        "model": _choose_other_model(run, run.config["model"]),
+        "start": {"init": ("one_cluster", "singletons"), "seed": run.config["seed"] + 1},
     }
     for aspect, changed in tried.items():
         line = command_of(spec, changed, run.config_dir) if changed else None
@@ -96,19 +96,19 @@ def commands(run: Run) -> Iterator[tuple[str, str]]:
             yield aspect, line
 
 
-def _choose_other_prior(spec: RunSpecification) -> dict[str, Any]:
+def _choose_other_prior(model: Mapping[str, Any]) -> dict[str, Any]:
     for name, few, many in (("concentration", 0.2, 5.0), ("eta", 0.02, 0.5)):
-        if name in spec.model.values:
-            now = spec.model.values[name]
+        if name in model:
+            now = model[name]
             if isinstance(now, int | float):
                 few, many = now / 5, now * 5
             return {f"model.{name}": (float(f"{few:g}"), float(f"{many:g}"))}
     return {}
 
 
-def _choose_other_model(run: Run, spec: RunSpecification) -> dict[str, Any]:
+def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
     """Another model that reads the data, or other forms of this one."""
-    covariance = spec.model.values.get("covariance")
+    covariance = model.get("covariance")
     if covariance is not None:
         others = tuple(each for each in ("diag", "full") if each != covariance)
         return {"model.covariance": others if len(others) > 1 else others[0]} if _is_valid(run, others[0]) else {}
@@ -117,7 +117,7 @@ def _choose_other_model(run: Run, spec: RunSpecification) -> dict[str, Any]:
     except (ConfigError, DataError):
         return {}
     for name in usable_choices("model"):
-        if name != spec.model.name and component("model", name).target.accepts(dataset)[0]:
+        if name != model["name"] and component("model", name).target.accepts(dataset)[0]:
             return {"model": name, "sampler": AUTO}
     return {}
 

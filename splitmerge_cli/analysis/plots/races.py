@@ -143,6 +143,8 @@ class Picture:
     draw: Callable[[Run], Figure]
     in_column: bool = False
     """Whether it can be read at the width of a column."""
+    section: str = "clusters"
+    """Section of a page that shows it: ``clusters``, their ``number`` or ``certainty``, or ``chains``."""
 
 
 def option(run: Run, key: str) -> Any:

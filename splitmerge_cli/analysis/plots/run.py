@@ -21,7 +21,7 @@ from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import nouns
+from splitmerge_cli.runs.grouping import nouns, rows_apart
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -39,7 +39,9 @@ NUMBER: dict[str, Any] = {
 def has_levels(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
     merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
-    return merged and run.summary["point_estimate"]["n_clusters"] > 1
+    labels = np.array(run.summary["point_estimate"].get("labels", ()))
+    is_apart = rows_apart(labels, run.summary)
+    return bool(merged and len(np.unique(labels if is_apart is None else labels[~is_apart])) > 1)
 
 
 def dendrogram(run: Run) -> Figure:
@@ -154,6 +156,7 @@ PICTURES = {
         lambda run: run.is_done,
         uncertainty.n_clusters,
         in_column=True,
+        section="number",
     ),
     "dendrogram": Picture(
         "Which clusters are nearest to each other?",
@@ -161,6 +164,7 @@ PICTURES = {
         "first",
         has_levels,
         dendrogram,
+        section="number",
     ),
     "calibration": Picture(
         "Where does the fit level off?",
@@ -168,6 +172,7 @@ PICTURES = {
         has_curve,
         calibration,
         in_column=True,
+        section="number",
     ),
     "co_clustering": Picture(
         "Which items are together, and how often?",
@@ -175,18 +180,21 @@ PICTURES = {
         uncertainty.can_draw,
         uncertainty.co_clustering,
         in_column=True,
+        section="certainty",
     ),
     "credible_ball": Picture(
         "How far may the clusters differ from the point estimate?",
         "four panels: the point estimate and three extremes of its credible ball, as points or as matrices",
         uncertainty.can_draw,
         uncertainty.credible_ball,
+        section="certainty",
     ),
     "traces": Picture(
         "Do the chains agree?",
         "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
         chains.traces,
+        section="chains",
     ),
 }
 """Pictures that runs of all kinds may have, by name: how many clusters, how certain they are, the chains."""

@@ -70,7 +70,7 @@ def csv(
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
         or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
         `splitmerge_cli.data.tables.inference` says what each column is read as. Of the last three cells may be missing.
-        ``records``: see `splitmerge_cli.kinds.records.reader`.
+        ``records``: columns are fields, by their cells.
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
     header : {"auto", True, False, 2}
@@ -132,7 +132,7 @@ def csv(
     files : str or int, optional
         ``records``: column of the file that a record comes from.
     duplicates : bool
-        With `other` or `files`: whether an entity may have several records of a file.
+        With `other` or `files`: whether a cluster may have several rows of a file.
     names : mapping, optional
         With `other`: columns of that file, and the names that they have in the first, where these are others.
 
@@ -170,13 +170,10 @@ def csv(
     require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep with data.exposure")
     sourced = {"other": other, "files": files, "duplicates": duplicates or None, "names": names}
+    takers = " or ".join(f"model={one.model}" for one in kinds().values() if one.takes_sources)
     for key, value in sourced.items():
-        require(
-            value is None or of_kind.takes_sources,
-            f"data.{key}",
-            value,
-            f"null: only model=records takes it, not {kind}",
-        )
+        of_files = value is None or of_kind.takes_sources
+        require(of_files, f"data.{key}", value, f"null: only {takers} takes it, not {kind}")
     require(
         not duplicates or bool(other or files), "data.duplicates", "true", "false without data.other and data.files"
     )

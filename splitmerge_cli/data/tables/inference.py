@@ -32,6 +32,7 @@ numbers, `MOST_NUMBERS` different ones at most, each in      categorical
 whole numbers from 0 to `LARGEST_COUNT`, half of them        count
 `TYPICAL_COUNT` at most
 other numbers                                                real
+what other columns determine (`determined`)                  nothing: it is left out, unless data.types names it
 ===========================================================  =================================================
 
 A density has no bound where many rows hold exactly the same number, so numbers that repeat like this are no real

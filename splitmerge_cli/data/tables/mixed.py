@@ -7,10 +7,8 @@ from textwrap import shorten
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
@@ -20,13 +18,14 @@ from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
+from splitmerge_cli.data.tables.determined import leave_out_determined
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.levels import Levels
-from splitmerge_cli.data.tables.separators import say_names, say_records
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES
-from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
+from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError, reject_machine_error
 
@@ -93,7 +92,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     columns_read = [j for j in columns_read if types.get(j) != SKIP]
     Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
     readings: dict[int, Reading] = {}
-    names, spelt, many = table.names_of_items(), list[str](), dict[int, Sequence[str]]()
+    names, spelt, other_kind, many = table.names_of_items(), list[str](), "", dict[int, Sequence[str]]()
     neighbours: list[Numbers | None] = []
     with_none = find_none_levels(table, columns_read, wanted.missing)
     for j in columns_read:
@@ -115,7 +114,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             continue
         by_name = readings[j].names or readings[j].why == "every value differs"
         words = cells.values()[1]
-        if not (name_note := say_names(table, j, words, cells.present, by_name)):
+        name_note, reads_words = notes.ask_kinds("say_words", table, j, words, cells.present, by_name)
+        if not name_note:
             if readings[j].type is None and not readings[j].problem and len(words) > SOME:
                 many[j] = words
             continue
@@ -123,6 +123,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {name_note}")
         else:
             spelt.append(f"{table.path}: {table.column(j)}: {name_note}")
+            other_kind = reads_words
     _raise_problems(table, wanted, readings)
 
     def numbers_of(j: int) -> NDArray[np.float64] | None:
@@ -138,8 +139,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     categories = "data.types={{{}:categorical}} would read it"
     notes.note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
     _note_readings(table, readings)
-    if not spelt and (records_note := say_records(table, many)):
-        spelt = [f"{table.path}: {records_note}"]
+    if not spelt:
+        names_note, other_kind = notes.ask_kinds("say_columns", table, many)
+        spelt = [f"{table.path}: {names_note}"] if names_note else []
     table.notes += spelt
     read = [j for j in columns_read if readings[j].type is not None]
     if not read:
@@ -151,11 +153,19 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
         overrides = [f"data.types={{{column_key(table, j)}:categorical}}" for j in reads][:1]
         if spelt and len(columns_read) > 1:
-            overrides = ["model=records"]
+            overrides = [other_kind]
         ways = "".join(f", or of texts: {way}" for way in documents)
         message = f"{none_left}{f' ({name_note})' if name_note else ''}; expected one{ways}"
         raise RefusedTable(message, "; ".join([none_left, *reasons]), overrides)
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
+    asked_for = types if wanted.columns is None else columns_read
+    types_read = [type for j in read if (type := readings[j].type) is not None]
+
+    def way(d: int) -> str:
+        return f"data.types={{{column_key(table, read[d])}:{types_read[d].type}}} would read it"
+
+    data = leave_out_determined(table, read, values, way, types_read, asked_for)
+    read, values = [read[d] for d in data], values[:, data]
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         notes.note_classes(table, read, values)
@@ -164,14 +174,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
     if numeric:
         notes.note_total(table, [read[d] for d in numeric], values[:, numeric])
-    types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
         wanted.kind,
         values,
         None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,
-        types=types_read,
+        types=tuple(types_read[d] for d in data),
         names=names,
         meta={
             "path": str(table.path),
@@ -181,7 +190,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         }
         | notes_entry(table.notes)
         | width_entry(read, table.width)
-        | table.units_entry(read),
+        | table.entries(read),
         is_recorded=True,
         positions=positions_in(read, table.width),
     )
@@ -270,7 +279,7 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     data = data.to_frame() if isinstance(data, pd.Series) else data
     if not isinstance(data, pd.DataFrame):
         values, columns, names = table_of(data, "cells")
-        data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
+        data = pd.DataFrame(values.toarray() if is_sparse(values) else values, columns=columns, index=names)
         data.columns = data.columns.map(str)
     _, _, names = frame_of(data)
     # several columns may share a name
@@ -316,9 +325,9 @@ class MixedReading(KindReading):
         types, frame = dataset.types or (), new
         if not isinstance(new, pd.DataFrame):
             values, _, _ = table_of(new, "cells")
-            if not issparse(values) and not isinstance(new, pd.Series):
+            if not is_sparse(values) and not isinstance(new, pd.Series):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
-            frame = pd.DataFrame(dataset.read_columns(values.toarray() if issparse(values) else values))
+            frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))
         if frame.shape[1] != len(types):
             raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
         values = np.full(frame.shape, np.nan)

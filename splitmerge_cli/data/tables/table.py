@@ -50,8 +50,9 @@ class Table:
     Columns have names where the file has them, and `written` ones, as the file has them, where those that several
     share have got a number. Messages count rows from `first`, that of the first row of data. `categories` are columns
     that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
-    of all rows of the file, where a column without a name holds them. `units` and `orders` of levels are by column;
-    `renamed` has names that a second file has for columns of the first.
+    of all rows of the file, where a column without a name holds them; `determined` columns follow from others, and are
+    left out. `units` and `orders` of levels are by column; `renamed` has names that a second file has for columns of
+    the first.
     `hint` is advice in the error for a missing cell in one of the columns `hinted`.
     """
 
@@ -67,6 +68,7 @@ class Table:
         self.units: dict[int, str] = {}
         self.orders: dict[int, list[str]] = {}
         self.renamed: dict[str, str] = {}
+        self.determined: list[str] = []
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
@@ -92,10 +94,11 @@ class Table:
         if rows is not None:
             self.columns = [column.slice(0, rows) for column in self.columns]
 
-    def units_entry(self, columns: Sequence[int]) -> dict[str, Any]:
-        """Entry of ``Dataset.meta`` for the units of the columns that are read; empty without units."""
+    def entries(self, columns: Sequence[int]) -> dict[str, Any]:
+        """Entries of ``Dataset.meta``: the units of the columns that are read, and columns that others determine."""
         units_by_column = {d: self.units[j] for d, j in enumerate(columns) if j in self.units}
-        return {"units": units_by_column} if units_by_column else {}
+        entries = {"units": units_by_column, "determined": self.determined}
+        return {key: value for key, value in entries.items() if value}
 
     def names_of_items(self) -> list[str] | None:
         """`item_names` of the rows that are kept."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.received import DataError
 
@@ -14,6 +15,13 @@ HELDOUT = "heldout"
 """Evaluations of held-out documents while a chain runs; `PERPLEXITY` is made of them."""
 WORDS = {"stop_words": "auto"}
 """Options that leave out words of an object, as in data=corpus."""
+
+ONE_DOCUMENT = (
+    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
+    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
+)
+NO_TWO_WORDS = "no document has two words, so nothing shows which words share a topic"
+EQUAL_DOCUMENTS = "all documents hold the same words as often, and equal documents cannot show topics"
 
 
 class Documents(Kind):
@@ -26,7 +34,6 @@ class Documents(Kind):
     generator = "splitmerge_cli.kinds.documents.generated:nested_topics"
     reader = "corpus"
     reading = "splitmerge_cli.kinds.documents.readers.files:DocumentsReading"
-    no_new_rows = "items are words of documents"
     object_options = ("stop_words", "min_documents", "max_share", "min_length")
     object_init = "sequential"  # as data=corpus
     no_update = "documents cannot be added to a posterior; expected sample() of all documents"
@@ -50,12 +57,14 @@ class Documents(Kind):
     limits = (100, 10_000, 20_000_000)
     no_search = "has topics; expected a model of clusters of items"
     has_both_ends = False
-    takes_more_moves = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
     quantities = "splitmerge_cli.kinds.documents.recorder:DocumentQuantities"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"
     pictures = (*Kind.pictures, "topics")
     drawings = "splitmerge_cli.kinds.documents.plots:PICTURES"
+
+    def require_rows(self, asked: str) -> None:
+        raise ConfigError(f"{asked}; expected rows of a table")
 
     def check(self, dataset: Dataset) -> None:
         from splitmerge_cli.kinds.documents.corpus import Corpus

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, number_clusters, shorten
@@ -27,7 +28,6 @@ class Graph(Kind):
     reader = "edges"
     generator = "splitmerge_cli.kinds.networks.generated:generate"
     reading = "splitmerge_cli.kinds.networks.readers.objects:GraphReading"
-    no_new_rows = "a node has no row of its own"
     object_options = (*OF_NETWORKS, "columns", "types")
     asked_for = KEYS
     summary_keys: ClassVar = {
@@ -44,9 +44,13 @@ class Graph(Kind):
         ),
     }
     start = "splitmerge_cli.kinds.networks.start:NetworkStart"
+    answers = "splitmerge_cli.kinds.networks.quantities:NetworkAnswers"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
     drawings = "splitmerge_cli.kinds.networks.plots.network:PICTURES"
+
+    def require_rows(self, asked: str) -> None:
+        raise ConfigError(f"{asked}; expected rows of a table")
 
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name

@@ -3,25 +3,41 @@ nodes.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.layout import PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
-from splitmerge_cli.runs import quantities
+from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.answers import Answers
+from splitmerge_cli.runs.store.read import Run
 
+SPREAD = "standard deviation within clusters"
+CLOSED = "share of paths of two ties that a third closes"
+RECIPROCITY = "share of edges that go both ways"
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
 MOST_COUNTED = 20_000_000
 """Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
 
 
-class Network(quantities.Quantities):
+class Network(checks.Quantities):
     """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
+
+    effects: ClassVar = {
+        checks.SKEWNESS: checks.Effect(0.3),
+        checks.KURTOSIS: checks.Effect(0.5),
+        checks.DISPERSION: checks.Effect(0.3, is_share=True),
+        SPREAD: checks.Effect(0.2, is_share=True),
+        CLOSED: checks.Effect(0.05),
+        RECIPROCITY: checks.Effect(0.05),
+    }
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.relations = dataset.relations
@@ -58,7 +74,7 @@ class Network(quantities.Quantities):
         is_drawn = isinstance(replication, Relations) and self.relations is None
         return simple_graph(replication) if is_drawn else replication
 
-    def measure(self, x: Any, labels: quantities.Labels) -> quantities.Found:
+    def measure(self, x: Any, labels: checks.Labels) -> checks.Found:
         """Ties, degrees and triangles; of relations also values."""
         if isinstance(x, Relations):
             return measure_relations(x, labels, self.has_lonely)
@@ -67,18 +83,18 @@ class Network(quantities.Quantities):
         within = degree - (np.bincount(labels, degree) / size)[labels]
         found = {
             ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", quantities.SPREAD): math.sqrt(float((within**2).mean())),
+            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
-            ("ties", quantities.CLOSED): _transitivity(x),
+            ("ties", CLOSED): _transitivity(x),
         }
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
 
-def measure_relations(relations: Relations, labels: quantities.Labels, lonely: bool) -> quantities.Found:
+def measure_relations(relations: Relations, labels: checks.Labels, lonely: bool) -> checks.Found:
     """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
     edge are counted.
     """
-    found: quantities.Found = {}
+    found: checks.Found = {}
     for layer in relations.layers:
         place = f"{layer.name}: " if layer.name else ""
         for subject, quantity, value in _measure(layer, relations.sides, labels):
@@ -89,7 +105,7 @@ def measure_relations(relations: Relations, labels: quantities.Labels, lonely: b
 
 
 def _measure(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Subject, quantity and value."""
     N, (source, target) = len(labels), layer.ends.T
@@ -99,14 +115,14 @@ def _measure(
     for subject, degree in degrees.items():
         size = np.maximum(np.bincount(labels), 1)
         within = degree - (np.bincount(labels, degree) / size)[labels]
-        yield subject, quantities.SPREAD, math.sqrt(float((within**2).mean()))
+        yield subject, SPREAD, math.sqrt(float((within**2).mean()))
         yield subject, "largest", float(degree.max())
     if layer.directed:
         there = source.astype(np.int64) * N + target
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
-        yield "edges", quantities.RECIPROCITY, float(both.mean()) if len(both) else math.nan
+        yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", quantities.CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
+        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
     yield from _measure_values(layer, sides, labels)
 
 
@@ -124,7 +140,7 @@ def _transitivity(x: Any) -> float:
 
 
 def _measure_values(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Quantities of counts over pairs, and of real values over edges, each against two blocks."""
     if layer.form == COUNT:
@@ -137,7 +153,7 @@ def _measure_values(
         seen = table.total > 0
         yield (
             "counts",
-            quantities.DISPERSION,
+            checks.DISPERSION,
             float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan,
         )
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
@@ -151,5 +167,35 @@ def _measure_values(
         spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
         residual = off[spread > 0] / spread[spread > 0]
         # a network without edges has these quantities, too
-        yield "values", quantities.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
-        yield "values", quantities.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
+        yield "values", checks.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
+        yield "values", checks.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
+
+
+class NetworkAnswers(Answers):
+    """The answers of networks."""
+
+    @staticmethod
+    def another_model(
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Degrees within blocks, where they differ more than a model of plain degrees makes them."""
+        # what is named was chosen
+        if model.get("degrees") != PLAIN or "model.degrees" in named:
+            return None
+        differ = any(
+            "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
+            for one in unlike
+        )
+        if not differ or data.get("unknown") is not None:
+            return None
+        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
+        return why, {"model.degrees": AUTO}
+
+    @staticmethod
+    def merging_lines(run: Run) -> Iterator[str]:
+        # no node has a density of its own
+        return iter(())

@@ -179,13 +179,12 @@ class NetworkStart(Start):
         return chosen
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        spec = self.spec
-        if self.is_named or self.why_no_search or finished_run(spec) is not None:
-            return spec
+        if self.is_named or self.why_no_search or finished_run(self.spec) is not None:
+            return self.spec
         if (why := self.why_merged(self.load())) is None:
-            return spec
+            return self.spec
         say(f"init={BEST}, because no initial state is named and {why}")
-        return spec.with_(init=BEST)
+        return self.with_(init=BEST)
 
     def why_merged(self, dataset: Dataset) -> str | None:
         """Why chains start from merged blocks, in words; None if they do not."""
@@ -198,16 +197,14 @@ class NetworkStart(Start):
         )
 
     def keep(self, N: int) -> dict[str, str]:
-        spec = self.spec
-        if spec.init != "random" or spec.K0 is not None or spec.data.name == "given":
+        if self.init != "random" or self.K0 is not None or self.data.name == "given":
             return {}
-        data = spec.data
-        asks = any(data.values.get(key) not in (None, False) for key in spec.model.kind.asked_for)
-        return {"init": spec.init} if N >= FEW or asks or self._is_corrected else {}
+        asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
+        return {"init": self.init} if N >= FEW or asks or self._is_corrected else {}
 
     def may_go_on_by_search(self, N: int) -> bool:
-        return self.spec.init == "random" and N < SEARCHED and not self.why_no_search
+        return self.init == "random" and N < SEARCHED and not self.why_no_search
 
     @property
     def _is_corrected(self) -> bool:
-        return self.spec.model.options.get("degrees") == CORRECTED
+        return self.model.options.get("degrees") == CORRECTED

@@ -32,15 +32,17 @@ class Records(Kind):
     reading = "splitmerge_cli.kinds.records.reader:RecordsReading"
     quantities = "splitmerge_cli.kinds.records.linkage:RecordQuantities"
     text_types = ("string",)
+    say_words = "splitmerge_cli.kinds.records.names:say_names"
+    say_columns = "splitmerge_cli.kinds.records.names:say_records"
     any_columns = True
     takes_sources = True
     growing = (
         "with model.prior=crp clusters grow with the number of records, but an entity has few of them: "
         "model.prior=learned_sizes, the default, expects many small clusters"
     )
-    takes_more_moves = False
+    start = "splitmerge_cli.runs.starts:RowStart"
     # from a few random clusters records would first have to part
-    init = "pairs"
+    init, has_near_pairs = "pairs", True
     answers = "splitmerge_cli.kinds.records.entities:Entities"
     cases = "splitmerge_cli.kinds.records.generated:CASES"
     # matrices, trees and balls of thousands of entities show nothing

@@ -7,7 +7,7 @@ is not sealed: its column `same` is 1 for two records of one entity, 0 for recor
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,13 +22,13 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import mixing, small_clusters
 from splitmerge_cli.diagnostics.agreement import pair_scores
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
-from splitmerge_cli.diagnostics.partition_losses import find_components
+from splitmerge_cli.diagnostics.partition_losses import by_size, find_components
 from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
 from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.files import ENTITIES, PAIRS, REVIEW, write_text
+from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 LEAST = 0.05
 """Probability from which on a pair is listed; a pair between this and 1 less this is uncertain."""
+ENTITIES = "entities.csv"
+PAIRS = "pairs.csv"
+REVIEW = "review.csv"
+"""Pairs of records for a person to label: not in the manifest, since it is to be filled in."""
 MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
 SHOWN = 10
@@ -49,6 +53,9 @@ WIDE = 64
 """Letters of a record in a line, at most."""
 APART = 0.5
 """Difference between chains in the probability of a pair that is worth a line."""
+ONE = "share of pairs that differ in one field"
+SEVERAL = "share of pairs that differ in several fields"
+BOTH = "pairs that agree in both, over as many by chance"
 BINS = 10
 """Bins of probabilities in which pairs are compared with the truth."""
 
@@ -56,7 +63,9 @@ BINS = 10
 class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
-    by_share, describes_clusters = False, False
+    describes_clusters = False
+    # most entities have a few records, however many records there are
+    unjudged, within = ("largest",), ""
 
     @staticmethod
     def estimate(
@@ -95,20 +104,35 @@ class Entities(Answers):
         if pairs is None:
             return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
-        labelled = _read_review(plan.spec.data.values.get("must_link"), dataset.N)
+        labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
         review = list_review(dataset, pairs, labelled=labelled)
         write_text(plan.path / REVIEW, _as_csv(review))
         return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
 
     @staticmethod
-    def so_far(plan: "Plan", labels: ArrayLike, late: Mapping[int, "Late"]) -> Iterator[str]:
-        labels, dataset = np.asarray(labels, dtype=np.int32), plan.dataset
+    def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+        return partitions
+
+    @staticmethod
+    def more_moves(moves: int) -> None:
+        """An iteration is a pass over the near pairs already."""
+
+    @staticmethod
+    def explain_unlike(quantities: Collection[str]) -> Iterator[str]:
+        if {ONE, SEVERAL} & set(quantities):
+            yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
+        if BOTH in quantities:
+            yield "a field that follows from another counts twice: data.drop leaves it out"
+
+    @staticmethod
+    def so_far(plan: "Plan", run: Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str]:
+        dataset, labels, draws = plan.dataset, by_size(run.best_state()), late()
         yield f"{labels.max() + 1:,} entities of {len(labels):,} records, the best state so far"
-        write_text(plan.path / ENTITIES, _as_csv(_merge(plan, labels, late, None)))
+        write_text(plan.path / ENTITIES, _as_csv(_merge(plan, labels, draws, None)))
         yield f"{ENTITIES}: the merged record of each entity so far"
         with suppress(TooManyClusters):
-            if late:
-                pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()})
+            if draws:
+                pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in draws.items()})
                 write_text(plan.path / PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
                 yield f"{PAIRS}: pairs of probability {LEAST:g} or more, from {pairs.draws.sum():,} draws so far"
 
@@ -190,7 +214,7 @@ def _merge(
     """The table of entities, with the means of the parameters over the draws."""
     parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
     mean = np.concatenate(parameters).mean(axis=0) if parameters else None
-    return list_entities(plan.spec.model, plan.dataset, labels, mean, certainty)
+    return list_entities(plan.model, plan.dataset, labels, mean, certainty)
 
 
 def count_equal_apart(dataset: Dataset, labels: NDArray[np.int32]) -> int:

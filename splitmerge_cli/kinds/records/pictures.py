@@ -11,8 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from splitmerge_cli.analysis.plots.races import Picture, option, subject
 from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.kinds.records.entities import BINS, align_records, read_review_rows
-from splitmerge_cli.runs.store.files import PAIRS, REVIEW
+from splitmerge_cli.kinds.records.entities import BINS, PAIRS, REVIEW, align_records, read_review_rows
 from splitmerge_cli.runs.store.read import Run
 
 MOST_SHOWN = 12
@@ -108,12 +107,14 @@ PICTURES = {
         can_draw,
         sizes,
         in_column=True,
+        section="number",
     ),
     "uncertain_pairs": Picture(
         "Which pairs of records should a person look at?",
         "table of both records of the most uncertain pairs, with the probability of being of one entity",
         has_pairs,
         uncertain_pairs,
+        section="certainty",
     ),
     "pair_probabilities": Picture(
         "How many pairs of records are certain?",
@@ -121,6 +122,7 @@ PICTURES = {
         lambda run: can_draw(run) and "pairs" in run.summary["entities"],
         pair_probabilities,
         in_column=True,
+        section="certainty",
     ),
     "pair_calibration": Picture(
         "Are the probabilities of pairs right?",
@@ -128,6 +130,7 @@ PICTURES = {
         has_truth,
         pair_calibration,
         in_column=True,
+        section="certainty",
     ),
 }
 """Pictures of runs of records, by name."""

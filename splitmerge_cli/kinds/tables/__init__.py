@@ -12,12 +12,16 @@ from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Kind
 from splitmerge_cli.received import DataError
 
+ANSWER = 10
+"""Values that take as long as an ordinal cell."""
+
 
 class Columns(Kind):
     """A table whose columns describe clusters."""
 
     has_columns = True
     answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
+    quantities = "splitmerge_cli.kinds.tables.quantities:Table"
     cases = "splitmerge_cli.kinds.tables.cases:CASES"
     start = "splitmerge_cli.kinds.tables.start:TableStart"
     summary_keys: ClassVar = {
@@ -34,6 +38,18 @@ class Columns(Kind):
     def options_of_items(self, options: dict[str, Any]) -> dict[str, Any]:
         # rows of one file are the same items, whatever columns are looked at
         return {}
+
+    def count_values(self, dataset: Dataset, options: Mapping[str, Any]) -> int:
+        """A value of a jointly normal row counts as a quarter of its columns, and one more, a value of a row with a
+        weight (``model.tails=t``) twice, and an ordinal one as `ANSWER`."""
+        size = super().count_values(dataset, options)
+        if options.get("covariance") == "full":
+            size += size * dataset.values.shape[1] // 4
+        size *= 1 + (options.get("tails") == "t")
+        return int(size + (ANSWER - 1) * dataset.N * dataset.count_columns("ordinal"))
+
+    def in_shards(self, types: Mapping[Any, str] | None) -> tuple[bool, bool]:
+        return True, False
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
         from splitmerge_cli.kinds.tables.columns import statistics
@@ -89,6 +105,11 @@ class Rows(Columns):
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return (ColumnType(self.column_types[0], self.levels),) * dataset.values.shape[1]
+
+    def in_shards(self, types: Mapping[Any, str] | None) -> tuple[bool, bool]:
+        if types:
+            raise DataError("data.types: expected model=mixed with types of columns")
+        return False, bool(self.truth_values)
 
     def outline(self, N: int, D: int) -> Dataset:
         return Dataset("simulated", self, np.zeros((N, D), dtype=self.dtype))

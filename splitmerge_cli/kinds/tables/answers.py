@@ -1,23 +1,27 @@
 """What a run of a table finds in addition to its clusters: an outcome in each, and a model that may fit better."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.config.resolution import AUTO
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
+from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import join_apart
-from splitmerge_cli.runs.quantities import TIE, ZEROS
-from splitmerge_cli.runs.store.schema import APART
+from splitmerge_cli.runs.grouping import join_apart, rows_apart
+from splitmerge_cli.runs.misfit import has_many_copies
+from splitmerge_cli.runs.store.schema import APART, WEIGHT
+from splitmerge_cli.runs.summaries import name_items
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
     from splitmerge_cli.runs.store.read import Run
@@ -29,7 +33,11 @@ WHY_APART = "zeros of counts with a probability of their own in each cluster:"
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
 MOST_NAMED = 10
-"""Rows of noise that are named."""
+"""Rows of noise, and columns that tell clusters apart, that are named."""
+FAR = 0.2
+"""Rows of a smaller mean weight lie far from the middle of their cluster."""
+SINGLE = 100
+"""Number of single-item clusters from which the advice questions the covariance."""
 MOST_TERMS = 3
 """Effects of a cluster that a line has."""
 MOSTLY_0 = 0.9
@@ -52,11 +60,11 @@ class ColumnAnswers(Answers):
     @staticmethod
     def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
         """Rows of clusters that are probably noise (``model.noise``), given the rows and the scales of a draw."""
-        if not plan.spec.model.as_typed.get("noise"):
+        of_noise = plan.model.target.find_capability(Noise)
+        if of_noise is None or not plan.model.values.get("noise"):
             return late
-        model = plan.spec.model.target.from_data(plan.dataset, **plan.spec.model.options)
-        if not hasattr(model, "noise_probabilities"):  # what lines call noise is the scatter about one
-            return late
+        model = plan.model.target.from_data(plan.dataset, **plan.model.options)
+        noise = of_noise(model)
         marked = {}
         for chain, rows in late.items():
             apart = np.zeros(rows.labels.shape, dtype=bool)
@@ -64,21 +72,33 @@ class ColumnAnswers(Answers):
                 if rows.parameters is not None:
                     model.set_parameters(rows.parameters[m])
                 model.set_labels(labels)
-                apart[m] = (model.noise_probabilities > 0.5)[labels]
+                apart[m] = (noise.probabilities > 0.5)[labels]
             marked[chain] = replace(rows, labels=join_apart(rows.labels, apart), apart=apart)
         return marked
+
+    @staticmethod
+    def columns(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[str, NDArray[Any]]:
+        """Weights of rows (``model.tails=t``)."""
+        weights = _mean_weights(plan, late)
+        return {} if weights is None else {WEIGHT: weights}
 
     @staticmethod
     def write(
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
-        """Effects of the clusters on the outcome, over late draws of all chains; and how many clusters differ from a
-        larger one in which columns are 0 alone."""
-        of_model = plan.spec.model.as_typed
+        """Effects of the clusters on the outcome, over late draws of all chains; how many clusters differ from a
+        larger one in which columns are 0 alone; rows of little weight; and columns that tell clusters apart."""
+        of_model, further = plan.model.as_typed, dict[str, Any]()
+        if (weights := _mean_weights(plan, late)) is not None and plan.recorder.is_listed:
+            further["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
+        if of_model.get("select"):
+            inside = [rows.parameters for rows in late.values() if rows.parameters is not None]
+            shares = np.concatenate(inside).mean(axis=0).round(4).tolist() if inside else None
+            further["informative"] = shares and dict(zip(plan.dataset.column_names, shares, strict=True))
         if of_model.get("outcome") is None:
             takes_zeros = of_model.get("zeros") == "poisson" and plan.dataset.exposure is None
             found = count_like(plan.dataset, np.asarray(labels)) if takes_zeros else None
-            return {} if found is None else {ZEROS_DIFFER: found}
+            return further if found is None else further | {ZEROS_DIFFER: found}
         from splitmerge_cli.kinds.tables.outcomes import find_effects
 
         states = [
@@ -86,15 +106,17 @@ class ColumnAnswers(Answers):
             for rows in late.values()
             for m in evenly_spaced(len(rows.labels), MOST_DRAWS // len(late))
         ]
-        return {"outcome": find_effects(plan.spec.model, plan.dataset, states, np.asarray(labels), plan.spec.seed)}
+        effects = find_effects(plan.model, plan.dataset, states, np.asarray(labels), plan.seed)
+        return further | {"outcome": effects}
 
     @staticmethod
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
         """Describe the noise, clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for
         each."""
-        if (noise := summary.get(APART)) and noise["clusters"]:
-            mean, low, high = (f"{100 * value:.0f}" for value in noise["share"])
-            numbers = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
+        is_noise = rows_apart(summary["point_estimate"].get("labels", []), summary)
+        if is_noise is not None and is_noise.any():
+            mean, low, high = (f"{100 * value:.0f}" for value in summary[APART]["share"])
+            numbers = 1 + np.flatnonzero(is_noise)
             more = f" and {len(numbers) - MOST_NAMED:,} more" * (len(numbers) > MOST_NAMED)
             yield (
                 f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "
@@ -106,6 +128,8 @@ class ColumnAnswers(Answers):
                 f"above 0 (within {ERRORS:g} standard errors), and differ from it in which columns are 0: "
                 "model.zeros=apart gives zeros a probability of their own"
             )
+        if probability := summary.get("informative"):
+            yield _describe_informative(probability)
         if (found := summary.get("outcome")) is None:
             return
         by_cluster: dict[int, list[list[Any]]] = {}
@@ -124,36 +148,81 @@ class ColumnAnswers(Answers):
             yield f"  {k + first}: {'; '.join(shown)}{more}"
 
     @staticmethod
+    def far_lines(run: "Run") -> Iterator[str]:
+        """A line that names the rows of little weight."""
+        if items := run.summary.get("far"):
+            rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
+            named = name_items(run, [row - 1 for row in items])
+            yield f"{rows} far from the middle of a cluster (weight below {FAR:g}): {named}"
+
+    @staticmethod
     def another_model(
-        unlike: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], spec: "RunSpecification"
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
     ) -> tuple[str, dict[str, Any]] | None:
-        """A probability of their own for zeros, where the model makes too few; an effect, or a covariance, where the
-        farthest quantity is a tie between columns within clusters."""
+        """Other ways to read rows that repeat others; a probability of their own for zeros, where the model makes too
+        few; an effect, or a covariance, where the farthest quantity is a tie between columns within clusters."""
+        chosen = summary.get("chosen") or {}
+        if has_many_copies(summary):
+            why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
+            if summary["repeated_rows"]["read"] == WEIGHTS:
+                why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}
+            # held-out rows chose the covariance for clusters of copies
+            return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
-        if are_many and _may_be_apart(spec.values["model"], spec.data.values, chosen):
+        if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
         farthest = next(iter(unlike), {})
         tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
-        of_model = spec.values["model"]
-        if farthest.get("of_reals") and (outcome := of_model.get("outcome")) in tied:
-            effects = [*(of_model.get("effects") or ()), *(name for name in tied if name != outcome)]
+        if farthest.get("of_reals") and (outcome := model.get("outcome")) in tied:
+            effects = [*(model.get("effects") or ()), *(name for name in tied if name != outcome)]
             why = "an effect on the outcome describes a column that goes with it within clusters:"
             return why, {"model.effects": effects}
         # a covariance that was compared was left for a reason
-        is_independent = of_model.get("covariance") in ("diag", "iso")
+        is_independent = model.get("covariance") in ("diag", "iso")
         if farthest.get("of_reals") and is_independent and "model.covariance" not in chosen:
             return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
-        types = dict(spec.data.values.get("types") or {})
+        types = dict(data.get("types") or {})
         if tied and all(types.get(name) == "ordinal" for name in tied):
             reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
-            scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in spec.given_keys.keys}
+            scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in named}
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
             return why, {"data.types": reals, "model.covariance": "full", "init": None, **scales}
         return None
 
     @staticmethod
     def next_keys(run: "Run", data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        return None if find_like(run.summary) is None else (WHY_APART, {"model.zeros": "apart"})
+        if find_like(run.summary) is not None:
+            return WHY_APART, {"model.zeros": "apart"}
+        sizes = np.bincount(run.summary.get("point_estimate", {}).get("labels") or [0])
+        single = np.count_nonzero(sizes == 1)
+        is_most = single >= max(SINGLE, len(sizes) / 2)
+        covariance = run.config["model"].get("covariance") if is_most and data["name"] == "csv" else None
+        if covariance in (None, "full"):
+            return None
+        why = f"{single:,} clusters have one item each; choose the covariance that predicts best:"
+        return why, {"model.covariance": AUTO}
+
+
+def _mean_weights(plan: "Plan", late: Mapping[int, "Late"]) -> NDArray[np.float64] | None:
+    """Posterior means of the weights of rows, over late draws of all chains; None if rows have no weights."""
+    draws = [rows.parameters for rows in late.values() if rows.parameters is not None]
+    if plan.model.options.get("tails") != "t" or not draws:
+        return None
+    # behind all else that a state holds
+    return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
+
+
+def _describe_informative(probability: Mapping[str, float]) -> str:
+    """Name the columns that tell the clusters apart with a probability above one half, the most certain first."""
+    names = sorted((name for name, p in probability.items() if p > 0.5), key=lambda name: -probability[name])
+    more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    listed = f": {', '.join(names[:MOST_NAMED])}{more}" if names else ""
+    verb = "tells" if len(names) == 1 else "tell"
+    return f"{len(names) or 'none'} of {len(probability)} columns {verb} the clusters apart{listed}"
 
 
 def _may_be_apart(model: Mapping[str, Any], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:

@@ -34,6 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
@@ -200,6 +201,11 @@ def compare_tails(
     table = rank("tails", *compare("tails", compared, fits, {}, TAILS), TAILS)
     table.attrs["problem"] = problem.removeprefix("model.tails=t: ").split("; expected")[0]
     return table
+
+
+def has_background(model: Component) -> bool:
+    """Whether rows of a model may be noise; what lines call so is the scatter about one."""
+    return model.target.find_capability(Noise) is not None
 
 
 def compare_noise(

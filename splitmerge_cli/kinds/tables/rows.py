@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.model import Model
@@ -22,11 +21,13 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.cells import in_numbers, note_missing
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
+from splitmerge_cli.data.tables.determined import leave_out_determined
 from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
-from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
+from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.initial import build_model
 
@@ -48,6 +49,9 @@ def support(sampler: str, model: Model) -> tuple[bool, str]:
     return bool(supported), reason
 
 
+WOULD_READ = "data.columns would read it"
+
+
 class RowsReading(KindReading):
     """Reads tables as the kind says: which numbers are cells (`Kind.fits`), and how they are held (`Kind.dtype`).
 
@@ -59,12 +63,12 @@ class RowsReading(KindReading):
         kind = self.kind
         values, columns, names = table_of(data, kind.cells)
         table = object_table(columns, values.shape[1])
-        if issparse(values) and kind.reads_matrices:
-            values = csr_array(values).astype(np.float64)
+        if is_sparse(values) and kind.reads_matrices:
+            values = sparse.csr_array(values).astype(np.float64)
             values.sum_duplicates()
             values.eliminate_zeros()
             return self._of_object(name, table, values, truth, names, whole)
-        values = with_nan(values.toarray() if issparse(values) else values)
+        values = with_nan(values.toarray() if is_sparse(values) else values)
         if not kind.reads_matrices:
             values = numbers_of(table, values, kind.expected, whole)
         elif values.dtype not in (np.float32, np.float64):
@@ -98,7 +102,7 @@ class RowsReading(KindReading):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.units_entry(columns_read),
+            meta=notes_entry(table.notes) | width_entry(columns_read, width) | table.entries(columns_read),
             is_recorded=True,
             positions=positions_in(columns_read, width),
         )
@@ -110,10 +114,14 @@ class RowsReading(KindReading):
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
         without = notes.without_data(x, names, self.kind, not table.left_out)
-        if not without:
-            return read, x
         columns_read = [d for d in range(len(read)) if d not in without]
-        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, WOULD_READ)
+        if isinstance(x, np.ndarray) and self.kind.of_numbers:
+            rest = [read[d] for d in columns_read]
+            data = leave_out_determined(table, rest, x[:, columns_read], lambda _: WOULD_READ)
+            columns_read = [columns_read[d] for d in data]
+        if len(columns_read) == len(read):
+            return read, x
         if not columns_read:
             reasons = "; ".join(note.partition(": ")[2] for note in table.notes)
             raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected at least one")
@@ -143,6 +151,8 @@ class RowsReading(KindReading):
         read = columns_read
         if wanted.columns is None:
             columns_read, x = self._leave_out(table, columns_read, x)
+        elif isinstance(x, np.ndarray) and self.kind.of_numbers:
+            leave_out_determined(table, columns_read, x, lambda _: WOULD_READ, asked_for=columns_read)
         if wanted.truth is None and wanted.columns is None:
             notes.note_classes(table, columns_read, x)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
@@ -152,8 +162,8 @@ class RowsReading(KindReading):
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        ) | table.units_entry(columns_read)
-        if issparse(x):
+        ) | table.entries(columns_read)
+        if is_sparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes
         if len(columns_read) < len(read) or table.left_out or wanted.roles.keys() - {"truth", "exposure"}:
@@ -190,7 +200,7 @@ class RowsReading(KindReading):
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new rows; what was fitted as an array may have a resolution, which sparse points have not."""
         if not isinstance(new, Dataset):
-            new = new.toarray() if issparse(new) and not issparse(dataset.values) else new
+            new = new.toarray() if is_sparse(new) and not is_sparse(dataset.values) else new
             if dataset.positions is not None:
                 values, columns, _ = table_of(new, self.kind.cells)
                 new = dataset.read_columns(values) if columns is None else new

@@ -1,17 +1,38 @@
-"""Where chains of a table start: from clusters of independent columns if a covariance has many."""
+"""Where chains of a table start: from clusters of independent columns if a covariance has many, and as categories.
 
-from splitmerge_cli.config import Component
+Chains of a table of many answers in their order cost ten times as much as chains that read them as categories, and a
+chain from random clusters stays in one of many modes. A chain of categories leaves these, so it comes first.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from splitmerge_cli.config import Component, RunSpecification
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import count_reals
-from splitmerge_cli.runs.starts import LARGE, Start
+from splitmerge_cli.kinds.tables import ANSWER
+from splitmerge_cli.runs import starts
+from splitmerge_cli.runs.identity import finished_run
+from splitmerge_cli.runs.initial import build_model, initial_labels, load_dataset, set_labels
+from splitmerge_cli.runs.schedule import build_starting_chain
+from splitmerge_cli.runs.starts import LARGE, RowStart
 
 WIDE = 5
 """Real columns from which a table starts from clusters of independent columns, unless the user names an initial state:
 the tables with fewer at hand converge from random clusters (docs/decisions/0047-simpler-starts.md)."""
+ANSWERS = 5
+"""Ordinal columns from which a table starts as categories, unless the user names an initial state."""
+SCANS = 200
+"""Iterations of the chain of categories."""
 
 
-class TableStart(Start):
-    """The initial state of a run on a table: from clusters of independent columns, where each has a covariance."""
+class TableStart(RowStart):
+    """The initial state of a run on a table: from clusters of independent columns, where each has a covariance; as
+    categories, where many columns are answers in their order."""
 
     @staticmethod
     def simplify(model: Component) -> Component | None:
@@ -22,3 +43,43 @@ class TableStart(Start):
             return None
         usual = "init=random: as tables with fewer columns do"
         return f"a covariance of {columns} columns hardly lets clusters split ({usual})"
+
+    def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
+        chosen, spec = super().choose_by_size(say), self.spec
+        if chosen is not spec or self.is_named or not self._has_answers() or finished_run(spec) is not None:
+            return chosen
+        say(
+            f"init={starts.CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: "
+            "each chain starts from the clusters of a short one that reads them as categories (init=random: as other "
+            "tables do)"
+        )
+        return self.with_(init=starts.CATEGORIES)
+
+    def _has_answers(self) -> bool:
+        """Whether a table has many ordinal columns, by its configuration or by the table itself if it is loaded."""
+        data = self.data
+        if sum(one == "ordinal" for one in dict(data.values.get("types") or {}).values()) >= ANSWERS:
+            return True
+        return data.name == "given" and _count_ordinal(load_dataset(data, self.model.kind, {})) >= ANSWERS
+
+    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
+        """Fewer where most columns are ordinal, as each iteration takes longer."""
+        after = super().apart_after(dataset, iterations)
+        is_of_answers = 0 < len(dataset.types or ()) <= 2 * _count_ordinal(dataset)
+        return starts.APART_AFTER // ANSWER if after is not None and is_of_answers else after
+
+    def start_as_categories(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        """Put rows into the clusters of a short chain, from random ones, that reads ordinal columns as categories."""
+        if not _count_ordinal(dataset):
+            super().start_as_categories(model, dataset, rng)
+        types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
+        short = build_model(self.model.with_options(cuts=None), replace(dataset, types=types))
+        generator = np.random.Generator(rng.bit_generator)
+        set_labels(short, *initial_labels(short, dataset, "random", self.K0, generator))
+        short.start_parameters(rng)
+        build_starting_chain(self.spec, short, rng, thin=SCANS).advance(SCANS)
+        model.set_labels(short.labels)
+
+
+def _count_ordinal(dataset: Dataset) -> int:
+    return dataset.count_columns("ordinal")

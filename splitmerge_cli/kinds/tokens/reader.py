@@ -1,20 +1,22 @@
-"""Tokens: each item is one word of a vocabulary, in an object or in a column of a table."""
+"""Tokens: each item is one word of a vocabulary, in an object or in a column of a table; and what is measured of them
+for checks of the model."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import frame_of, from_object, object_table
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.columns import Wanted, codes, true_labels
-from splitmerge_cli.data.tables.notes import note_distinct, note_name
-from splitmerge_cli.data.tables.separators import say_names
+from splitmerge_cli.data.tables.notes import ask_kinds, note_distinct, note_name
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.values import notes_entry
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.checks import Found, Quantities
 
 
 class TokensReading(KindReading):
@@ -31,7 +33,7 @@ class TokensReading(KindReading):
         if (codes < 0).any():
             raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
         words = [str(word) for word in seen]
-        note = say_names(object_table(columns, 1), 0, words, len(codes))
+        note, _ = ask_kinds("say_words", object_table(columns, 1), 0, words, len(codes))
         meta = notes_entry([f"data: {note}"] if note else [])
         return Dataset(name, self.kind, codes.astype(np.int32), truth, vocabulary=words, names=names, meta=meta)
 
@@ -44,7 +46,8 @@ class TokensReading(KindReading):
         labels = None if t is None else true_labels(table, t, wanted.missing)
         tokens, vocabulary = codes(table, j, "a token")
         note_distinct(table, j, tokens, len(vocabulary))
-        if note := say_names(table, j, vocabulary, len(tokens)):
+        note, _ = ask_kinds("say_words", table, j, vocabulary, len(tokens))
+        if note:
             table.notes.append(f"{table.path}: {table.column(j)}: {note}")
         if header == "auto":
             note_name(table, j, tokens, len(vocabulary))
@@ -67,3 +70,32 @@ class TokensReading(KindReading):
         """The tokens."""
         words = dataset.vocabulary
         return [words[code] for code in dataset.values] if words else dataset.values
+
+
+class TokenQuantities(Quantities):
+    """Codes of tokens, int ``[N]``."""
+
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
+        self.values = np.asarray(dataset.values, dtype=np.int64)
+        self.unchecked = ["the order of the tokens, and their letters: the model does not read them"]
+
+    def take(self, replication: NDArray[Any]) -> NDArray[np.int64]:
+        """The codes."""
+        return replication.astype(np.int64)
+
+    def measure(self, tokens: NDArray[np.int64], labels: NDArray[np.int64]) -> Found:
+        """How many tokens there are, in all and in a cluster, and how often."""
+        V = int(tokens.max()) + 1
+        pairs, counts = np.unique(labels * V + tokens, return_counts=True)
+        home, token = np.divmod(pairs, V)
+        K = int(labels.max()) + 1
+        commonest = np.zeros(K, dtype=np.int64)
+        np.maximum.at(commonest, home, counts)
+        _, where = np.unique(token, return_inverse=True)
+        shared = np.bincount(where)[where] > 1
+        return {
+            ("tokens", "different ones"): float(where.max() + 1),
+            ("tokens", "different ones in a cluster, mean"): len(pairs) / K,
+            ("tokens", "share that are the commonest of their cluster"): commonest.sum() / len(tokens),
+            ("tokens", "share that stand in other clusters, too"): counts[shared].sum() / len(tokens),
+        }

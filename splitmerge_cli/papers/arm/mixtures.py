@@ -91,6 +91,11 @@ def table2(runs: Sequence[Run]) -> Drawing:
         f"that never changes has no time and is left out: {numbers['undefined_trace'].sum():.0f} of the largest block, "
         f"{undefined:.0%} of the indicators."
     )
+    return Drawing(picture_table2(numbers), numbers, judge(numbers, runs, claims), notes)
+
+
+def judge(numbers: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
+    """Verdicts on claims of the table, from the `times` of runs."""
     verdicts, note = [], _note(runs)
     scale = ITERATIONS / runs[0].config["iterations"]
     for claim in claims:
@@ -106,7 +111,7 @@ def table2(runs: Sequence[Run]) -> Drawing:
         else:
             cost = {s: numbers[numbers["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
             verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
-    return Drawing(picture_table2(numbers), numbers, verdicts, notes)
+    return verdicts
 
 
 def picture_table2(numbers: pd.DataFrame) -> Figure:

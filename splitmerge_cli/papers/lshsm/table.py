@@ -109,6 +109,11 @@ def table1(runs: Sequence[Run]) -> Drawing:
         )
     )
     numbers = _long(table)
+    return Drawing(picture_table1(numbers), numbers, judge(table), notes)
+
+
+def judge(table: pd.DataFrame) -> list[Verdict]:
+    """Verdicts on every claim of the table, in each setting that was run."""
     verdicts: list[Verdict] = []
     for claim in published_claims("lshsm-table1"):
         if claim.data in NO_LABELS:
@@ -132,7 +137,7 @@ def table1(runs: Sequence[Run]) -> Drawing:
                     verdicts.append(by_sign(claim, {what: gain}, reading))
                 else:
                     verdicts.append(by_distance(claim, gain, reading))
-    return Drawing(picture_table1(numbers), numbers, verdicts, notes)
+    return verdicts
 
 
 def picture_table1(numbers: pd.DataFrame) -> Figure:

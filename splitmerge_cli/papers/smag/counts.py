@@ -83,7 +83,20 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
-    # every claim under every setting, start and form
+    notes = (
+        f"{describe_seeds(runs)}; all methods from the same start and seed. Top row: from one topic, the "
+        "start that counts; split-merge is the exact form with choice by coin. An iteration is a split-merge proposal "
+        "and a full Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits "
+        "and merges of all chains from the first iteration to that one. "
+        "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
+        "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
+        "Gibbs does not."
+    )
+    return Drawing(picture_fig3(numbers, titles), numbers, judge(runs, settings), notes)
+
+
+def judge(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
+    """Verdicts on every claim of the figure, under every setting, start and form."""
     verdicts = []
     for claim in published_claims("smag-fig3"):
         for setting in settings:
@@ -95,16 +108,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                     if claim.metric == "acceptance_falls" and start != "one_cluster":
                         continue
                     verdicts.append(_verdict(claim, runs, setting, start, method))
-    notes = (
-        f"{describe_seeds(runs)}; all methods from the same start and seed. Top row: from one topic, the "
-        "start that counts; split-merge is the exact form with choice by coin. An iteration is a split-merge proposal "
-        "and a full Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits "
-        "and merges of all chains from the first iteration to that one. "
-        "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
-        "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
-        "Gibbs does not."
-    )
-    return Drawing(picture_fig3(numbers, titles), numbers, verdicts, notes)
+    return verdicts
 
 
 def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None) -> Figure:

@@ -95,12 +95,11 @@ def source_of(spec: "RunSpecification") -> Source:
     message names key or file).
     """
     kind, data = spec.model.kind, spec.data.options
-    if data["types"] and kind.is_numeric:
-        raise ConfigError("data.types: expected model=mixed with types of columns")
-    source = open_source(data["path"], data["columns"], data["drop"], missing=not kind.is_numeric)
+    missing, binary = kind.in_shards(data["types"])
+    source = open_source(data["path"], data["columns"], data["drop"], missing)
     # as everywhere, digits are lost only where somebody asks for it
     real = (str(name) for name, word in (data["types"] or {}).items() if word == "real")
-    return replace(source, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))
+    return replace(source, binary=binary, rounded=(*(data["columns"] or ()), *real))
 
 
 def types_of(names: Sequence[str], columns: Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:

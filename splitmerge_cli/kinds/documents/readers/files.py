@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
@@ -24,6 +23,7 @@ from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON_LINES
 from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
 from splitmerge_cli.kinds.documents.readers.bag_of_words import ROW, read_ldac, read_npz, read_uci
@@ -297,7 +297,7 @@ class DocumentsReading(KindReading):
         return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
 
 
-def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[str]]:
+def _count_words(documents: Sequence[Sequence[str]]) -> "tuple[sparse.csr_array, list[str]]":
     if any(isinstance(document, str) for document in documents):
         raise DataError("data: texts mixed with lists of words; expected one or the other")
     check_words(documents)
@@ -337,7 +337,7 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     if isinstance(data, Dataset):
         tokens, words = data.values.tokens, list(data.vocabulary or ())
         ones = np.ones(len(tokens.words), dtype=np.int32)
-        counts = csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
+        counts = sparse.csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
         counts.sum_duplicates()
     elif has_counts(data):
         counts, words, _ = counts_of(data)
@@ -357,16 +357,16 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
             f"new documents: none of their words, such as '{words[unknown[0]]}', is among the {len(vocabulary)} of the "
             "data"
         )
-    placed = csr_array(counts[:, known]).tocoo()
+    placed = sparse.csr_array(counts[:, known]).tocoo()
     shape = counts.shape[0], len(vocabulary)
-    known_counts = csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
+    known_counts = sparse.csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
     known_counts.sum_duplicates()
     commonest = unknown[np.argsort(-totals[unknown], kind="stable")]
     return NewDocuments(tokens_of(known_counts), int(totals[unknown].sum()), [words[k] for k in commonest[:3]])
 
 
-def _count_known(documents: Any, find_words: Words) -> tuple[csr_array, list[str]]:
+def _count_known(documents: Any, find_words: Words) -> "tuple[sparse.csr_array, list[str]]":
     """Count the words of texts, or of sequences of words, which may be empty."""
     each = [find_words(document) if isinstance(document, str) else list(document) for document in documents]
     check_words(each)
-    return vectorize(each, analyzer=list) if any(each) else (csr_array((len(each), 0), dtype=np.int32), [])
+    return vectorize(each, analyzer=list) if any(each) else (sparse.csr_array((len(each), 0), dtype=np.int32), [])

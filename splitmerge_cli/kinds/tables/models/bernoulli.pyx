@@ -5,17 +5,18 @@ over partitions. ``mixed.pyx`` handles rows with missing cells, and likelihoods 
 Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 """
 cimport cython
-from libc.math cimport exp, fabs, frexp, ldexp, lgamma, log, log1p, log10, sqrt
+from libc.math cimport exp, fabs, lgamma, log, log1p, log10, sqrt
 from libc.stdint cimport int32_t, uint8_t
 
 import numpy as np
 
+from splitmerge_cli.core.blocks cimport weigh_powers
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.sums cimport DOUBLES, ROOM_INTS
+from splitmerge_cli.core.sums cimport DOUBLES, ROOM
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
@@ -32,6 +33,7 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <stddef.h>
+    #include <string.h>
     /* prod_d (count[2 d + x_d][l] + beta[x_d][l]), in several partial products to hide the latency of a multiplication.
        A column that counts the item itself has one less in `beta`. Each lane rounds alike on every instruction set. A
        value selects its row by a multiplication: a branch on data is unpredictable. */
@@ -60,6 +62,20 @@ cdef extern from *:
         }
     }
 
+    /* The logarithm of the same, by products of `piece` attributes. */
+    static inline void log_of_lanes(const double *count, const uint8_t *x, ptrdiff_t D, ptrdiff_t piece, ptrdiff_t cap,
+                                    const double *beta, double *out)
+    {
+        double product[8] __attribute__((aligned(64)));
+        memset(out, 0, sizeof product);
+        for (ptrdiff_t from = 0; from < D; from += piece) {
+            const ptrdiff_t n = from + piece < D ? piece : D - from;
+            product_of_lanes(count + 2 * from * cap, x + from, n, cap, beta, product);
+            EACH_LANE(h)
+                LANES_TO(out + h) += lanes_log(LANES_AT(product + h));
+        }
+    }
+
     /* The columns at `ca` and `cb`; beta is [2, 2]. */
     static inline void product_of_pair(const double *ca, const double *cb, const uint8_t *x, ptrdiff_t D,
                                        ptrdiff_t cap, const double *beta, double *out)
@@ -80,6 +96,8 @@ cdef extern from *:
     """
     void product_of_lanes(const double *count, const uint8_t *x, Py_ssize_t D, Py_ssize_t cap,
                           const double *beta, double *out) noexcept nogil
+    void log_of_lanes(const double *count, const uint8_t *x, Py_ssize_t D, Py_ssize_t piece, Py_ssize_t cap,
+                      const double *beta, double *out) noexcept nogil
     void product_of_pair(const double *ca, const double *cb, const uint8_t *x, Py_ssize_t D, Py_ssize_t cap,
                          const double *beta, double *out) noexcept nogil
 
@@ -101,18 +119,16 @@ def _tables(Py_ssize_t N, Py_ssize_t D, Py_ssize_t piece, double beta1, double b
     """Factors that depend on a count from 0 to N + 1."""
     cdef Py_ssize_t n
     cdef double both = beta1 + beta0
-    cdef double[::1] log_den = np.empty(N + 2), power = np.empty(N + 2), power_rest = np.empty(N + 2)
+    cdef double[::1] log_den = np.empty(N + 2), power = np.empty(N + 2)
     cdef double[::1] log_rise1 = np.empty(N + 2), log_rise0 = np.empty(N + 2), log_rise_all = np.empty(N + 2)
     for n in range(N + 2):
         log_den[n] = log(n + both)
         power[n] = (n + both) ** -<double> min(D, piece)
-        power_rest[n] = (n + both) ** -<double> (D % piece)
     log_rising(beta1, N + 1, &log_rise1[0])
     log_rising(beta0, N + 1, &log_rise0[0])
     log_rising(both, N + 1, &log_rise_all[0])
-    return {"log_den": np.asarray(log_den), "power": np.asarray(power), "power_rest": np.asarray(power_rest),
-            "log_rise1": np.asarray(log_rise1), "log_rise0": np.asarray(log_rise0),
-            "log_rise_all": np.asarray(log_rise_all)}
+    return {"log_den": np.asarray(log_den), "power": np.asarray(power), "log_rise1": np.asarray(log_rise1),
+            "log_rise0": np.asarray(log_rise0), "log_rise_all": np.asarray(log_rise_all)}
 
 
 cdef class Bernoulli(Model):
@@ -121,7 +137,7 @@ cdef class Bernoulli(Model):
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
-    10,000); beyond that it is taken in pieces, with an exponent kept apart. Rows of which cells are missing, NaN, or a
+    10,000); beyond that the logs of such products are added. Rows of which cells are missing, NaN, or a
     power below 1: ``from_data``. Source: Wang & Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
     """
 
@@ -144,13 +160,12 @@ cdef class Bernoulli(Model):
     cdef double *count                  # [D, 2, cap] items of a cluster with value v of attribute d; whole numbers
     cdef double beta[2]
     cdef const double *power            # [N + 2] (n + beta1 + beta0)^-D, where products are plain; else to the -piece
-    cdef const double *power_rest       # [N + 2] the same for the attributes that no whole piece holds
     cdef const double *log_den          # [N + 2] log(n + beta1 + beta0)
     cdef const double *log_rise1        # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)
     cdef const double *log_rise0
     cdef const double *log_rise_all     # [N + 2] the same of beta1 + beta0
-    cdef double *lanes                  # [8] one block of a scan in pieces; odds: the two products
-    cdef int32_t *exponent              # [cap] binary exponents of the weights of a scan in pieces
+    cdef double *lanes                  # [2] odds: the two products
+    cdef double *log_power              # [cap] log predictives of a scan in pieces
     cdef double *lane_beta              # [9, 2, 8] beta by value and lane: entry l one less in lane l, entry 8 as it is
     cdef double *pair_beta              # [3, 2, 2] the same of a pair: as it is, one less in the first, in the second
     cdef Py_ssize_t piece               # attributes whose product cannot leave the range of a double
@@ -173,17 +188,17 @@ cdef class Bernoulli(Model):
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
         self.keep(&self.count, DOUBLES, 2 * self.D)
-        self.keep(&self.exponent, ROOM_INTS)
+        self.keep(&self.log_power, ROOM)
         self._allocate(len(values), N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = share(_tables, N, self.D, self.piece, beta1, beta0)
         self._hold(data)
         self._hold(by_count)
         self.x = bytes_of(data.x)
-        self.power, self.power_rest = doubles_of(by_count.power), doubles_of(by_count.power_rest)
-        self.log_den, self.log_rise_all = doubles_of(by_count.log_den), doubles_of(by_count.log_rise_all)
+        self.power, self.log_den = doubles_of(by_count.power), doubles_of(by_count.log_den)
+        self.log_rise_all = doubles_of(by_count.log_rise_all)
         self.log_rise1, self.log_rise0 = doubles_of(by_count.log_rise1), doubles_of(by_count.log_rise0)
-        self.lanes = self.memory.doubles(8)
+        self.lanes = self.memory.doubles(2)
         self.lane_beta = self.memory.doubles(144)
         for n in range(144):
             self.lane_beta[n] = self.beta[n // 8 % 2] - (n // 16 == n % 8)
@@ -233,7 +248,6 @@ cdef class Bernoulli(Model):
         cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
         cdef double *beta = self.pair_beta + 4 * ((own == a) + 2 * (own == b))
         cdef double *p = self.lanes
-        cdef const double *power
         cdef double r
         cdef Py_ssize_t start = 0, length
         if self.D <= self.piece:
@@ -244,10 +258,12 @@ cdef class Bernoulli(Model):
         r = self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else 1.0
         while start < self.D:
             length = min(self.piece, self.D - start)
-            power = self.power if length == self.piece else self.power_rest
             product_of_pair(self.count + 2 * start * self.cap + a, self.count + 2 * start * self.cap + b,
                             self.x + i * self.D + start, length, self.cap, beta, p)
-            r *= p[1] * power[nb] / (p[0] * power[na])
+            if length == self.piece:
+                r *= p[1] * self.power[nb] / (p[0] * self.power[na])
+            else:
+                r *= p[1] / p[0] * exp(length * (self.log_den[na] - self.log_den[nb]))
             if not 1e-150 < r < 1e150:
                 return Model.odds(self, i, a, b, own, sized)
             start += length
@@ -260,7 +276,16 @@ cdef class Bernoulli(Model):
         cdef double *W = self.W
         cdef double p
         if self.D > self.piece:
-            self.scan_in_pieces(i)
+            # without the item, not less it: beta may be too small to be left of a difference
+            if own >= 0:
+                self.leave(i, own)
+            for k in range(0, self.K + 1, 8):
+                log_of_lanes(self.count + k, x, self.D, self.piece, self.cap, self.lane_beta + 128, self.log_power + k)
+            for k in range(self.K + 1):
+                self.log_power[k] -= self.D * self.log_den[self.size[k]]
+            if own >= 0:
+                self.join(i, own)
+            weigh_powers(self, self.log_power, own)
             return
         # The item's own cluster is scored without it, which saves taking it out and putting it back.
         for k in range(0, self.K + 1, 8):
@@ -273,42 +298,6 @@ cdef class Bernoulli(Model):
             w[own] = p * self.scan_weight(self.size[own] - 1)
             if self.size[own] == 1:
                 w[self.K] = 0.0
-
-    cdef void scan_in_pieces(self, Py_ssize_t i) noexcept nogil:
-        """``scan`` for many attributes: products of `piece` attributes, each weight with an exponent of its own."""
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, start = 0, length, block, lane
-        cdef const uint8_t *x = self.x + i * self.D
-        cdef double *w = self.w
-        cdef const double *power
-        cdef bint alone = own >= 0 and self.size[own] == 1
-        cdef int e, top
-        if own >= 0:
-            self.leave(i, own)
-        for k in range(m):
-            w[k] = self.weight_of(k, False)
-            self.exponent[k] = 0
-        while start < self.D:
-            length = min(self.piece, self.D - start)
-            power = self.power if length == self.piece else self.power_rest
-            for block in range(0, m, 8):
-                product_of_lanes(self.count + 2 * start * self.cap + block, x + start, length, self.cap,
-                                 self.lane_beta + 128, self.lanes)
-                for lane in range(min(8, m - block)):
-                    k = block + lane
-                    w[k] = frexp(w[k] * (self.lanes[lane] * power[self.size[k]]), &e)
-                    self.exponent[k] += e
-            start += length
-        if own >= 0:
-            self.join(i, own)
-        # a weight of 0, of a new cluster that the prior rules out, has no exponent
-        top = self.exponent[max(own, 0)]
-        for k in range(m):
-            if w[k] != 0.0 and self.exponent[k] > top:
-                top = self.exponent[k]
-        for k in range(m):
-            w[k] = ldexp(w[k], self.exponent[k] - top)
-        if alone:
-            w[m - 1] = 0.0
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t _d

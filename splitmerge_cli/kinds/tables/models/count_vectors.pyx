@@ -7,13 +7,12 @@ likelihood to the power zeta (``model.power``) weights every count, and every it
 of the likelihood"). Items are held as their counts that are not 0, so that words, species or genes of which most are
 absent cost nothing.
 """
-from libc.math cimport INFINITY, NAN, exp, lgamma, log
+from libc.math cimport NAN, lgamma, log
 from libc.stdint cimport int64_t
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.special import gammaln
 
+from splitmerge_cli.core.blocks cimport weigh_powers
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
@@ -21,6 +20,7 @@ from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Positive
 from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.data.values import is_sparse
 
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials; larger sums are worth two logarithms."""
@@ -37,7 +37,9 @@ cdef extern from "log_rise.h":
 def _prepare(values, bint ordered, rates):
     """Entries that are not 0, row by row, with the total and the constant term of each row, as ``prepare_counts``
     describes it."""
-    if issparse(values):
+    from scipy.special import gammaln  # a table of real columns does without
+
+    if is_sparse(values):
         row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
         column, value = values.indices, values.data
     else:
@@ -103,10 +105,10 @@ def tables_of(Py_ssize_t N, double beta0, double beta1, double alpha, totals, do
 def check_counts(x):
     """Return a table of counts as an array or csr_array, not copied where it is one; a ValueError for one that is not
     [N, D] whole numbers from 0 to 2^31 - 1."""
-    values = x if issparse(x) else as_array(x)
+    values = x if is_sparse(x) else as_array(x)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError("x: expected a table of counts with at least one row and one column")
-    cells = values.data if issparse(values) else values
+    cells = values.data if is_sparse(values) else values
     if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
         raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
     return values
@@ -205,28 +207,17 @@ cdef class CountVectors(Model):
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
         cdef int64_t t
-        cdef double top = -INFINITY
-        cdef double *rest = self.row
-        cdef double *weight = self.row
         for k in range(m):
             self.w[k] = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
             add_log_rises(self.rise, self.length, self.is_whole, self.zeta, self.pseudo_count,
                           self.sums + self.column[t] * self.cap, self.value[t], m, self.w)
-        self.log_rests(i, m, rest)
+        self.log_rests(i, m, self.row)
         for k in range(m):
-            self.w[k] += rest[k]
+            self.row[k] += self.w[k]
         if own >= 0:
-            self.w[own] = self.log_pred_of(i, own, True)
-            if self.size[own] == 1:
-                self.w[m - 1] = -INFINITY
-        for k in range(m):
-            weight[k] = self.weight_of(k, k == own)
-            # a cluster of weight 0 must not leave the others without digits
-            if weight[k] > 0.0 and self.w[k] > top:
-                top = self.w[k]
-        for k in range(m):
-            self.w[k] = weight[k] * exp(self.w[k] - top)
+            self.row[own] = self.log_pred_of(i, own, True)
+        weigh_powers(self, self.row, own)
 
     def log_densities(self, Py_ssize_t first):
         """Under a power the density itself, not its power, with the parameters' posterior under the power."""
@@ -259,7 +250,7 @@ cdef class GivenTotals(CountVectors):
     ..., alpha)."""
 
     HAS_GIVEN_TOTALS = True
-    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
+    QUANTITIES = "splitmerge_cli.kinds.tables.quantities:Shares"
 
     def take_table(self, x, dict given, double zeta):
         """Take counts and the option `alpha`; returns what ``prepare_counts`` does."""

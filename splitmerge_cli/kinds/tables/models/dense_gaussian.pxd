@@ -32,19 +32,12 @@ cdef class DenseGaussian(Normal):
     cdef bint coarse                    # whether any is not 0
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t width               # numbers in its row of `square`
-    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t step                # numbers from the mean of a coordinate in a block to the mean of the next
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
     cdef int64_t *sum                   # [cap, D]
     cdef whole *square                  # [cap, width] with weights sums, the weight and its log behind the squares
-    cdef double *at                     # [cap / 8, rows, 8] what scores a point
     cdef double *gain                   # [cap] iso, full: factor of the distance
-    cdef double *level                  # [cap]
-    cdef double *degree                 # [cap]
     cdef double *log_det                # [cap] sum over dimensions of log b_n; full: log det Psi_n
-    cdef double *power                  # [cap] log predictive of the point at hand
-    cdef double *left                   # [cap] q of the point at hand
-    cdef int8_t *stale                  # [cap] whether all these are behind the sums
     # -- what scores a point that its cluster counts, where columns have a resolution
     cdef double *own_scatter            # [cap, max(n_squares, D)] b_n or factor of Psi_n, less one grain
     cdef double *own_level              # [cap]
@@ -54,7 +47,6 @@ cdef class DenseGaussian(Normal):
     cdef double *scatter                # [max(n_squares, D)]
     cdef int64_t *both_sum              # [D] of a union
     cdef whole *both_square             # [width]
-    cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
     # -- tails=t
     cdef double *weight                 # [cap] sum over a cluster
     cdef DrawnParameters own_parameters  # draws a cluster's parameters, for the weights given them
@@ -97,10 +89,8 @@ cdef class DenseGaussian(Normal):
     cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil
     cdef double log_units_of(self, Py_ssize_t i) noexcept nogil
     cdef double kappa_of(self, Py_ssize_t k) noexcept nogil
-    cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last)
     cdef object densities_in(self, points, Py_ssize_t k)
@@ -112,11 +102,6 @@ cdef class DenseGaussian(Normal):
         if self.filled != NULL and self.gap_of[i] >= 0:
             return self.filled + self.gap_of[i] * self.D
         return self.x + i * self.D
-
-    @cython.final
-    cdef inline double *block_of(self, Py_ssize_t k) noexcept nogil:
-        """The lane of cluster k in what scores a point."""
-        return self.at + (k >> 3) * 8 * self.rows + (k & 7)
 
 
 cdef object numbers_at(const double *p, Py_ssize_t n)

@@ -53,11 +53,10 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, BY_LANE, LONGS, MARK, ROOM, STALE, WHOLES
+from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, LONGS, MARK, ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.normal cimport (
     FRACTION, ISO, LOG_FRACTION, Normal, RowWeights, Scaled, ScalePrior,
 )
-from splitmerge_cli.core.powers cimport weigh_powers
 
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.checks import Rows
@@ -68,18 +67,11 @@ from splitmerge_cli.kinds.tables.models.normal import NOISE, POWER, SELECT, TAIL
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "tails")
 
-cdef extern from "simd_math.h":
-    pass
+cdef extern from "product_family.h":
+    void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
 
 cdef extern from *:
     """
-    /* power = level + degree log q */
-    static inline void score_power(const double *level, const double *degree, const double *log_q, double *power)
-    {
-        EACH_LANE(h)
-            LANES_TO(power + h) = LANES_AT(level + h) + LANES_AT(degree + h) * LANES_AT(log_q + h);
-    }
-
     static inline void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
                                    ptrdiff_t D, ptrdiff_t n_squares, int64_t sign)
     {
@@ -100,7 +92,6 @@ cdef extern from *:
         }
     }
     """
-    void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                      Py_ssize_t n_squares, int64_t sign) noexcept nogil
     void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
@@ -201,21 +192,17 @@ cdef class DenseGaussian(Normal):
 
     def _take(self, data):
         """Take what ``prepare`` made, and room for the work with it."""
-        cdef Py_ssize_t d, D = self.D
+        cdef Py_ssize_t D = self.D
         self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
         self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
         self.keep(&self.square, WHOLES, self.width, BY_COLUMN)
         self.keep(&self.sum, LONGS, D, BY_COLUMN)
-        self.keep(&self.at, COPIED, self.rows, BY_LANE)
+        self.keep_blocks(self.rows, COPIED)
         self.keep(&self.gain, COPIED)
-        self.keep(&self.level, COPIED)
         self.keep(&self.weight, COPIED)
-        self.keep(&self.degree, COPIED)
         self.keep(&self.log_det, COPIED)
-        self.keep(&self.power, ROOM)
-        self.keep(&self.left, ROOM)
         self.keep(&self.stale, MARK)
         self.keep(&self.stale_own, STALE)
         if self.coarse:
@@ -226,9 +213,6 @@ cdef class DenseGaussian(Normal):
         self.scatter = self.memory.doubles(max(D, self.n_squares))
         self.both_sum = <int64_t *> self.memory.doubles(D)
         self.both_square = <whole *> self.memory.doubles(2 * self.width)
-        self.lane = self.memory.doubles(40)
-        for d in range(8):
-            self.lane[d] = 1.0
 
     def _own_tables(self):
         """Tables that follow b0 and kappa0, from those of the start, which the models of a run share. With weights the
@@ -386,9 +370,7 @@ cdef class DenseGaussian(Normal):
                 self.own_c[n] = self.free_c[n]
                 self.own_n[n] = self.free_n[n] + half * log_first - 0.5 * n * self.log_b0
             log_kappa = log_next
-        for n in range(self.cap):
-            self.stale[n] = True
-            self.is_valid[n] = False
+        self.forget_scores()
 
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """For each variance the precision, then the means of its columns; means only where kappa0 is resampled."""
@@ -458,34 +440,29 @@ cdef class DenseGaussian(Normal):
         return None if self.weights is not None else Normal.capability(self, kind)
 
     # -- probabilities
+    cdef void score_factors(self, Py_ssize_t i, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
+        self.score_block(self.point(i), block, turn, log_q)
+
+    cdef void take_out_of(self, Py_ssize_t k, double *turn, double *level, double *degree) noexcept nogil:
+        cdef Py_ssize_t n = self.size[k] - 1
+        cdef double kappa = self.kappa0 + n
+        turn[0], degree[0] = -(kappa + 2.0) / kappa, self.zeta * self.a_n(n)
+        level[0] = self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
+
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        """power[k] and left[k] of point i for the eight columns from `block` on; `own` of them, or -1, counts it."""
-        cdef double *turn = self.lane
-        cdef double *level = self.level + block
-        cdef double *degree = self.degree + block
-        cdef double *log_q = self.lane + 32
-        cdef Py_ssize_t lane, n
-        cdef double kappa
+        """As of any model of a product; of a point that leaves no digits of the others by taking it out."""
         if self.weights is not None:
             self.score_weighted(self.point(i), self.weights.weight[i], block, own)
-            return
-        if own >= 0 and not self.coarse:
-            lane = own - block
-            n = self.size[own] - 1
-            kappa = self.kappa0 + n
-            turn = self.lane + 8
-            memcpy(turn, self.lane, 8 * sizeof(double))
-            memcpy(turn + 8, level, 8 * sizeof(double))
-            memcpy(turn + 16, degree, 8 * sizeof(double))
-            level = turn + 8
-            degree = turn + 16
-            turn[lane] = -(kappa + 2.0) / kappa
-            level[lane] = self.log_c[n] - 0.5 * self.zeta * self.log_det[own]
-            degree[lane] = self.zeta * self.a_n(n)
-        self.score_block(self.point(i), block, turn, log_q)
-        score_power(level, degree, log_q, self.power + block)
-        if own >= 0 and self.coarse:
-            self.power[own] = self.score_counted(i, own)
+        else:
+            Normal.score(self, i, block, -1 if self.coarse else own)
+            if self.coarse and own >= 0:
+                self.power[own] = self.score_counted(i, own)
+        if own >= 0 and not self.left[own] >= LEAST_LEFT:
+            self.leave(i, own)
+            self.settle(own)
+            self.score(i, block, -1)
+            self.join(i, own)
+            self.settle(own)
 
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         """``score`` of a point with this weight."""
@@ -507,58 +484,7 @@ cdef class DenseGaussian(Normal):
         score_power(level, degree, degree + 8, self.power + block)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        if self.stale[k]:
-            self.settle(k)
-        self.score(i, k & ~7, -1)
-        return self.power[k] - self.zeta * self.log_units_of(i)
-
-    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t block = a & ~7
-        cdef double r
-        if self.stale[a]:
-            self.settle(a)
-        if self.stale[b]:
-            self.settle(b)
-        self.score(i, block, own if own >= 0 and (own & ~7) == block else -1)
-        if (b & ~7) != block:
-            self.score(i, b & ~7, own if own == b else -1)
-        if own >= 0 and not self.left[own] >= LEAST_LEFT:
-            return Model.odds(self, i, a, b, own, sized)
-        r = exp(self.power[b] - self.power[a])
-        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
-
-    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
-        cdef Py_ssize_t k, last = first + m - 1
-        cdef double top = -INFINITY
-        for k in range(first, last + 1):
-            if self.stale[k]:
-                self.settle(k)
-        for k in range(first & ~7, last + 1, 8):
-            self.score(i, k, -1)
-        for k in range(first, last + 1):
-            w[k - first] = self.weight_of(k, False)
-            if self.power[k] > top and w[k - first] > 0.0:
-                top = self.power[k]
-        for k in range(first, last + 1):
-            w[k - first] *= exp(self.power[k] - top) if w[k - first] > 0.0 else 1.0
-
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n, mine = own & ~7
-        if own < 0:
-            self.weigh(i, 0, m, self.w)
-            return
-        n = self.size[own] - 1
-        for k in range(m):
-            if self.stale[k]:
-                self.settle(k)
-        for k in range(0, m, 8):
-            self.score(i, k, own if k == mine and n else -1)
-        if n and not self.left[own] >= LEAST_LEFT:
-            self.leave(i, own)
-            self.settle(own)
-            self.score(i, mine, -1)
-            self.join(i, own)
-        weigh_powers(self, self.power, own)
+        return Normal.log_pred(self, i, k) - self.zeta * self.log_units_of(i)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:

@@ -22,38 +22,14 @@ from splitmerge_cli.kinds.tables.models.dense_gaussian cimport (
 )
 from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION
 
-cdef extern from "simd_math.h":
+cdef extern from "product_family.h":
     pass
 
 cdef extern from *:
     """
     /* diag: a block holds mean and gain by dimension, eight lanes each. */
-    static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
-                                  const double *turn, double *log_q, double *left)
-    {
-        EACH_LANE(h) {
-            const lanes t = LANES_AT(turn + h), one = (lanes){0} + 1.0;
-            lanes all = one, total = {0};
-            for (ptrdiff_t from = 0; from < D; from += piece) {
-                const ptrdiff_t to = from + piece < D ? from + piece : D;
-                lanes p = one, q = one;
-                ptrdiff_t d = from;
-                #define FACTOR(d) ({ const double *b = block + 16 * (d) + h; \\
-                                     const lanes e = x[d] - LANES_AT(b); 1.0 + t * LANES_AT(b + 8) * e * e; })
-                for (; d + 2 <= to; d += 2) {
-                    p *= FACTOR(d);
-                    q *= FACTOR(d + 1);
-                }
-                if (d < to)
-                    p *= FACTOR(d);
-                p *= q;
-                all *= p;
-                total += lanes_log(p);
-            }
-            LANES_TO(log_q + h) = total;
-            LANES_TO(left + h) = all;
-        }
-    }
+    #define MEAN_AND_GAIN(b, x, t) ({ const lanes e = x - LANES_AT(b); 1.0 + t * LANES_AT((b) + 8) * e * e; })
+    PRODUCT_FAMILY(score_diag, 2, MEAN_AND_GAIN)
 
     /* log of b_n of a cluster and n points together over b_n of the cluster, summed over dimensions; of the points the
        mean and the scatter. turn: kappa n / (kappa + n), rest: 1, each over shrink. */

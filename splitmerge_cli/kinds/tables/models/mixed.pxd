@@ -8,11 +8,11 @@ from splitmerge_cli.kinds.tables.models.gaussian_full cimport FullGaussian
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
-from splitmerge_cli.kinds.tables.models.normal cimport Table
+from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
 
 @cython.final
-cdef class Mixed(Table):
+cdef class Mixed(Scaled):
     cdef readonly Py_ssize_t D
     cdef readonly double zeta           # power of the likelihood; rates, kappa0 and a0 are over it
     cdef double log_zeta
@@ -32,7 +32,6 @@ cdef class Mixed(Table):
     cdef Py_ssize_t S                   # columns with missing cells
     cdef Py_ssize_t levels              # 1 + levels of all discrete columns
     cdef Py_ssize_t sums                # P + 1
-    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t length              # of the table of rising factorials
     # -- the data; shared
     cdef const int32_t *code            # [N, C] row of the cell's level, from 1; 0: missing
@@ -58,14 +57,14 @@ cdef class Mixed(Table):
     cdef int32_t *count                 # [cap, levels] cells of each level; the first: missing ones
     cdef int32_t *seen                  # [cap, S] observed cells
     cdef int64_t *sum                   # [cap, P + 1] of counts, of `constant`
-    # -- what follows from them
-    cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
+    # -- what follows from them, and `at`: see score_mixed
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
-    cdef void real_columns_changed(self) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
     cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
 
     cdef inline const int32_t *cell_counts(self, Py_ssize_t k) noexcept nogil:

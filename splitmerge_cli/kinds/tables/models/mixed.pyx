@@ -36,7 +36,7 @@ from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STA
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
-from splitmerge_cli.kinds.tables.models.normal cimport Scaled, Table
+from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
@@ -51,17 +51,18 @@ from splitmerge_cli.kinds.tables.models.mixed_cells import (
     APART, JOINT, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
 )
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
-from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
+from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, NOISE, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.kinds.tables.models.outcome_cells import (
     OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, require_effects,
     split_reals,
 )
 from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
-from splitmerge_cli.kinds.tables.simulated import simulate_table
+from splitmerge_cli.kinds.tables.simulated import simulate_table_with_noise
 
 SHARDS = "splitmerge_cli.kinds.tables.models.mixed_shards:MixedShards"
 SELECTED = "splitmerge_cli.kinds.tables.models.selected_columns:SelectedColumns"
 """Class of a table with indicators of columns, which has a `Mixed` for each."""
+NOISY = "splitmerge_cli.kinds.tables.models.background:add_to_table"
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -74,10 +75,6 @@ cdef extern from "mixed_lanes.h":
                      double *power) noexcept nogil
     void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, Py_ssize_t R, const double *x,
                     double log_weight, double *out) noexcept nogil
-
-# The own share of jointly normal cells is taken out in closed form while that keeps its digits, and by counting where
-# it does not.
-cdef double LEAST_LEFT = 1e-4
 
 # what a tile of real columns is scored above: anything
 cdef double[TILE_ITEMS] NO_FLOOR
@@ -97,7 +94,7 @@ _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rat
 
 
 @cython.final
-cdef class Mixed(Table):
+cdef class Mixed(Scaled):
     """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing. `x`: float
     of shape (N, D), NaN where a cell is missing: codes from 0 (binary, categorical), whole numbers from 0 (count),
     numbers (real). `types`: of each column a word of ``TYPES``, or an object with `type` and `levels`
@@ -117,7 +114,7 @@ cdef class Mixed(Table):
     kind = "mixed"
     READS_MISSING = True
     CAPABILITIES = (MixedParameters, SHARDS)
-    simulate = staticmethod(simulate_table)
+    simulate = staticmethod(simulate_table_with_noise)
     CALIBRATION = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
         "full": {"options": _FIXED | {"covariance": "full"}},
@@ -125,6 +122,7 @@ cdef class Mixed(Table):
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
         "diag, zeros, gaps": {"options": _FIXED | {"zeros": APART}, "gaps": 0.15},
+        "diag, noise": {"options": _FIXED | {"noise": 0.3, "box": [0, 20, -6, 6, -6, 6]}},
     }
     OPTIONS = (
         *priors.OPTIONS,
@@ -153,6 +151,7 @@ cdef class Mixed(Table):
         SELECT,
         ZEROS,
         *OF_OUTCOME,
+        *NOISE,
     )
 
     def __init__(self, x, types, known=None, standard=None, **options):
@@ -163,8 +162,9 @@ cdef class Mixed(Table):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = types_of(values, types, columns)
-        if given["select"]:
-            raise ValueError("model.select=true: expected Mixed.build, which makes such models")
+        for key in ("select", "noise"):
+            if given[key]:
+                raise ValueError(f"model.{key}: expected Mixed.build, which makes such models")
         self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
         if columns is not None and given["outcome"] is not None:
             raise ValueError("model.outcome: expected none of rows in shards")
@@ -288,7 +288,9 @@ cdef class Mixed(Table):
 
     @classmethod
     def build(cls, values, types, known, params):
-        """The model with or without indicators of columns."""
+        """The model with or without indicators of columns, or a background of noise."""
+        if params.get("noise"):
+            return resolve_name(NOISY)(cls, values, types, known, dict(params))
         if not params.get("select"):
             return cls(values, types, known, **params)
         if params.get("tails") == "t":
@@ -334,10 +336,10 @@ cdef class Mixed(Table):
             self.ordered.widen(cap)
         if self.regression is not None:
             self.regression.widen(cap)
-        return Table.grow(self, cap)
+        return Scaled.grow(self, cap)
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        Table.clear(self, k)
+        Scaled.clear(self, k)
         if self.reals is not None:
             self.reals.clear(k)
         if self.joint is not None:
@@ -372,22 +374,20 @@ cdef class Mixed(Table):
             self.regression.tell(i, k, sign)
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        Table.copy(self, src, dst)
+        Scaled.copy(self, src, dst)
         if self.reals is not None:
             self.reals.copy(src, dst)
         if self.joint is not None:
-            self.joint.copy(src, dst)
-            self.joint.size[dst] = self.joint.size[src]
+            self.joint.copy_column(src, dst)
         if self.regression is not None:
             self.regression.copy(src, dst)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        Table.absorb(self, dst, src, sign)
+        Scaled.absorb(self, dst, src, sign)
         if self.reals is not None:
             self.reals.absorb(dst, src, sign)
         if self.joint is not None:
-            self.joint.absorb(dst, src, sign)
-            self.joint.size[dst] = self.joint.size[dst] + sign * self.joint.size[src]
+            self.joint.absorb_column(dst, src, sign)
         if self.regression is not None:
             self.regression.absorb(dst, src, sign)
 
@@ -430,14 +430,7 @@ cdef class Mixed(Table):
         else:
             self.reals.scales_changed()
         self.kappa0 = self.scale_prior.kappa0 / self.zeta
-        self.real_columns_changed()
-
-    cdef void real_columns_changed(self) noexcept nogil:
-        """Take over that what the real columns hold of the clusters has changed."""
-        cdef Py_ssize_t k
-        for k in range(self.cap):
-            self.stale[k] = True
-            self.is_valid[k] = False
+        self.forget_scores()
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         """The scales, then the weights of rows, or the missing cells of jointly normal columns."""
@@ -446,18 +439,18 @@ cdef class Mixed(Table):
         if self.weights is not None:
             self.joint.reset(self.z, self.K)
             self.joint.refresh_weights(rng)
-            self.real_columns_changed()
+            self.forget_scores()
         if self.imputed is not None:
             self.imputed.impute(rng, self.z, self.K)
-            self.real_columns_changed()
+            self.forget_scores()
         if self.regression is not None and self.regression.is_latent:
             self.regression.refresh(rng, self.z, self.K)
-            self.real_columns_changed()
+            self.forget_scores()
         return self.K
 
     cdef void weights_changed(self) noexcept nogil:
         self.joint.reset(self.z, self.K)
-        self.real_columns_changed()
+        self.forget_scores()
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         if self.regression is not None and not self.regression.equals((<Mixed> other).regression):
@@ -506,7 +499,7 @@ cdef class Mixed(Table):
         if self.regression is not None and self.regression.n_latent:
             latent, values = np.split(as_numbers("parameters", values).reshape(-1), [self.regression.n_latent])
             self.regression.take_latent(latent, self.z)
-            self.real_columns_changed()
+            self.forget_scores()
             if not len(values):
                 return
         if self.imputed is None:
@@ -514,7 +507,7 @@ cdef class Mixed(Table):
             return
         self.imputed.take_parameters(values, self.z)
         self.kappa0 = self.joint.kappa0
-        self.real_columns_changed()
+        self.forget_scores()
 
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         if self.joint is not None:
@@ -525,7 +518,7 @@ cdef class Mixed(Table):
     def capability(self, kind):
         """As of every model; none where rows have weights, or an outcome effects, which the parameters of a cluster do
         not hold."""
-        return None if self.weights is not None or self.regression is not None else Table.capability(self, kind)
+        return None if self.weights is not None or self.regression is not None else Scaled.capability(self, kind)
 
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
         """Pseudo-count of a level, by its row."""
@@ -533,7 +526,7 @@ cdef class Mixed(Table):
         return self.beta0 if table == 0 else self.beta1 if table == 1 else self.alpha
 
     # -- probabilities
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
                     self.P, self.rise, self.length, self.zeta, self.shape, self.power + block)
@@ -545,25 +538,15 @@ cdef class Mixed(Table):
                 self.power[block + lane] += self.joint.power[block + lane]
         if self.regression is not None:
             self.regression.add_scores(i, block, self.power + block)
+        if own >= 0:
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
 
     cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """Log predictive of the jointly normal columns of item i in cluster k, which counts it or not, in units."""
-        cdef double found
         if self.joint.stale[k]:
             self.joint.settle(k)
-        if counted and self.joint.size[k] > 1:
-            self.joint.score(i, k & ~7, k)
-            if self.joint.left[k] >= LEAST_LEFT:
-                return self.joint.power[k]
-        if counted:
-            self.joint.leave(i, k)
-            self.joint.settle(k)
-        self.joint.score(i, k & ~7, -1)
-        found = self.joint.power[k]
-        if counted:
-            self.joint.join(i, k)
-            self.joint.settle(k)
-        return found
+        self.joint.score(i, k & ~7, k if counted else -1)
+        return self.joint.power[k]
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef Py_ssize_t c, n, M = self.total + 2

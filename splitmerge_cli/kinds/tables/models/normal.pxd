@@ -1,8 +1,8 @@
 # What mixtures with real columns share. See normal.pyx.
 cimport cython
-from libc.stdint cimport int8_t, int64_t
+from libc.stdint cimport int64_t
 
-from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.blocks cimport Blocks
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -64,7 +64,7 @@ cdef class ScalePrior:
         self.distance += off * off
 
 
-cdef class Scaled(Model):
+cdef class Scaled(Blocks):
     cdef readonly double kappa0, a0     # kappa0: the present one
     cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
     cdef RowWeights weights             # of the rows; None: normal tails
@@ -74,16 +74,6 @@ cdef class Scaled(Model):
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
     cdef void scales_changed(self) noexcept nogil
     cdef void weights_changed(self) noexcept nogil
-
-
-cdef class Table(Scaled):
-    cdef int8_t *stale                  # [cap] whether what scores an item is behind the statistics
-    cdef double *power                  # [cap] log predictive of the item at hand, but for what all clusters share
-
-    cdef void settle(self, Py_ssize_t k) noexcept nogil
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
 
 
 cdef class Normal(Scaled):

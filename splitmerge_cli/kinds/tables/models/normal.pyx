@@ -1,21 +1,20 @@
 """What mixtures with real columns share, whether these are dense, sparse, or cells of a table: weights of rows with the
-tails of Student's t, gamma priors of scales, items that are scored in blocks, and of normal distributions the options
-of the prior, and the factors of a likelihood and of a predictive that depend on a cluster's size alone.
+tails of Student's t, gamma priors of scales, and of normal distributions the options of the prior, and the factors of a
+likelihood and of a predictive that depend on a cluster's size alone.
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
 cimport cython
-from libc.math cimport INFINITY, M_PI, NAN, exp, ldexp, lgamma, log, rint
+from libc.math cimport M_PI, exp, ldexp, lgamma, log, rint
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
 import numpy as np
-import scipy.sparse
 
+from splitmerge_cli.core.blocks cimport Blocks
 from splitmerge_cli.core.memory cimport doubles, doubles_of
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.powers cimport weigh_powers
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
@@ -24,6 +23,7 @@ from splitmerge_cli.core.options import (
     Choice, Flag, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.kinds.tables.models.real_columns import (
     MOST_SCALE, box_of, prior_options, resolutions_of, settle_resolution, start_value,
 )
@@ -80,7 +80,7 @@ NOISE = (
     Number("noise", 0.0, "share of the rows that are expected to be noise, uniform over model.box: a cluster is noise with "
            "this probability; 0: none; smcmc run takes auto: 0.01 if that predicts rows better", least=0.0, most=0.5,
            later=True),
-    Numbers("box", None, "model.noise: lowest and highest value of each column, one after another; null: those of the "
+    Numbers("box", None, "model.noise: lowest and highest value of each column of numbers, one after another; null: those of the "
             "data", optional=True, least=-1e30, most=1e30, each="end of a column", later=True),
 )
 """Options of a background of noise, which ``gaussian.py`` adds to a model."""
@@ -352,7 +352,7 @@ cdef class ScalePrior:
             self.kappa0 = v[wanted - 1]
 
 
-cdef class Scaled(Model):
+cdef class Scaled(Blocks):
     """A mixture of normal variables whose b0 and kappa0 may have gamma priors; an abstract class.
 
     A model sets ``scale_prior``, ``shape0`` and ``n_means``, and supplies ``draw_cluster`` and ``scales_changed``.
@@ -444,75 +444,6 @@ cdef class Scaled(Model):
             self.weights_changed()
 
 
-cdef class Table(Scaled):
-    """A mixture of tables that scores an item against blocks of eight clusters; an abstract class."""
-
-    cdef void settle(self, Py_ssize_t k) noexcept nogil:
-        """Bring what scores an item against cluster k up to date."""
-        pass
-
-    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
-        """power[k] of item i for the eight clusters from `block` on."""
-        pass
-
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there, on the scale of ``power``;
-        ``settle`` has been called."""
-        return NAN
-
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not: from the statistics."""
-        return NAN
-
-    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t block = a & ~7
-        cdef double r
-        if self.stale[a]:
-            self.settle(a)
-        if self.stale[b]:
-            self.settle(b)
-        self.score(i, block)
-        if (b & ~7) != block:
-            self.score(i, b & ~7)
-        if own >= 0:
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
-        r = exp(self.power[b] - self.power[a])
-        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
-
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
-        for k in range(m):
-            if self.stale[k]:
-                self.settle(k)
-        for k in range(0, m, 8):
-            self.score(i, k)
-        if own >= 0 and self.size[own] > 1:
-            self.power[own] = self.score_own(i, own)
-        weigh_powers(self, self.power, own)
-
-    def left_out_densities(self):
-        """As of any model, each cluster settled once: an item leaves its own in closed form."""
-        cdef Py_ssize_t i, k, own, empty = self.K
-        cdef double rest
-        cdef double[:, ::1] log_density = np.empty((self.N, self.K + 1))
-        if self.allows_empty:
-            return super().left_out_densities()
-        self.begin_scan()
-        for k in range(empty + 1):
-            if self.stale[k]:
-                self.settle(k)
-        for i in range(self.N):
-            own = self.z[i]
-            for k in range(0, empty + 1, 8):
-                self.score(i, k)
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else -INFINITY
-            # `power` leaves out what all clusters share
-            rest = self.log_pred(i, empty) - self.power[empty]
-            for k in range(empty + 1):
-                log_density[i, k] = self.power[k] + rest
-        return np.asarray(log_density)
-
-
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
     """Tables of the factors that depend on a cluster's size alone, from 0 to N + 1 items."""
     cdef Py_ssize_t n
@@ -557,14 +488,14 @@ cdef class Normal(Scaled):
         if data.missing:
             cells = [x[~np.isnan(x[:, d]), d].astype(np.float64) for d in range(x.shape[1])]
             mean, variance = np.array([[of.mean(), of.var()] if of.size else [0.0, 0.0] for of in cells]).T
-        elif scipy.sparse.issparse(x):
+        elif is_sparse(x):
             variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
         else:
             variance = x.var(axis=0, dtype=np.float64)
         params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
         found = params | prior_options(given["covariance"], given["m0"], given["b0"], mean, variance)
-        if not scipy.sparse.issparse(x):
+        if not is_sparse(x):
             found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
             if given.get("noise"):
                 found["box"] = box_of(x, given["box"], found["resolution"]).T.ravel().tolist()

@@ -53,7 +53,9 @@ def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(column, str) and column in names:
             return names.index(column) + 1
         if not isinstance(column, int) or not 1 <= column <= len(names):
-            raise ValueError(f"model.{key}: no column {column}; expected one of {', '.join(names)}")
+            about = [note for note in data.meta.get("notes", ()) if f"('{column}')" in note]
+            known = "; ".join([f"expected one of {', '.join(names)}", *about])
+            raise ValueError(f"model.{key}: no column {column}; {known}")
         return column
 
     placed = dict(options)

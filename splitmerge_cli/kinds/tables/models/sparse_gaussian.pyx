@@ -15,20 +15,22 @@ A point and a cluster: O(entries of the point). A change of a cluster: iso O(ent
 the cluster) when the cluster is next asked for.
 """
 cimport cython
-from libc.math cimport INFINITY, NAN, exp, isnan, llrint, log, log1p
+from libc.math cimport NAN, exp, isnan, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
-import scipy.sparse
 
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.sums cimport ROOM, STALE
 from splitmerge_cli.kinds.tables.models.normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
+from splitmerge_cli.data.values import is_csr, is_sparse
 from splitmerge_cli.kinds.tables.models.normal import POWER, TAILS
 from splitmerge_cli.kinds.tables.models.real_columns import prior_of
 
@@ -169,7 +171,9 @@ cdef enum:
 def _canonical(x):
     """The points as csr_array whose columns of a row ascend, None if they are such; a ValueError for what are no
     points."""
-    points = scipy.sparse.csr_array(x)
+    from scipy.sparse import csr_array  # dense points do without
+
+    points = csr_array(x)
     if len(points.shape) != 2 or 0 in points.shape:
         raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
     entries = points.data
@@ -178,7 +182,7 @@ def _canonical(x):
     if not points.has_canonical_format:
         points = points.copy()
         points.sum_duplicates()
-    elif isinstance(x, scipy.sparse.csr_array):
+    elif is_csr(x):
         return {"points": None}
     return {"points": points}
 
@@ -266,7 +270,6 @@ cdef class SparseGaussian(Normal):
     cdef totals origin                  # of m0
     cdef const totals *of_item          # [N]
     cdef totals *of_cluster             # [cap]
-    cdef double *power                  # [cap] log predictive of the point at hand
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
@@ -276,8 +279,10 @@ cdef class SparseGaussian(Normal):
         if given["tails"] != "normal":
             raise ValueError(f"model.tails={given['tails']}: the points are sparse; expected normal, which is all that "
                              "such data have")
-        if not scipy.sparse.issparse(x) or x.format != "csr":
-            x = scipy.sparse.csr_array(x)
+        if not is_sparse(x) or x.format != "csr":
+            from scipy.sparse import csr_array
+
+            x = csr_array(x)
         as_csr = share(_canonical, x)
         self._hold(as_csr)
         points = x if as_csr.points is None else as_csr.points
@@ -306,6 +311,8 @@ cdef class SparseGaussian(Normal):
             self.Z = self.memory.doubles(KEPT)
             self.kept = <int64_t *> self.memory.doubles(KEPT)
             memset(self.kept, 255, KEPT * sizeof(int64_t))
+        self.keep(&self.power, ROOM)
+        self.keep(&self.stale, STALE)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
@@ -328,11 +335,10 @@ cdef class SparseGaussian(Normal):
         self.table = <columns *> larger(self.table, old * sizeof(columns), cap * sizeof(columns))
         self.of_cluster = <totals *> self.memory.larger(self.of_cluster, old * sizeof(totals), cap * sizeof(totals))
         self.det = <double *> self.memory.larger(self.det, 24 * old, 24 * cap)
-        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.table[k].squared = self.shape_of == DIAG
             self.forget(k)
-        return 0
+        return Normal.grow(self, cap)
 
     cdef void forget(self, Py_ssize_t k) noexcept nogil:
         self.det[3 * k] = self.det[3 * k + 1] = self.det[3 * k + 2] = NAN
@@ -452,9 +458,9 @@ cdef class SparseGaussian(Normal):
         return self.log_c[n] - (self.a_n(n) + half) * more - half * det
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        return self.score(i, k, False)
+        return self.score_in(i, k, False)
 
-    cdef double score(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
+    cdef double score_in(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
         """log predictive of point i in cluster k, which counts it (`own`) or not."""
         cdef Py_ssize_t n = self.size[k] - own
         cdef double det
@@ -481,27 +487,23 @@ cdef class SparseGaussian(Normal):
         distance = totals_distance(t, x, inner, n, self.kappa0, self.origin.square)
         return self.predictive(n, det, log1p(0.5 * kappa / (kappa + 1.0) * distance / (self.b0[0] * exp(det))))
 
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """Of the clusters and a new one."""
+        cdef Py_ssize_t k
+        for k in range(block, min(block + 8, self.K + 1)):
+            self.power[k] = self.score_in(i, k, k == own)
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        return exp(self.log_odds(i, a, b, own, sized))
+
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef double r = self.score(i, b, own == b) - self.score(i, a, own == a)
+        cdef double r = self.score_in(i, b, own == b) - self.score_in(i, a, own == a)
         if sized:
             r += log(self.weight_of(b, own == b)) - log(self.weight_of(a, own == a))
         return r
 
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
-        cdef bint alone = own >= 0 and self.size[own] == 1
-        cdef double top = -INFINITY, weight
-        for k in range(m):
-            self.power[k] = self.score(i, k, k == own)
-            # not of a new cluster that the prior rules out: it may outweigh all others
-            if self.power[k] > top and (k < self.K or self.new_cluster_weight > 0.0):
-                top = self.power[k]
-        for k in range(m):
-            weight = self.scan_weight(self.size[k] - 1) if k == own else self.W[k]
-            self.w[k] = weight * exp(min(self.power[k] - top, 0.0))
-        if alone:
-            # its own cluster stands for the new one
-            self.w[m - 1] = 0.0
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        Model.weigh(self, i, first, m, w)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         return self.log_lik_of(self.size[k], self.determinant(k, 0))

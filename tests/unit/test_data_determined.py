@@ -1,0 +1,164 @@
+"""Columns that others determine are left out, with a note that says how; columns that are only near are data."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.config import ConfigError, RunSpecification, specify
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.determined import find_determined
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.kinds.tables.models.outcome_cells import place_columns
+from splitmerge_cli.runs import drive
+from splitmerge_cli.runs.identity import finished_run
+from splitmerge_cli.runs.plan import Plan
+
+RNG = np.random.default_rng(3)
+N = 60
+A, B = RNG.normal(170.0, 9.0, N).round(1), RNG.gamma(3.0, 20.0, N).round(2)
+WORDS = RNG.choice(["low", "middle", "high"], N)
+CASES = {
+    "units": ((A / 2.54).round(1), "0.394 * a says the same, but for rounding"),
+    "rounded units": ((A * 1.8 + 32).round(), "* a + 3"),
+    "copy": (A, "a says the same, but for rounding"),
+    "sum": (A + B, "a + b says the same, but for rounding"),
+    "difference": ((A - 0.5 * B).round(1), "a - 0.5 * b says the same, but for rounding"),
+    "complement": (300.0 - A, "300 - a says the same, but for rounding"),
+    "logarithm": (np.log(B).round(3), "log(b) says the same, but for rounding"),
+    "power": (B**2, "2 * log(b) says the same as its logarithm, but for rounding"),
+    "code": (pd.Series(WORDS).map({"low": 1, "middle": 2, "high": 5}), "words says the same in other words"),
+}
+
+
+def table(**columns: object) -> pd.DataFrame:
+    """A table of two measurements, a category, and other columns."""
+    return pd.DataFrame({"a": A, "b": B, "words": WORDS} | columns)
+
+
+def notes_of(data: Dataset) -> list[str]:
+    """The notes on columns that are left out."""
+    return [note for note in data.meta["notes"] if "left out" in note]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_column_that_others_determine_is_left_out(name: str) -> None:
+    column, why = CASES[name]
+    data = from_object(table(other=column), "mixed")
+    assert data.columns == ["a", "b", "words"]
+    [note] = notes_of(data)
+    assert "column 4 ('other') is left out" in note
+    assert why in note
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "code"])
+def test_points_have_no_such_column_either(name: str) -> None:
+    data = from_object(table(other=CASES[name][0]).drop(columns="words"), "points")
+    assert data.columns == ["a", "b"]
+    assert CASES[name][1] in notes_of(data)[0]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        A + RNG.normal(0, 0.3, N).round(1),
+        (A - A.mean()) ** 2,
+        np.log(B) + RNG.normal(0, 0.02, N),
+        (A / 30).round(),
+        RNG.permutation(A),
+        np.where(np.arange(N) == 7, 1.0, 0.0),
+    ],
+)
+def test_a_column_that_is_only_near_is_data(column: np.ndarray) -> None:
+    assert from_object(table(other=column), "mixed").columns == ["a", "b", "words", "other"]
+
+
+def test_the_column_with_the_most_missing_cells_follows() -> None:
+    gaps = np.where(np.arange(N) % 7 == 0, np.nan, A / 2)
+    assert from_object(table(other=gaps)[["other", "a", "b"]], "points").columns == ["a", "b"]
+    # each has cells that the other lacks
+    known = np.where(np.arange(N) % 5 == 0, np.nan, A)
+    assert from_object(pd.DataFrame({"a": known, "other": gaps, "b": B}), "points").columns == ["a", "other", "b"]
+
+
+def test_rare_flags_may_agree_by_chance() -> None:
+    flag = np.where(np.arange(N) == 7, "yes", "no")
+    assert len(from_object(table(one=flag, other=flag == "yes"), "mixed").columns or ()) == 5
+    flag = np.where(np.arange(N) % 3 == 0, "yes", "no")
+    assert len(from_object(table(one=flag, other=flag == "yes"), "mixed").columns or ()) == 4
+
+
+def test_parts_of_a_whole_lose_the_last() -> None:
+    parts = RNG.dirichlet(np.ones(5), 200)
+    found = find_determined((100 * parts).round(1), list("abcde"))
+    assert found == {4: "a linear function of a, b, c and 1 more says the same, but for rounding"}
+
+
+def test_measurements_that_correlate_are_data() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        common = rng.normal(0, 1, (43, 1))
+        scores = (7 + common + rng.normal(0, 0.2, (43, 12))).round(1)
+        assert find_determined(scores, [str(d) for d in range(12)]) == {}, seed
+
+
+def test_a_column_that_is_asked_for_stays_with_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    table(other=2 * A).to_csv(path, index=False)
+    data = csv(path, "mixed", types={"other": "real"})
+    assert data.columns == ["a", "b", "words", "other"]
+    assert any("column 4 ('other') counts twice: 2 * a says the same" in note for note in data.meta["notes"])
+    for kind in ("mixed", "points"):
+        data = csv(path, kind, columns=["a", "other"])
+        assert data.columns == ["a", "other"]
+        assert any("counts twice: 2 * a" in note for note in data.meta["notes"])
+
+
+def test_an_outcome_that_is_left_out_is_told() -> None:
+    data = from_object(table(other=2 * A), "mixed")
+    with pytest.raises(ValueError, match=r"no column other; expected one of a, b, words; .*2 \* a says the same"):
+        place_columns(data, {"outcome": "other"})
+
+
+def run_as_before(spec: RunSpecification, monkeypatch: pytest.MonkeyPatch, read: dict[str, str]) -> Path:
+    """Make a run again as another version stores it, which says of what it has `read` no more than this."""
+    known = drive._provenance
+
+    def provenance(plan: Plan) -> dict[str, Any]:
+        return {key: value for key, value in known(plan).items() if key not in ("read_sha256", "reading")} | read
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drive, "_provenance", provenance)
+        return drive.run(spec.with_({"resume": False}))
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> RunSpecification:
+    """A short run of a table."""
+    path = tmp_path / "t.csv"
+    table().drop(columns="words").to_csv(path, index=False)
+    keys = [f"data.path={path}", f"out={tmp_path}", "iterations=20", "chains=1", "progress=none"]
+    return specify(["data=csv", "model=gaussian", "sampler=sams", *keys])
+
+
+def test_a_run_of_other_columns_is_not_taken_for_this_one(
+    spec: RunSpecification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(other=2 * A).drop(columns="words").to_csv(str(spec.data.values["path"]), index=False)
+    for read in ({}, {"read_sha256": "0" * 64}):
+        run_as_before(spec, monkeypatch, read)
+        assert finished_run(spec) is None
+        with pytest.raises(ConfigError, match=r"this run read its file in another way.*resume=false makes it again"):
+            drive.run(spec)
+    drive.run(spec.with_({"resume": False}))
+    assert finished_run(spec) is not None
+
+
+def test_a_run_of_the_same_columns_is_found(spec: RunSpecification, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = run_as_before(spec, monkeypatch, {}) / "trace.parquet"
+    written = trace.stat().st_mtime_ns
+    drive.run(spec)
+    assert trace.stat().st_mtime_ns == written
