@@ -258,11 +258,6 @@ def test_bad_arrays_are_one_line(options: dict, message: str) -> None:
     assert str(raised.value).startswith(message)
 
 
-def test_graphs_and_documents_take_none() -> None:
-    with pytest.raises(DataError, match=r"data.weights=...: expected null: graph is no table"):
-        from_object(np.ones((2, 2)) - np.eye(2), "graph", weights=[1, 1])
-
-
 def test_a_power_of_a_weighted_column_is_that_of_repeated_cells() -> None:
     x, counts = np.random.default_rng(0).gamma(1.0, size=40), np.arange(1, 41)
     assert fit_power(x, counts) == fit_power(np.repeat(x, counts)) != fit_power(x)

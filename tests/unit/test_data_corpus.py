@@ -36,18 +36,6 @@ def f64(*shape: int) -> np.ndarray:
 # what they hold
 
 
-def test_tokens() -> None:
-    three = tokens([0, 1, 1], [], [2])
-    assert (three.J, three.lengths.tolist(), three.documents().tolist()) == (3, [3, 0, 1], [0, 0, 0, 2])
-    assert word_lists(three.take(np.array([True, False, True, False]))) == [[0, 1], [], []]
-    assert word_lists(three.pick(np.array([False, True, True]))) == [[], [2]]
-    assert three.pick(np.zeros(3, dtype=bool)).J == 0
-    counts = csr_array(np.array([[0, 2, 1], [0, 0, 0], [1, 0, 0]], dtype=np.int32))
-    made = tokens_of(counts)
-    assert word_lists(made) == [[1, 1, 2], [], [0]]
-    assert made.words.dtype == np.int32 and made.starts.dtype == np.int64
-
-
 @pytest.mark.parametrize(
     ("words", "starts", "message"),
     [
@@ -158,15 +146,6 @@ def whole(*documents: list[int]) -> Dataset:
 def random_documents(J: int = 50, seed: int = 3) -> Dataset:
     rng = np.random.default_rng(seed)
     return whole(*(rng.integers(10, size=rng.integers(0, 12)).tolist() for _ in range(J)))
-
-
-def test_nothing_is_held_out_by_default() -> None:
-    given = random_documents()
-    same = split(given)
-    assert same.values is given.values and same.truth is given.truth
-    options = same.meta["documents"]["options"]
-    assert options == {"made": 1, "heldout": 0.0, "heldout_by": "document", "split_seed": 0}
-    assert same.meta["path"] == "x"
 
 
 def test_documents_are_held_out() -> None:
@@ -323,14 +302,6 @@ def test_weights_of_a_dirichlet_process() -> None:
     assert abs(drawn[:, 0].mean() - 1 / 3) < 5 * drawn[:, 0].std() / np.sqrt(300)
 
 
-@pytest.mark.parametrize("extreme", [1e-100, 1e-3, 1e100])
-def test_extreme_priors(extreme: float) -> None:
-    made = synthetic_documents(20, topics=7, words=9, eta=extreme, alpha0=extreme, gamma=extreme)
-    assert np.isfinite(made.values.topics).all() and np.isfinite(made.values.mixtures).all()
-    probabilities = made.values.topics[made.truth, made.values.tokens.words]
-    assert (probabilities > 0).all()
-
-
 # ---- Published sets as documents, and which of their words are kept.
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
@@ -348,28 +319,6 @@ def table(of: Dataset) -> list[list[str]]:
 
 
 # words
-
-
-@pytest.mark.parametrize(
-    ("options", "kept", "left_out"),
-    [
-        ({}, PUBLISHED_WORDS, (0, 0)),
-        ({"min_documents": 1}, ["heart", "The", "flow"], (1, 0)),
-        ({"min_documents": 2}, ["heart", "The"], (2, 1)),
-        ({"max_share": 0.5}, ["heart", "lung", "flow"], (1, 5)),
-        ({"max_share": 0.25, "min_documents": 1}, ["flow"], (3, 8)),
-        ({"stop_words": "english"}, ["heart", "lung", "flow"], (1, 5)),
-    ],
-)
-def test_words_that_are_kept(options: dict[str, Any], kept: list[str], left_out: tuple[int, int]) -> None:
-    made = keep_words(published_whole(), **options)
-    assert (made.vocabulary, made.values.V) == (kept, len(kept))
-    assert table(made) == [[word for word in document if word in kept] for document in table(published_whole())]
-    assert tuple(made.meta["left_out"].values()) == left_out and made.meta["a"] == 1
-    everything = {"b": 2, "stop_words": None, "min_documents": 0, "max_share": 1.0}
-    assert made.meta["documents"]["options"] == everything | options
-    assert made.meta["documents"]["empty"] == sum(not document for document in table(made))
-    assert made.values.documents == list("wxyz")
 
 
 def test_documents_with_a_word_in_any_order() -> None:
@@ -468,18 +417,6 @@ def test_long_abstracts(put: Callable[..., Path]) -> None:
     for longest in (0, 1.5, "x", True):
         with pytest.raises(DataError, match=rf"^data.longest={longest}: expected a whole number from 1 to"):
             corpus_published.nips_abstracts(longest=longest)  # type: ignore[arg-type]
-
-
-def test_no_abstract_is_short_enough(put: Callable[..., Path]) -> None:
-    put("nips_abstracts", COUNTS + 1)
-    with pytest.raises(DataError, match=r"^data.longest=3: expected at least 4, the tokens of the shortest document"):
-        corpus_published.nips_abstracts(longest=3)
-
-
-def test_the_numbers_of_documents_must_agree(put: Callable[..., Path]) -> None:
-    put("nips0_12", rows=3)
-    with pytest.raises(DataError, match=r"docs.csv.gz: 3 documents; expected 4, as in counts.npz"):
-        corpus_published.nips0_12()
 
 
 def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

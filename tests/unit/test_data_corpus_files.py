@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from scipy.sparse import csc_array, csr_array, save_npz
 
@@ -144,13 +142,6 @@ def test_what_is_no_column_of_texts() -> None:
     assert "no document has two words, so nothing shows which words share a topic" in corpus("t.csv", columns=[2]).notes
     # a comma in each line is none between cells
     assert corpus(put("c.txt", "the heart, as it is\na flow, and no words\n")).meta["format"] == "text"
-
-
-def test_a_table_in_parquet() -> None:
-    columns = {"doc": [7, 7, 3], "word": pa.array(["x", "y", "x"]).dictionary_encode(), "count": [1, 2, 3]}
-    pa.parquet.write_table(pa.table(columns), "t.parquet")
-    made = corpus("t.parquet")
-    assert table(made) == [["x", "y", "y"], ["x"] * 3] and made.values.documents == ["7", "3"]
 
 
 def test_a_table_with_a_vocabulary() -> None:

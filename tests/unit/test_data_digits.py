@@ -18,7 +18,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.digits import long_digits
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.values import numbered_labels
 from splitmerge_cli.kinds import get_kind
 
 CODES = [6221890000000000101, 6221890000000000102, 6221890000000000203, 6221890000000000304, 6221890000000000405]
@@ -135,14 +134,6 @@ def test_long_digits_are_no_numbers(tmp_path: Path, source: str) -> None:
     assert data.columns == ["x"] and data.names is None and "such as '6221890000000000102'" in data.notes[0]
 
 
-@every_table
-def test_numbers_that_are_exact_stay_numbers(tmp_path: Path, source: str) -> None:
-    cells = [10**18 * (i % 7 + 1) + 1024 * i for i in range(50)]
-    data = TABLES[source](table_of(cells, pa.int64()), tmp_path)("mixed")
-    assert data.types is not None and data.types[0].type == "real"
-    assert data.values[:, 0].tolist() == [float(cell) for cell in cells]
-
-
 def test_a_wide_table_and_a_missing_code(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [[str(CODES[i % 5]), *(f"{x:.3f}" for x in rng.normal(size=1001))] for i in range(12)]
@@ -155,40 +146,6 @@ def test_a_wide_table_and_a_missing_code(tmp_path: Path) -> None:
     for kind in ("points", "mixed"):
         data = csv(path, kind, missing=[9999999999999999999])
         assert data.columns == ["c", "x"] and np.isnan(data.values[3, 0]) and data.values[4, 0] == 2.0
-
-
-@pytest.mark.parametrize(
-    ("cells", "levels"),
-    [
-        (["+5", "+7", "+5", "+9"] * 5, ("+5", "+7", "+9")),
-        (["1e5", "2e3", "1e5", "7e1"] * 5, ("7e1", "2e3", "1e5")),
-        (["1e3", "1000", "1E3"] * 5, ("1000", "1E3", "1e3")),
-        (["1.1", "1.10", "1.2"] * 5, ("1.1", "1.10", "1.2")),
-        (["10", "9", "10.0", "11"] * 5, ("9", "10", "11")),
-        (["-0", "0", "1"] * 5, ("-0", "0", "1")),
-    ],
-)
-def test_categories_are_called_as_they_are_written(tmp_path: Path, cells: list[str], levels: tuple[str, ...]) -> None:
-    data = from_csv(table_of(cells), tmp_path)("mixed", types={"c": "categorical"})
-    assert data.types is not None and data.types[0].levels == levels
-    assert codes_of(data) == [cell.removesuffix(".0") if cell == "10.0" else cell for cell in cells]
-
-
-def test_numbers_that_are_taken_for_categories_are_equal_as_numbers(tmp_path: Path) -> None:
-    data = from_csv(table_of(["1.0", "+1", "2", "3"] * 10), tmp_path)("mixed")
-    assert data.types is not None and data.types[0].levels == ("1", "2", "3")
-
-
-def test_zeros_in_front_are_numbers_where_these_are_asked_for(tmp_path: Path) -> None:
-    read = from_csv(table_of([f"{i:03d}" for i in range(20)]), tmp_path)
-    assert read("mixed", types={"c": "real"}).values[:, 0].tolist() == list(range(20))
-
-
-@every_table
-def test_words_beside_long_codes(tmp_path: Path, source: str) -> None:
-    cells = ["unknown" if i % 5 == 0 else str(CODES[i % 5]) for i in range(60)]
-    data = TABLES[source](table_of(cells), tmp_path)("mixed")
-    assert codes_of(data) == cells
 
 
 @every_table
@@ -211,28 +168,6 @@ def test_new_items_have_the_levels_of_the_data(tmp_path: Path, cells: list[Any])
     assert codes_of(kind.new_items(data, pd.DataFrame({"c": pd.Series(numbers, dtype=object), "x": 0.0}))) == cells
     other = kind.new_items(data, pd.DataFrame({"c": ["6221890000000000000", "zero"], "x": 0.0}))
     assert codes_of(other) == [None, None]
-
-
-def test_a_level_is_found_by_number_where_one_alone_is_that_number(tmp_path: Path) -> None:
-    data = from_csv(table_of(["007", "008", "009"] * 10), tmp_path)("mixed")
-    new = get_kind("mixed").new_items(data, pd.DataFrame({"c": [7, 8.0, "9"], "x": 0.0}))
-    assert codes_of(new) == ["007", "008", "009"]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [CODES[0], CODES[1], None, CODES[0]],
-        (1, 2**63 + 1, None, 1),
-        pa.array([CODES[0], CODES[1], None, CODES[0]]),
-        pl.Series([CODES[0], CODES[1], None, CODES[0]]),
-        pd.array([CODES[0], CODES[1], None, CODES[0]], dtype="Int64"),
-        pd.Series([CODES[0], CODES[1], None, CODES[0]], dtype="Int64"),
-        np.array([CODES[0], CODES[1], None, CODES[0]], dtype=object),
-    ],
-)
-def test_true_labels_of_many_digits(labels: Any) -> None:
-    assert numbered_labels(labels).tolist() == [0, 1, -1, 0]
 
 
 @every_table

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array, save_npz
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
@@ -37,14 +36,6 @@ def sample() -> Documents:
 
 
 # words and weights
-
-
-def test_words_that_enough_documents_have() -> None:
-    assert counts_of.documents_with(csr_array(COUNTS)).tolist() == [2, 0, 3, 1]
-    for least, words in [(1, ["heart", "acute", "flow"]), (2, ["heart", "acute"]), (3, ["acute"])]:
-        kept = counts_of.keep_words(sample(), least)
-        assert kept.vocabulary == words and kept.counts.dtype == np.int32
-        assert np.array_equal(kept.counts.toarray(), COUNTS[:, [WORDS.index(word) for word in words]])
 
 
 @pytest.mark.parametrize(
@@ -77,14 +68,6 @@ def test_weights() -> None:
         counts_of.weigh(counts, "idf")
 
 
-def test_weights_of_many_documents() -> None:
-    counts = random_array((500, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
-    counts.data = np.ceil(5 * counts.data).astype(np.int32)
-    x = counts_of.weigh(csr_array(counts))
-    assert isinstance(x, csr_array) and x.dtype == np.float64 and x.has_sorted_indices
-    np.testing.assert_allclose(x.toarray(), TfidfTransformer().fit_transform(counts.astype(float)).toarray())
-
-
 def test_points_say_what_was_kept() -> None:
     data = counts_of.points("made", sample(), "log", 2, "of use")
     assert data.kind.name == "points" and data.columns == ["heart", "acute"] and data.truth is None
@@ -107,14 +90,6 @@ def test_points_say_what_was_kept() -> None:
 # files of counts
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
-def test_counts_of_any_format(tmp_path: Path, form: str) -> None:
-    save_npz(tmp_path / "c.npz", csr_matrix(COUNTS).asformat(form))
-    x = counts_of.read_counts(tmp_path / "c.npz")
-    assert isinstance(x, csr_array) and x.dtype == np.int32 and x.has_canonical_format
-    assert np.array_equal(x.toarray(), COUNTS) and x.nnz == 6
-
-
 @pytest.mark.parametrize("bad", ["-1", "0.5", "nan", "inf", "3e9"])
 def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     x = COUNTS.astype(np.float64)
@@ -122,11 +97,6 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     save_npz(tmp_path / "c.npz", csr_array(x))
     with pytest.raises(DataError, match=r"c.npz: row 2, column 4: .*; expected a count, a whole number from 0"):
         counts_of.read_counts(tmp_path / "c.npz")
-
-
-def test_vocabularies(tmp_path: Path) -> None:
-    (tmp_path / "v.txt.gz").write_bytes(gzip.compress("a\r\nb\r\né\r\n".encode()))
-    assert counts_of.read_vocabulary(tmp_path / "v.txt.gz", 3) == ["a", "b", "é"]
 
 
 # ohsumed23

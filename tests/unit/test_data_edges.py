@@ -184,11 +184,6 @@ def test_numbers_that_may_count_from_0_or_from_1_are_asked_about(read: Callable[
     assert read("5,1\n1,3\n", base=0).names == read("5,1\n1,3\n", base=1).names == ["1", "3", "5"]
 
 
-def test_the_order_of_the_nodes(read: Callable[..., Dataset]) -> None:
-    assert read("10,2\n2,33\n-1,10\n").names == ["-1", "2", "10", "33"]
-    assert read("b,a\na,10\n").names == ["b", "a", "10"]
-
-
 def test_weights(read: Callable[..., Dataset]) -> None:
     text = "p,q,w\na,b,.2\nb,a,.4\nb,c,.5\nc,d,0\n"
     assert pairs(read(text, weights="w")) == {("a", "b"), ("b", "c")}
@@ -218,14 +213,6 @@ def test_weights(read: Callable[..., Dataset]) -> None:
 )
 def test_names_of_columns(read: Callable[..., Dataset], text: str, header: Any, names: list[str]) -> None:
     assert read(text, header=header).names == names
-
-
-@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 1e31])
-def test_weights_of_parquet_are_refused_as_those_of_text(tmp_path: Path, weight: float) -> None:
-    file = tmp_path / "e.parquet"
-    pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, weight]}).to_parquet(file)
-    with pytest.raises(DataError, match=r"row 2, column 3 \('weight'\): .*; expected a number, at least 0 and at most"):
-        edges(file)
 
 
 @pytest.mark.parametrize("separator", [",", "\t", " ", ";"])

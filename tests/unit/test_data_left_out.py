@@ -10,17 +10,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
 import splitmerge_cli as sm
-from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.kinds.records.names import near_pair
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.received import DataError
 
@@ -50,33 +47,6 @@ def test_a_file_and_a_frame_leave_out_the_same(tmp_path: Path, kind: str) -> Non
         "column 7 ('when') is left out: it holds dates, as '2020-01-31'",
     ):
         assert any(note.startswith(why) for note in told[0]), why
-
-
-def test_an_array_of_new_items_has_the_columns_of_the_first() -> None:
-    array = table().to_numpy()
-    kind, data = get_kind("points"), from_object(array, "points")
-    assert data.values.tolist() == array[:, [0, 2, 4]].tolist()  # nothing says that the first is an id
-    for new in (array[:3], array[:3, [0, 2, 4]]):
-        assert kind.new_items(data, new).values.tolist() == array[:3, [0, 2, 4]].tolist()
-    # of which none is left out, however they look
-    assert kind.new_items(data, np.ones((N, 5))).values.shape == (N, 3)
-    framed = from_object(table(), "points")
-    assert kind.new_items(framed, table().head(2)).values.tolist() == X[:2].tolist()
-
-
-@pytest.mark.parametrize(
-    ("values", "kind", "kept"),
-    [
-        (np.column_stack([np.arange(9), np.ones(9), X[:9, 0]]), "points", 3),  # too few rows to tell
-        (np.arange(N)[:, None], "points", 1),  # one column is data whatever it is
-        (np.column_stack([np.ones(N), np.arange(N) % 2, np.arange(N) % 3 == 0]), "binary", 2),
-        (np.column_stack([np.full(N, 3), np.arange(N) % 4]), "counts", 2),  # a part of a whole
-        (pd.DataFrame({"x": np.arange(N), "y": 3.0}), "points", 2),  # points along a line
-        (scipy.sparse.csr_array(np.column_stack([np.arange(N), X])), "points", 2),
-    ],
-)
-def test_what_is_kept(values: Any, kind: str, kept: int) -> None:
-    assert from_object(values, kind).values.shape[1] == kept
 
 
 def test_cells_are_whole_numbers_once_the_missing_ones_are_left_out(tmp_path: Path) -> None:
@@ -151,11 +121,6 @@ def test_a_frame_has_calls_in_place_of_commands(tmp_path: Path) -> None:
     held, read = (" ".join(made.notes) for made in (from_object(frame, "mixed"), csv(tmp_path / "t.csv", kind="mixed")))
     assert 'sample("hdp", data["text"]) reads it' in held and "smcmc run" not in held
     assert "data=corpus data.columns=" in read.replace("'", "") and "sample(" not in read
-
-
-def test_two_spellings_of_one_name() -> None:
-    assert near_pair(NAMES[:4]) == ("John Smith", "Jon Smith")
-    assert near_pair(["item 12", "item 13", "abc", "abd", "north", "south"]) is None
 
 
 def test_directions_and_weights_of_graphs_are_told_of(tmp_path: Path) -> None:
@@ -279,19 +244,6 @@ def test_columns_do_not_cost_the_parser_one_by_one(
     monkeypatch.setattr(text.Text, "_parse", lambda *args: asked.append(len(args[3])) or parse(*args))
     csv(path, "points")
     assert asked == [1]
-
-
-def test_a_message_lists_some_names_alone(rows: np.ndarray, tmp_path: Path) -> None:
-    path = put(tmp_path / "x.csv", rows, names=True)
-    with pytest.raises(DataError, match=r"expected one of c0, .*, c19, \.\.\., or a number from 1 to 1200") as raised:
-        csv(path, "points", truth="none")
-    assert len(str(raised.value)) < 300 + len(str(path))
-
-
-def test_units_of_columns_are_those_of_each() -> None:
-    widest = np.array([0.0, 1e-300, 1.0, 1.5, 2.0**40, 1e30])
-    assert resolution(widest, 1000, 3).tolist() == [resolution(w, 1000, 3) for w in widest]
-    assert resolution(0.0, 5) == 1.0 and resolution(1.0, 5) == 2.0**-47
 
 
 @pytest.mark.parametrize("N", [1, 9, 300])

@@ -250,11 +250,6 @@ def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
     assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 
 
-def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
-    for name in ("paid", "PID", "acid"):
-        assert types_of(column(tmp_path, [17, 23, 17, 9], name))[name] == "real"
-
-
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 kg,6 %,2.5,u\n3 m,7,4,v\n")
@@ -275,32 +270,6 @@ def test_missing_cells(tmp_path: Path) -> None:
     assert types_of(column(tmp_path, [-99, 1.5, 2.5], missing=-99))["c"] == "real"
     with pytest.raises(DataError, match=r"data.missing=\[\[1\]\]: expected the contents of missing cells"):
         column(tmp_path, [1], missing=[[1]])
-
-
-def test_rows_without_any_value_are_kept_and_counted(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n1.5,u\n,\n2.5,v\n")
-    data = csv(tmp_path / "t.csv", "mixed")
-    assert data.N == 3 and np.isnan(data.values[1]).all() and "rows without any value: 1" in data.notes[-1]
-
-
-def test_the_reading_is_one_note(tmp_path: Path) -> None:
-    rows = pd.DataFrame(
-        {"sex": list("fmm") * 4, "age": [20, *range(21, 31), 31][::-1], "town": [f"t{i % 8}" for i in range(12)]}
-    )
-    rows.to_csv(tmp_path / "t.csv", index=False)
-    data = csv(tmp_path / "t.csv", "mixed")
-    assert data.notes == [
-        f"{tmp_path / 't.csv'}: columns are read as binary: sex (f 4, m 8); categorical: town (8 levels: t0 2, t1 2, "
-        "t2 2, t3 2, t4 1, t5 1, ...); real: age (20 to 31) (data.types={NAME:TYPE} changes a type)"
-    ]
-
-
-def test_types_may_be_said(tmp_path: Path) -> None:
-    cells = [1, 2, 3, 1, 2, 3]
-    for said, type in (("real", "real"), ("count", "count"), ("ordinal", "ordinal")):
-        assert types_of(column(tmp_path, cells, types={"c": said}))["c"] == type
-    assert types_of(column(tmp_path, cells, types={1: "real"}))["c"] == "real"
-    assert column(tmp_path, cells, types={"c": "skip"}).columns == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -343,15 +312,6 @@ def test_types_that_a_column_does_not_fit(tmp_path: Path, cells: list[Any], type
 def test_a_column_without_a_value_may_have_a_type() -> None:
     data = from_object(pd.DataFrame({"a": [1.5, 2.5], "b": [None, None]}), "mixed", types={"b": "real"})
     assert data.notes[0].startswith("data: columns are read as real: a (1.5 to 2.5), b (data.types=")
-
-
-def test_types_of_columns_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"data.types=age: .* has no such column; expected one of c, x"):
-        column(tmp_path, [1, 2], types={"age": "real"})
-    with pytest.raises(DataError, match=r"data.types=real: expected columns and their types"):
-        column(tmp_path, [1, 2], types="real")
-    with pytest.raises(DataError, match="expected null: only model=mixed takes it, not points"):
-        csv(tmp_path / "t.csv", "points", types={"c": "real"})
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])

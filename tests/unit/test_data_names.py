@@ -49,37 +49,6 @@ def notes_of(data: Dataset) -> list[str]:
 # the numbers of the rows
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv"])
-def test_the_index_of_pandas_is_left_out_and_said(read: Callable[..., Dataset], name: str) -> None:
-    data = read(POINTS, name=name)
-    assert data.values.tolist() == POINTS.to_numpy().tolist() and data.columns == ["x", "y"]
-    assert notes_of(data) == [f"column 1 ('') {INDEX}"]
-
-
-@pytest.mark.parametrize(
-    ("text", "start"),
-    [
-        ('"","x","y"\n"1",0.5,3\n"2",-1.25,0.125\n"3",2,7.5\n', 1),  # R's write.csv
-        ("Unnamed: 0,x,y\n0,0.5,3\n1,-1.25,0.125\n2,2,7.5\n", 0),
-        ("\ufeff,x,y\r\n0,0.5,3\r\n1,-1.25,0.125\r\n2,2,7.5\r\n", 0),
-        (" ,x,y\n 0,0.5,3\n 1,-1.25,0.125\n 2,2,7.5\n", 0),
-    ],
-)
-def test_numbers_of_rows_are_left_out(read: Callable[..., Dataset], text: str, start: int) -> None:
-    data = read(text)
-    assert data.values.tolist() == POINTS.to_numpy().tolist()
-    assert len(data.notes) == 1 and f"counts the rows from {start}: it is left out" in data.notes[0]
-
-
-def test_a_table_that_was_written_twice(read: Callable[..., Dataset], tmp_path: Path) -> None:
-    POINTS.to_csv(tmp_path / "first.csv")
-    data = read(pd.read_csv(tmp_path / "first.csv"))
-    assert data.columns == ["x", "y"] and notes_of(data) == [
-        f"column 1 ('') {INDEX}",
-        f"column 2 ('Unnamed: 0') {INDEX}",
-    ]
-
-
 @pytest.mark.parametrize("kind", ["points", "mixed", "binary"])
 def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -> None:
     x = np.arange(24) % 2 if kind == "binary" else np.arange(24) / 7
@@ -106,16 +75,6 @@ def test_a_token_that_may_be_a_name_is_noted(read: Callable[..., Dataset], token
     text = "\n".join(tokens) + "\n"
     assert any("is read as a token (data.header=true" in note for note in notes_of(read(text, kind="tokens"))) == noted
     assert notes_of(read(text, kind="tokens", header=False)) == []
-
-
-def test_what_is_asked_for_is_read(read: Callable[..., Dataset]) -> None:
-    data = read(POINTS, columns=[1, "y"])
-    assert data.values.tolist() == [[0, 3], [1, 0.125], [2, 7.5]] and data.notes == []
-    assert read(POINTS, drop=[1]).notes == [] and read(POINTS, columns=["x"]).notes == []
-    assert len(read(POINTS, drop=["x"]).notes) == 1
-    with_truth = read(POINTS, truth=1)
-    assert with_truth.truth is not None and with_truth.truth.tolist() == [0, 1, 2] and with_truth.notes == []
-    assert read(POINTS, N=2).values.tolist() == POINTS.to_numpy().tolist()[:2]
 
 
 @pytest.mark.parametrize(
@@ -163,23 +122,6 @@ def test_an_index_that_stops_counting_far_down(read: Callable[..., Dataset]) -> 
     assert read(f",x\n{rows}").values.shape == (3000, 1)
     with pytest.raises(DataError, match=r"row 3002, column 1 \(''\): '7': the column has no name"):
         read(f",x\n{rows}7,1\n")
-
-
-def test_other_kinds_have_an_index_too(read: Callable[..., Dataset]) -> None:
-    binary = read(pd.DataFrame({"a": [0, 1, 1], "b": [1, 1, 0]}), "binary")
-    assert binary.values.tolist() == [[0, 1], [1, 1], [1, 0]] and len(binary.notes) == 1
-    # no word of the header says that it is one
-    tokens = read(pd.DataFrame({"animal": ["cat", "dog", "cat"]}), "tokens")
-    assert tokens.vocabulary == ["cat", "dog"] and tokens.N == 3 and len(tokens.notes) == 1
-    # names of columns that are numbers
-    assert read(pd.DataFrame(POINTS.to_numpy())).columns == ["0", "1"]
-    assert read(pd.DataFrame([[7, 8], [9, 9]])).values.tolist() == [[7, 8], [9, 9]]
-    assert read(pd.Series(["cat", "dog"]).to_frame(), "tokens").vocabulary == ["cat", "dog"]
-
-
-def test_one_column_is_data_whatever_its_name(read: Callable[..., Dataset]) -> None:
-    assert read("Unnamed: 0\n0\n1\n2\n").values.tolist() == [[0], [1], [2]]
-    assert read("Unnamed: 0\n0\n1\n2\n").notes == []
 
 
 def test_a_missing_value_is_no_index(read: Callable[..., Dataset]) -> None:

@@ -19,38 +19,12 @@ from splitmerge_cli.received import DataError
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}, index=["x", "y", "z"])
 
 
-def test_a_frame_keeps_the_names_of_rows_and_columns() -> None:
-    found = from_object(FRAME, "points", truth=["u", "v", "u"])
-    assert (found.columns, found.names) == (["a", "b"], ["x", "y", "z"])
-    assert found.values.tolist() == [[1, 4], [2, 5], [3, 6]] and found.truth is not None
-    assert found.truth.tolist() == [0, 1, 0]
-    of_polars = from_object(polars.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}), "points")
-    assert of_polars.columns == ["a", "b"] and of_polars.names is None
-
-    class OfArrow:
-        """A table of a library that has Arrow's interface alone."""
-
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            return pa.table({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}).__arrow_c_stream__(requested_schema)
-
-    of_arrow = from_object(OfArrow(), "points")
-    assert of_arrow.columns == ["a", "b"] and (of_arrow.values == of_polars.values).all()
-    np.testing.assert_array_equal(of_polars.values, found.values)
-
-
 def test_the_callers_array_stays_its_own() -> None:
     x = np.zeros((3, 2))
     found = from_object(x, "points")
     found.values.flags.writeable = False
     x[0, 0] = 5
     assert found.values[0, 0] == 0
-
-
-@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.coo_array])
-def test_sparse_points_hold_no_zeros(make: Any) -> None:
-    found = from_object(make([[0.0, 1.0], [2.0, 0.0]]), "points")
-    dense = found.values if isinstance(found.values, np.ndarray) else found.values.toarray()
-    assert dense.tolist() == [[0, 1], [2, 0]]
 
 
 @pytest.mark.parametrize(
@@ -142,35 +116,6 @@ def test_new_tokens_are_those_of_the_data() -> None:
     assert data.kind.new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
     with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
         data.kind.new_items(data, ["c"])
-
-
-COLUMNS = {"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}
-TABLES = {
-    "lists": COLUMNS,
-    "arrays": {name: np.array(column) for name, column in COLUMNS.items()},
-    "series": {name: polars.Series(column) for name, column in COLUMNS.items()},
-    "records": [{"a": 1.0, "b": 4}, {"a": 2.0, "b": 5}, {"a": 3.0, "b": 6}],
-    "fields": pd.DataFrame(COLUMNS).to_records(index=False),
-    "lazy": polars.DataFrame(COLUMNS).lazy(),
-    "stream": pa.table(COLUMNS).to_reader(),
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_of_any_shape_are_those_of_a_frame(name: str) -> None:
-    kind = "mixed" if name == "lazy" else "points"  # a stream is read once
-    found, expected = (from_object(data, kind) for data in (TABLES[name], pd.DataFrame(COLUMNS)))
-    assert found.columns == expected.columns and found.values.tolist() == expected.values.tolist()
-
-
-@pytest.mark.parametrize("kind", ["points", "mixed"])
-def test_a_series_is_a_column(kind: str) -> None:
-    cells = [1.5, 2.5, 3.5]
-    for column in pd.Series(cells, name="größe", index=["x", "y", "z"]), polars.Series("größe", cells):
-        found = from_object(column, kind)
-        assert (found.columns, found.values.tolist()) == (["größe"], [[1.5], [2.5], [3.5]])
-    assert from_object(pd.Series(cells, index=["x", "y", "z"]), kind).names == ["x", "y", "z"]
-    assert from_object(pa.array(cells), kind).values.tolist() == [[1.5], [2.5], [3.5]]
 
 
 def test_cells_behind_a_mask_are_missing() -> None:

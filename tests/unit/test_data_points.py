@@ -1,7 +1,6 @@
 """Tables of numbers: what is read, how columns are chosen, and one clear message for each kind of bad file."""
 
 import gzip
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files, repeats, scaled, separators
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.tables.table import WRITTEN
 from splitmerge_cli.data.tables.text import WIDE
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
@@ -148,14 +146,6 @@ def test_arrays_of_any_plain_number(tmp_path: Path, dtype: str) -> None:
     assert files.csv(tmp_path / "one.npy", "points").values.shape == (3, 1)
 
 
-def test_parquet_columns_of_any_plain_number(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, -1e-12], "c": [True, False], "d": [Decimal("1.25"), Decimal("-3")]})
-    frame.to_parquet(tmp_path / "x.parquet")
-    data = files.csv(tmp_path / "x.parquet", "points")
-    assert data.values.tolist() == [[1, 0.5, 1, 1.25], [2, -1e-12, 0, -3]]
-    assert data.columns == ["a", "b", "c", "d"]
-
-
 def test_the_folder_of_a_parquet_file_adds_no_column(tmp_path: Path) -> None:
     folder = tmp_path / "year=2020"
     folder.mkdir()
@@ -196,12 +186,6 @@ def test_the_folder_of_a_parquet_file_adds_no_column(tmp_path: Path) -> None:
 )
 def test_points(tmp_path: Path, text: str, kwargs: dict[str, object], rows: list[list[float]]) -> None:
     assert files.csv(table(tmp_path, text), "points", **kwargs).values.tolist() == rows
-
-
-def test_columns_are_chosen_for_other_kinds_too(tmp_path: Path) -> None:
-    path = table(tmp_path, "id,a,b,token\n7,0,1,cat\n8,1,1,dog\n")
-    assert files.csv(path, "binary", columns=["b", "a"]).values.tolist() == [[1, 0], [1, 1]]
-    assert files.csv(path, "tokens", columns=["token"]).vocabulary == ["cat", "dog"]
 
 
 def test_the_nearest_double_is_read(tmp_path: Path) -> None:
@@ -378,23 +362,6 @@ def read(tmp_path: Path, text: str, kind: str = "points", **options: object) -> 
     return csv(tmp_path / "t.csv", kind, **options)
 
 
-@pytest.mark.parametrize("kind", ["points", "binary"])
-@pytest.mark.parametrize("around", ["", " "])
-@pytest.mark.parametrize("cell", WRITTEN)
-def test_every_form_is_read_alike(tmp_path: Path, kind: str, around: str, cell: str) -> None:
-    data = read(tmp_path, f"x,y\n1,0\n0,{around}{cell}{around}\n1,1\n", kind)
-    np.testing.assert_array_equal(data.values, [[1, 0], [0, NAN], [1, 1]])
-    assert data.missing == 1 and data.values.dtype == np.float64
-    assert data.notes == [f"{tmp_path}/t.csv: missing cells: y 1"]
-
-
-@pytest.mark.parametrize("kind", ["points", "binary"])
-def test_rows_and_columns_without_cells(tmp_path: Path, kind: str) -> None:
-    data = read(tmp_path, "x,y,z\n1,0,\n,,\n0,1,?\n", kind)
-    np.testing.assert_array_equal(data.values, [[1, 0, NAN], [NAN] * 3, [0, 1, NAN]])
-    assert "missing cells: x 1, y 1, z 3; rows without any value: 1" in data.notes[0]
-
-
 def test_other_forms_are_said(tmp_path: Path) -> None:
     text = "x,y\n1,-99\n0,unknown\n-99.0,1\n"
     data = read(tmp_path, text, missing=[-99, "unknown"])
@@ -413,28 +380,12 @@ def test_words_of_truth_beside_missing_cells(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.values, [[1, 0], [NAN, 1], [0, NAN]])
 
 
-def test_decimal_commas_and_quotes(tmp_path: Path) -> None:
-    data = read(tmp_path, 'x;y\n1,5;2\n" ";"2,5"\n -3,5 ; NA \n')
-    np.testing.assert_array_equal(data.values, [[1.5, 2], [NAN, 2.5], [-3.5, NAN]])
-
-
 @pytest.mark.parametrize("cell", ["", " NA"])
 def test_wide_texts(tmp_path: Path, cell: str) -> None:
     rows = [["1.5"] * WIDE for _ in range(3)]
     rows[1][700] = cell
     data = read(tmp_path, "\n".join(map(",".join, rows)))
     assert data.values.shape == (3, WIDE) and data.missing == 1 and np.isnan(data.values[1, 700])
-
-
-@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.xlsx"])
-def test_other_files(tmp_path: Path, name: str) -> None:
-    frame = pd.DataFrame({"x": [1.0, None, 0.0], "y": pd.array([1, 0, None], dtype="Int64")})
-    getattr(frame, {"t.parquet": "to_parquet", "t.feather": "to_feather"}.get(name, "to_excel"))(
-        tmp_path / name, **({"index": False} if name == "t.xlsx" else {})
-    )
-    for kind in ("points", "binary"):
-        data = csv(tmp_path / name, kind)
-        np.testing.assert_array_equal(data.values, [[1, 1], [NAN, 0], [0, NAN]])
 
 
 @pytest.mark.parametrize("kind", ["points", "binary"])
@@ -447,27 +398,6 @@ def test_a_column_of_nothing_in_a_file_whose_note_is_damaged(tmp_path: Path, kin
 def test_a_complete_table_of_0_and_1_stays_in_bytes(tmp_path: Path) -> None:
     assert read(tmp_path, "1,0\n0,1\n", "binary").values.dtype == np.uint8
     assert from_object([[True, False]], "binary").values.dtype == np.uint8
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        ([[1, None], [0, 1]], "points"),
-        ([[1, None], [0, 1]], "binary"),
-        (pd.DataFrame({"x": [True, False], "y": pd.array([None, True], dtype="boolean")}), "binary"),
-        (pd.DataFrame({"x": [1, 0], "y": pd.array([None, 1], dtype="Int64")}), "points"),
-        (np.array([[1, NAN], [0, 1]], dtype=np.float32), "points"),
-    ],
-)
-def test_objects(data: object, kind: str) -> None:
-    found = from_object(data, kind)
-    np.testing.assert_array_equal(found.values, [[1, NAN], [0, 1]])
-    assert found.missing == 1 and found.values.dtype in (np.float64, np.float32)
-
-
-def test_sparse_points_have_none() -> None:
-    with pytest.raises(DataError, match="row 1, column 2: nan"):
-        Dataset("made", "points", csr_array(np.array([[0.0, NAN]])))
 
 
 def test_new_items_with_missing_cells_are_stacked() -> None:

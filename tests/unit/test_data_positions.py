@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
@@ -15,7 +14,6 @@ from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns as pictures
-from splitmerge_cli.kinds.tables.quantities import Table
 from splitmerge_cli.received import DataError
 
 
@@ -51,35 +49,6 @@ def read(source: Any, kind: str, **options: Any) -> Dataset:
 
 
 @pytest.mark.parametrize("kind", ["points", "mixed"])
-def test_columns_keep_their_numbers(source: Any, kind: str) -> None:
-    data = read(source, kind)
-    assert data.positions == (0, 2, 3) and "column 2" in data.notes[0]
-    if data.columns is not None:  # those that an array has in a data frame
-        return
-    names = ["column 1", "column 3", "column 4"]
-    assert data.column_names == names
-    assert data.place(4, 1) == "row 5, column 3"
-    assert statistics(data, [0] * 20 + [1] * 20).columns == names
-    assert [name for name, _, _ in Table(data).of_columns] == names
-    assert data.take(np.arange(5)).column_names == names
-
-
-@pytest.mark.parametrize("options", [{"drop": [2]}, {"columns": [1, 3, 4]}, {"columns": [1, 3], "truth": 4}])
-def test_columns_that_are_asked_for_keep_their_numbers(cells: np.ndarray, tmp_path: Path, options: Any) -> None:
-    for kind in ("points", "mixed"):
-        data = csv(as_csv(cells, tmp_path), kind, **options)
-        assert data.column_names == [f"column {n}" for n in options.get("columns", [1, 3, 4])]
-    swapped = csv(as_csv(cells, tmp_path), "points", columns=[4, 1])
-    assert swapped.column_names == ["column 4", "column 1"] and swapped.positions == (3, 0)
-
-
-def test_an_object_of_chosen_columns_keeps_their_numbers(cells: np.ndarray) -> None:
-    data = from_object(cells, "points", columns=[4, 1])
-    assert data.column_names == ["column 4", "column 1"]
-    assert np.array_equal(data.values, cells[:, [3, 0]])
-
-
-@pytest.mark.parametrize("kind", ["points", "mixed"])
 def test_new_rows_are_as_wide_as_the_table(source: Any, cells: np.ndarray, kind: str) -> None:
     """New rows without names have the columns that were read, or all columns of the table."""
     data = read(source, kind)
@@ -88,14 +57,6 @@ def test_new_rows_are_as_wide_as_the_table(source: Any, cells: np.ndarray, kind:
         assert np.array_equal(found.values, cells[:3][:, [0, 2, 3]])
     with pytest.raises(DataError, match="new items: 2 columns; expected 3"):
         get_kind(kind).new_items(data, cells[:3, :2])
-
-
-def test_a_named_column_is_where_it_stands(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"id": range(1, 31), "x": np.arange(30.0) ** 2, "y": [None, *np.arange(29.0) ** 3]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    for data in (csv(tmp_path / "t.csv", "points"), from_object(frame, "points")):
-        assert data.columns == data.column_names == ["x", "y"]
-        assert data.first_missing == "row 1, column 3 ('y'): a missing cell"
 
 
 def test_data_of_other_columns_are_other_data(cells: np.ndarray) -> None:

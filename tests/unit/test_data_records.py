@@ -304,25 +304,6 @@ def test_columns_that_lack_in_a_file_are_named_with_what_reads_them(tmp_path: Pa
     assert len(read(tmp_path, FIRST, other=str(other), names={"year": "born", "PLZ": "post code"}).columns or ()) == 3
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (
-            {"nobody": "born"},
-            "data.names=nobody: .*other.csv has no such column; expected one of given_name, year, PLZ",
-        ),
-        ({"year": "nobody"}, "data.names=nobody: .*people.csv has no such column"),
-        ({"year": "born", "PLZ": "born"}, "data.names={year: born,PLZ: born}: expected each column once"),
-        (["year"], "data.names=.*: expected such as"),
-    ],
-)
-def test_bad_names_of_columns(tmp_path: Path, names: object, message: str) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text(OTHER)
-    with pytest.raises(DataError, match=message):
-        read(tmp_path, FIRST, other=str(other), names=names)
-
-
 def test_a_column_of_files(tmp_path: Path) -> None:
     text = "file,name,year\nx,ann,1990\ny,ann,1990\nx,bob,1991\ny,rob,1991\n"
     dataset = read(tmp_path, text, files="file")

@@ -5,28 +5,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.alternatives import LeaveOneOut
-from splitmerge_cli.analysis.comparison import Items
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
+from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows
 from splitmerge_cli.fits.candidates import Fits
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.choice import calibrate
-from splitmerge_cli.received import DataError
-from unit.test_data_digits import TABLES, table_of
-
-NOTE = (
-    "80 of 100 rows repeat another row, more than by chance: no density describes copies (data.repeated=once reads "
-    "each of the 20 different rows once)"
-)
 
 
 @pytest.fixture
@@ -41,17 +32,6 @@ def frame() -> pd.DataFrame:
 def write(frame: pd.DataFrame, folder: Path) -> Path:
     frame.to_csv(folder / "t.csv", index=False)
     return folder / "t.csv"
-
-
-def test_different_rows_are_numbered_by_first_appearance() -> None:
-    x = np.array([[1.0, np.nan], [2.0, 0.0], [1.0, np.nan], [2.0, -0.0], [np.nan, 1.0]])
-    assert items_of_rows(x).tolist() == [0, 1, 0, 1, 2]
-    assert items_of_rows(np.array([[1, 2], [2, 1], [1, 2]], dtype=np.uint8)).tolist() == [0, 1, 0]
-    rng = np.random.default_rng(0)
-    for dtype in (np.float64, np.float32):
-        x = rng.integers(0, 4, size=(500, 3)).astype(dtype)
-        expected = pd.factorize(pd.MultiIndex.from_arrays(x.T))[0]
-        assert items_of_rows(x).tolist() == expected.tolist()
 
 
 def grid(step: float, size: tuple[int, int], copies: int = 0) -> np.ndarray:
@@ -87,13 +67,6 @@ def grid(step: float, size: tuple[int, int], copies: int = 0) -> np.ndarray:
 )
 def test_chance_makes_rows_equal_as_often_as_one_step_apart(x: np.ndarray, copies: bool) -> None:
     assert are_copies(x, items_of_rows(x), range(x.shape[1])) is copies
-
-
-def test_words_beside_one_column_of_numbers_hide_no_copies() -> None:
-    x = np.column_stack([np.arange(100) % 3, grid(0.0, (100, 1))[:, 0]])
-    assert are_copies(np.repeat(x, 5, axis=0), items_of_rows(np.repeat(x, 5, axis=0)), [1])
-    coarse = np.column_stack([np.arange(600) % 3, grid(0.5, (600, 1))[:, 0]])
-    assert not are_copies(coarse, items_of_rows(coarse), [1])
 
 
 def test_rows_of_common_values_or_gaps_are_no_copies() -> None:
@@ -133,31 +106,6 @@ def test_copies_are_looked_for_where_there_are_densities(frame: pd.DataFrame) ->
     assert copies_in(get_kind("points").example(20)) is None
 
 
-@pytest.mark.parametrize("kind", ["points", "mixed"])
-def test_copies_are_reported(frame: pd.DataFrame, tmp_path: Path, kind: str) -> None:
-    columns = ["x", "y"] if kind == "points" else ["x", "y", "group"]
-    path = write(frame[columns], tmp_path)
-    for data in (csv(path, kind), from_object(frame[columns], kind)):
-        assert data.notes[-1].partition(": ")[2] == NOTE
-        assert data.meta["repeated_rows"] == {"rows": 100, "different": 20, "read": "keep"}
-        assert data.N == 100 and data.copies is None
-    plain = frame[columns].drop_duplicates()
-    assert not [note for note in from_object(plain, kind).notes if "repeat" in note]
-
-
-@pytest.mark.parametrize("source", TABLES)
-def test_each_row_once_of_every_table(tmp_path: Path, source: str) -> None:
-    table = table_of([f"w{i % 3}" for i in range(30)]).append_column("n", [list(range(30))])
-    whole = pa.concat_tables([table, table.slice(0, 12)])
-    data = TABLES[source](whole.select(["c", "x"]), tmp_path)("mixed", repeated="once")
-    assert data.N == 30 and data.copies is not None
-    assert data.copies.items.tolist() == [*range(30), *range(12)]
-    assert data.names == [str(i + 1) for i in range(30)]
-    assert data.notes[-1].endswith(
-        "12 of 42 rows repeat another row: each of the 30 different rows is one item (data.repeated)"
-    )
-
-
 def test_once_keeps_truth_and_names(frame: pd.DataFrame, tmp_path: Path) -> None:
     named = frame.assign(name=[f"row{i}" for i in range(100)])[["name", "x", "y", "group"]]
     named.loc[7, "group"] = "c"
@@ -171,27 +119,8 @@ def test_once_keeps_truth_and_names(frame: pd.DataFrame, tmp_path: Path) -> None
     assert "with another true label than the row that they repeat" in data.notes[-1]
 
 
-@pytest.mark.parametrize(("kind", "repeated"), [("tokens", "once"), ("points", "twice")])
-def test_other_data_and_other_words_are_rejected(tmp_path: Path, kind: str, repeated: str) -> None:
-    path = write(pd.DataFrame({"x": [1.5, 2.5, 1.5]}), tmp_path)
-    with pytest.raises(DataError, match=f"data.repeated={repeated}: expected keep"):
-        csv(path, kind, repeated=repeated)
-
-
 def parts(dataset: Dataset, rows: np.ndarray) -> list[list[int]]:
     return [part.tolist() for part in folds(dataset, rows, 5)]
-
-
-def test_copies_are_in_one_fold(frame: pd.DataFrame) -> None:
-    data = from_object(frame[["x", "y"]], "points")
-    rows = np.random.default_rng(0).permutation(100)
-    found = parts(data, rows)
-    assert sorted(i for part in found for i in part) == list(range(100))
-    items = items_of_rows(data.values)
-    held = [set(items[part].tolist()) for part in found]
-    assert len(held) == 5 and sum(map(len, held)) == 20
-    assert [len(part) for part in found] == [20] * 5
-    assert all(len(set(items[group])) == 1 for group in keep_together(data, rows))
 
 
 def test_folds_without_copies_are_as_they_were() -> None:
@@ -285,16 +214,3 @@ def test_a_sample_of_an_object_is_found_again(frame: pd.DataFrame, tmp_path: Pat
         progress="none",
     )
     assert sm.Posterior.load(made.path, data).dataset.N == 20
-
-
-def test_rows_that_differ_in_other_columns_are_other_items(tmp_path: Path) -> None:
-    """Runs on one file, each different row once, are compared by the rows that they read, not by how many these are."""
-    frame = pd.DataFrame({"x": np.repeat(np.arange(10.0) ** 2, 2), "y": np.tile(np.arange(10.0) ** 3, 2)})
-    path = write(frame, tmp_path)
-    runs = []
-    for k, column in enumerate(["x", "y", "x"]):
-        options = {"data.repeated": "once", "data.columns": [column]}
-        keys: dict[str, Any] = {"iterations": 5, "progress": "none", "seed": k}
-        runs.append(Items(sm.sample("gaussian", path, chains=1, store=tmp_path / "r", options=options, **keys).run))
-    assert len(runs[0].labels) == len(runs[1].labels) == 10
-    assert runs[0].align(runs[1]) is None and runs[0].align(runs[2]) is not None

@@ -17,7 +17,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.values import MAGNITUDE, Scale, digest_of
-from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.choice import find_scales, format_scales
@@ -51,10 +50,6 @@ def test_powers_are_those_of_scipy_and_scikit_learn() -> None:
     data = from_object(x, "points", scale={1: "yeo-johnson"})
     assert data.scales is not None and data.scales[0] is not None
     assert abs(data.scales[0].power - PowerTransformer().fit(x).lambdas_[0]) < 0.01
-
-
-def test_a_scale_beyond_its_end_is_undone_to_infinity() -> None:
-    assert Scale("yeo-johnson", -0.5).undo(np.array([3.0]))[0] == np.inf
 
 
 @pytest.mark.parametrize("kind", ["points", "mixed"])
@@ -170,21 +165,6 @@ def test_a_stored_run_finds_its_data_again(tmp_path: Path) -> None:
     again = smcmc.Posterior.load(made.run.path, data=frame)
     assert again.dataset.scales == made.dataset.scales and made.run.summary["scales"] == {"a": 0.3}
     np.testing.assert_array_equal(again.log_predictive(frame), made.log_predictive(frame))
-
-
-def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
-    frame = draw_skewed(40).assign(g=list("uv") * 20)
-    labels = np.repeat([0, 1], 20)
-    data = from_object(frame, "mixed", scale={"a": "log"})
-    of_columns = columns(data, labels).set_index(["column", "cluster"])
-    geometric = np.exp(np.log(frame["a"][:20]).mean())
-    row = of_columns.loc[("a", 1)]
-    assert np.isclose(row["mean"], geometric) and row["low"] < geometric < row["high"] and row["scale"] == "log"
-    assert np.isclose(of_columns.loc[("b", 1)]["mean"], frame["b"][:20].mean())
-    assert of_columns.loc[("b", 1)]["scale"] == ""
-    other = np.exp(np.log(frame["a"][20:]).mean())
-    assert f"a = {geometric:.1f} (others {other:.1f}, medians)" in clusters(data, labels)["telling"][0]
-    assert "scale" not in columns(from_object(frame, "mixed"), labels)
 
 
 def test_pictures_name_the_scale() -> None:

@@ -68,12 +68,6 @@ def test_rows_tell_how_they_are_written(
     assert note in " ".join(data.notes)
 
 
-@pytest.mark.parametrize("text", ["x,y\n1.5,2\n", "x,y\r\n1.5,2\r\n", "\ufeffx,y\n1.5,2\n", '"x","y"\n"1.5","2"\n'])
-def test_what_is_written_as_usual_is_not_noted(tmp_path: Path, text: str) -> None:
-    data = read(tmp_path, text)
-    assert data.values.tolist() == [[1.5, 2]] and data.notes == [] and data.columns == ["x", "y"]
-
-
 def test_a_decimal_comma_in_wide_tables(tmp_path: Path) -> None:
     rows = [[i + j / 4 for j in range(1500)] for i in range(2)]
     text = "\n".join(";".join(f"{x:.2f}".replace(".", ",") for x in row) for row in rows)
@@ -137,14 +131,6 @@ def test_the_first_row_with_another_value_is_named(tmp_path: Path) -> None:
         read(tmp_path, "a,b\nyes,no\nno,maybe\nperhaps,no\n", "binary")
 
 
-def test_a_missing_token_says_what_reads_it(tmp_path: Path) -> None:
-    text = "x,who\n1,a\n0,b\n,a\n"
-    with pytest.raises(DataError, match=r"row 4, column 1 \('x'\): .*; expected .* \(missing cells are read by smcmc"):
-        read(tmp_path, text, "tokens", truth="who", header=True)
-    with pytest.raises(DataError, match=r"data.path=\S*t.csv 'data.drop=\[who\]' model=mixed\)$"):
-        read(tmp_path, text, "tokens", drop=["who"], header=True)
-
-
 @pytest.mark.parametrize(("cell", "value"), [("12%", 12), ("$5", 5), ("1,200.50", 1200.5), ("5 €", 5), ("(7)", -7)])
 def test_numbers_with_signs_are_converted(tmp_path: Path, cell: str, value: float) -> None:
     data = read(tmp_path, f'x,y\n"{cell}",1\n')
@@ -159,14 +145,6 @@ def test_numbers_with_signs_are_converted(tmp_path: Path, cell: str, value: floa
 
 def frame() -> pd.DataFrame:
     return pd.DataFrame({"x": [1.5, 2.5, -3.0], "y": [1, 2, 3], "who": ["a", "b", "a"]})
-
-
-@pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
-def test_feather(tmp_path: Path, compression: str) -> None:
-    pyarrow.feather.write_feather(frame(), tmp_path / "t.feather", compression=compression)
-    data = csv(tmp_path / "t.feather", "points", truth="who")
-    assert data.values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]] and data.columns == ["x", "y"]
-    assert data.truth is not None and data.truth.tolist() == [0, 1, 0]
 
 
 def test_feather_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
@@ -268,13 +246,6 @@ def workbook(path: Path, **sheets: pd.DataFrame) -> Path:
         for name, rows in sheets.items():
             rows.to_excel(writer, sheet_name=name.replace("_", " "), index=False)
     return path
-
-
-def test_a_spreadsheet(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "t.xlsx", points=frame(), empty=pd.DataFrame())
-    data = csv(path, "points", truth="who")
-    assert data.values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]] and data.columns == ["x", "y"]
-    assert csv(path, "mixed", drop=["who"]).values[:, 0].tolist() == [1.5, 2.5, -3]
 
 
 def test_several_sheets_are_asked_about(tmp_path: Path) -> None:
