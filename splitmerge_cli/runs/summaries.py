@@ -27,12 +27,13 @@ from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, i
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import (
-    describe_counts,
+    count_listed,
     describe_readings,
     describe_rows,
     listed_clusters,
     nouns,
     row_sizes,
+    rows_apart,
     total_size,
 )
 from splitmerge_cli.runs.identity import of_data
@@ -67,10 +68,12 @@ MOST_ROWS = 100_000
 def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
     clusters. Rows of no cluster come behind the clusters."""
-    outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
-    if len(outliers) == len(rows):
-        return rows, []
-    return sorted(rows[: len(rows) - len(outliers)], key=lambda row: bool(row.get(schema.APART))), outliers
+    apart = [row for row in rows if row.get(schema.APART)]
+    clusters, of_clusters = [row for row in rows if row not in apart], N - sum(int(row["size"]) for row in apart)
+    outliers = [row for row in clusters if is_outlying(int(row["size"]), of_clusters)]
+    if len(outliers) == len(clusters):
+        return [*clusters, *apart], []
+    return [*(row for row in clusters if row not in outliers), *apart], outliers
 
 
 def is_described(plan: "Plan") -> bool:
@@ -86,25 +89,25 @@ def write(
     dataset: "Dataset",
     labels: ArrayLike,
     certainty: ArrayLike | None,
-    apart: Mapping[str, Any] | None = None,
+    summary: Mapping[str, Any],
 ) -> None:
-    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``. `apart`: which clusters
-    hold rows of no cluster (`splitmerge_cli.runs.grouping.find_apart`)."""
-    clusters, columns = describe_clusters(dataset, labels, certainty)
-    if apart is not None:
-        is_apart = clusters["cluster"].isin(number_clusters(np.array(apart["clusters"], dtype=np.int64)))
-        clusters[schema.APART] = np.where(is_apart, apart["word"], "")
-        clusters.loc[is_apart, "telling"] = apart["word"]
+    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv`` of a run with this
+    summary."""
+    clusters, columns = describe_clusters(dataset, labels, certainty, summary)
     for name, table in ((CLUSTER_SUMMARY, clusters), (COLUMN_SUMMARY, columns)):
         if table is not None:
             store.keep_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
 
 def describe_clusters(
-    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None, first: int = FIRST
+    dataset: "Dataset",
+    labels: ArrayLike,
+    certainty: ArrayLike | None,
+    summary: Mapping[str, Any],
+    first: int = FIRST,
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
     """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`. The first cluster
-    has the number `first`."""
+    has the number `first`; the `summary` of the run says which rows are of no cluster."""
     from splitmerge_cli.diagnostics import cluster_summary
 
     known = dataset.kind.statistics(dataset, labels)
@@ -114,9 +117,19 @@ def describe_clusters(
         clusters.insert(4, "prototype", "")
     if "telling" not in clusters:
         clusters.insert(5, "telling", "")
+    mark_apart(clusters, labels, summary, first)
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
     return clusters, cluster_summary.columns(dataset, labels, known, first)
+
+
+def mark_apart(clusters: "pd.DataFrame", labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
+    """Name what rows of no cluster are, in a column of its own and in place of what their cluster differs in."""
+    if (is_apart := rows_apart(labels, summary)) is None:
+        return
+    marked = clusters["cluster"].isin(number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
+    clusters[schema.APART] = np.where(marked, summary[schema.APART]["word"], "")
+    clusters.loc[marked, "telling"] = summary[schema.APART]["word"]
 
 
 def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
@@ -151,7 +164,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
         return
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, total_size(run.summary))
-    yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)
+    yield from cluster_lines(rows, headline(run), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from edge_lines(rows[:most_clusters])
@@ -334,7 +347,7 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     sure = None if certainty.isna().any() else certainty
-    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.first_cluster)
+    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.summary, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
 
 
@@ -365,19 +378,19 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
     return [{key: text(value) for key, value in record.items()} for record in records]
 
 
-def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping[str, Any]) -> str:
-    """Format the numbers of clusters and outliers of a run, and of what: items, or units or weights of rows."""
-    outlying, apart = sum(int(row["size"]) for row in outliers), summary.get(schema.APART, {"clusters": []})
-    rows = sum(row in apart["clusters"] for row in summary["point_estimate"]["labels"]) if apart["clusters"] else 0
-    further = f" and {count_of(rows, apart['word'] + ' ' + nouns(summary)[0])}" if rows else ""
-    return f"{describe_counts(clusters - len(apart['clusters']), outlying)}{further} of {describe_rows(summary)}"
+def count(labels: ArrayLike, summary: Mapping[str, Any]) -> str:
+    """Format the numbers of clusters and outliers of a partition, and of what: items, or units or weights of rows."""
+    return f"{count_listed(labels, summary)} of {describe_rows(summary)}"
 
 
-def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
+def headline(run: Run) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
-    summary = run.summary
+    summary, chosen = run.summary, run.summary["point_estimate"]
     readings, judged = describe_readings(summary), judgement_of(run)
-    counted = count(clusters, outliers, summary) + readings
+    if "labels" in chosen:
+        counted = count(chosen["labels"], summary) + readings
+    else:
+        counted = f"{count_of(chosen['n_clusters'], 'cluster')} of {describe_rows(summary)}{readings}"
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:

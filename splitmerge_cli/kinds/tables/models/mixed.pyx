@@ -51,17 +51,18 @@ from splitmerge_cli.kinds.tables.models.mixed_cells import (
     APART, JOINT, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
 )
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
-from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
+from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, NOISE, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.kinds.tables.models.outcome_cells import (
     OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, require_effects,
     split_reals,
 )
 from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
-from splitmerge_cli.kinds.tables.simulated import simulate_table
+from splitmerge_cli.kinds.tables.simulated import simulate_table_with_noise
 
 SHARDS = "splitmerge_cli.kinds.tables.models.mixed_shards:MixedShards"
 SELECTED = "splitmerge_cli.kinds.tables.models.selected_columns:SelectedColumns"
 """Class of a table with indicators of columns, which has a `Mixed` for each."""
+NOISY = "splitmerge_cli.kinds.tables.models.background:add_to_table"
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -113,7 +114,7 @@ cdef class Mixed(Scaled):
     kind = "mixed"
     READS_MISSING = True
     CAPABILITIES = (MixedParameters, SHARDS)
-    simulate = staticmethod(simulate_table)
+    simulate = staticmethod(simulate_table_with_noise)
     CALIBRATION = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
         "full": {"options": _FIXED | {"covariance": "full"}},
@@ -121,6 +122,7 @@ cdef class Mixed(Scaled):
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
         "diag, zeros, gaps": {"options": _FIXED | {"zeros": APART}, "gaps": 0.15},
+        "diag, noise": {"options": _FIXED | {"noise": 0.3, "box": [0, 20, -6, 6, -6, 6]}},
     }
     OPTIONS = (
         *priors.OPTIONS,
@@ -149,6 +151,7 @@ cdef class Mixed(Scaled):
         SELECT,
         ZEROS,
         *OF_OUTCOME,
+        *NOISE,
     )
 
     def __init__(self, x, types, known=None, standard=None, **options):
@@ -159,8 +162,9 @@ cdef class Mixed(Scaled):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = types_of(values, types, columns)
-        if given["select"]:
-            raise ValueError("model.select=true: expected Mixed.build, which makes such models")
+        for key in ("select", "noise"):
+            if given[key]:
+                raise ValueError(f"model.{key}: expected Mixed.build, which makes such models")
         self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
         if columns is not None and given["outcome"] is not None:
             raise ValueError("model.outcome: expected none of rows in shards")
@@ -284,7 +288,9 @@ cdef class Mixed(Scaled):
 
     @classmethod
     def build(cls, values, types, known, params):
-        """The model with or without indicators of columns."""
+        """The model with or without indicators of columns, or a background of noise."""
+        if params.get("noise"):
+            return resolve_name(NOISY)(cls, values, types, known, dict(params))
         if not params.get("select"):
             return cls(values, types, known, **params)
         if params.get("tails") == "t":
