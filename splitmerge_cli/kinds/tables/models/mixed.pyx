@@ -39,6 +39,7 @@ from splitmerge_cli.kinds.tables.models.regression cimport Regression
 from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
 from splitmerge_cli import priors
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
@@ -113,7 +114,7 @@ cdef class Mixed(Scaled):
 
     kind = "mixed"
     READS_MISSING = True
-    CAPABILITIES = (MixedParameters, SHARDS)
+    CAPABILITIES = (MixedParameters, SHARDS, Noise)
     simulate = staticmethod(simulate_table_with_noise)
     CALIBRATION = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
