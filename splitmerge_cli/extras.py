@@ -6,7 +6,8 @@ still samples, reads runs and has the estimators.
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 EXTRAS = {
     "typer": "cli",
@@ -18,6 +19,25 @@ EXTRAS = {
     "zarr": "zarr",
 }
 """Packages, and the extras of ``pyproject.toml`` that install them."""
+
+
+class Later:
+    """A module that is imported when an attribute of it is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
+
+
+if TYPE_CHECKING:
+    import pandas as pandas
+    from scipy import sparse as sparse
+    from scipy import special as special
+else:
+    # a run of a table does without, and would import them for as long as it takes
+    pandas, sparse, special = Later("pandas"), Later("scipy.sparse"), Later("scipy.special")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

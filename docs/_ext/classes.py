@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import yaml
 from parts import cell
 
 from splitmerge_cli.papers.verdict_tables import count_once
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from splitmerge_cli.papers.verdicts import AT_EDGE, MIXED, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 CONTRADICTED = "contradicted"
 NOT_OURS = "not under our setting"
@@ -25,15 +26,25 @@ CLASSES = {
     ALONE: "exact, or measured under one setting",
 }
 """Classes of *not reproduced*, and when a claim is of one."""
+SOLID = "solid"
+UNKNOWN = "setting or data unknown"
+OUR_RULE = "our rule"
+GROUNDS = {
+    SOLID: "exact, or neither another setting nor twice the tolerance changes the verdict",
+    UNKNOWN: "another setting or reading would, or the paper's samplers were given something else",
+    OUR_RULE: "with twice the tolerance, which is ours, the claim would not be *not reproduced*",
+}
+"""What a verdict *not reproduced* rests on, and when."""
 MORE_UNITS = "more units"
-NEVER = "not testable by this design"
 NEEDS_RUNS = "needs runs"
+NEVER = "not testable by this design"
 OPEN = {
     MORE_UNITS: "more data sets, restarts or chains would decide it",
-    NEVER: "no number of units decides it: there are no more, or splits of one corpus overlap",
-    NEEDS_RUNS: "the claim was added after edition 2, and no run tells",
+    NEEDS_RUNS: "the claim was added later, and no run tells",
+    AT_EDGE: "no number of units up to 1,000 decides it",
+    NEVER: "there are no more units, or splits of one corpus overlap",
 }
-"""Classes of *undecided*, and when a claim is of one."""
+"""Classes of what is neither reproduced nor not, and when a claim is of one."""
 CLAIM = ["id", "data", "sampler", "metric"]
 FILE = "not-reproduced.csv"
 """File of the claims that are not reproduced, in the page's folder."""
@@ -68,7 +79,28 @@ def classify(kept: Iterable[pd.DataFrame], source: Path) -> pd.DataFrame:
     others = dict(list(every[~every["counted"]].groupby(CLAIM)))
     settings = dict(list(measured.groupby(CLAIM)))
     classified = [_class(tuple(row), others, settings, inputs) for row in rows[CLAIM].itertuples(index=False)]
-    return rows.assign(**{"class": [name for name, _ in classified], "decides": [words for _, words in classified]})
+    named = rows.assign(**{"class": [name for name, _ in classified], "decides": [words for _, words in classified]})
+    return named.assign(ground=[_ground(row) for row in named.to_dict("records")])
+
+
+def _ground(row: Mapping[str, Any]) -> str:
+    """What a verdict *not reproduced* rests on: one of `GROUNDS`."""
+    if row["class"] in (NOT_OURS, INPUT):
+        return UNKNOWN
+    value, tolerance, rule = row["published"], row["tolerance"], row["rule"]
+    least, most = np.inf, -np.inf
+    if rule == "mixing" and value <= MIXED:
+        # twice what 1.2 has above 1
+        least, most = -np.inf, 2 * MIXED - 1
+    elif rule in ("factor", "mixing"):
+        least, most = value / tolerance**2, value * tolerance**2
+    elif rule == "distance":
+        least, most = value - 2 * tolerance, value + 2 * tolerance
+    elif rule == "at_most":
+        least, most = -np.inf, 2 * tolerance
+    elif rule == "at_least":
+        least, most = tolerance / 2, np.inf
+    return OUR_RULE if row["low"] <= most and row["high"] >= least else SOLID
 
 
 def _class(
@@ -104,6 +136,10 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
     text += parts.table(
         ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
     )
+    grounds = rows["ground"].value_counts()
+    text += "\nWhat does such a verdict rest on? Each claim below has one of these.\n" + parts.table(
+        ["rests on", "claims", "when"], [[name, int(grounds.get(name, 0)), words] for name, words in GROUNDS.items()]
+    )
     for name in CLASSES:
         of_class = rows[rows["class"] == name]
         if of_class.empty:
@@ -113,39 +149,41 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         of_class = of_class.assign(shown="" if name == CONTRADICTED else of_class["decides"])
         if name == NOT_OURS:
             of_class["shown"] = of_class["decides"].str.partition(": ")[0]
-        for (figure, shown), claims in of_class.groupby(["id", "shown"], sort=False):
+        for (figure, ground, shown), claims in of_class.groupby(["id", "ground", "shown"], sort=False):
             listed = (cell(f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}") for row in claims.itertuples())
-            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), cell(shown)])
+            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), ground, cell(shown)])
         text += f"\n## {name.capitalize()}\n\n"
-        head = ["figure", "claims", "why" if name == INPUT else "with another setting"]
-        width = 2 + any(line[2] for line in lines)
+        head = ["figure", "claims", "rests on", "why" if name == INPUT else "with another setting"]
+        width = 3 + any(line[3] for line in lines)
         text += parts.table(head[:width], [line[:width] for line in lines], raw=range(width))
     every = count_once(pd.concat(kept.values()))
-    open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    why = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)
-    text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
+    counted = every[every["counted"]]
+    why = pd.Series([why_open(row) for _, row in counted.iterrows()], counted.index, dtype=object)
+    text += "\n## Undecided\n\nWhat would decide a claim that is undecided?\n\n" + parts.table(
         ["class", "claims", "when"], [[name, int((why == name).sum()), words] for name, words in OPEN.items()]
     )
-    for name in (NEEDS_RUNS, NEVER):
-        rows = open_ones[why == name].itertuples()
+    for name in (NEEDS_RUNS, AT_EDGE, NEVER):
         lines = [
-            [
-                row.id,
-                f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}",
-                row.reason.partition("needs runs: ")[2],
-            ]
-            for row in rows
+            [row.id, f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}", _why_no_run(row.reason)]
+            for row in counted[why == name].itertuples()
         ]
         text += f"\n### {name.capitalize()}\n\n"
-        text += parts.table(
-            ["figure", "claim", "why"] if name == NEEDS_RUNS else ["figure", "claim"],
-            [line[: 3 if name == NEEDS_RUNS else 2] for line in lines],
-        )
+        width = 3 if name == NEEDS_RUNS else 2
+        text += parts.table(["figure", "claim", "why"][:width], [line[:width] for line in lines])
     return text
 
 
-def why_undecided(row: pd.Series) -> str:
-    """Return the class of an undecided claim, a row of the kept claims: one of `OPEN`."""
+def _why_no_run(reason: str) -> str:
+    """What run a claim needs."""
+    return reason.partition("needs runs: ")[2].partition("; added")[0]
+
+
+def why_open(row: pd.Series) -> str:
+    """Return the class of a counted claim, a row of the kept claims: one of `OPEN`; empty if it is of none."""
+    if row["verdict"] == NOT_TESTABLE:
+        return NEVER if row["reason"].startswith(NEVER) else ""
+    if row["verdict"] != UNDECIDED:
+        return AT_EDGE if row["verdict"] == AT_EDGE else ""
     if row["reason"].startswith("needs runs"):
         return NEEDS_RUNS
     return NEVER if np.isinf(float(row["needed"])) else MORE_UNITS

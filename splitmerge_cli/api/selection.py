@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
@@ -48,6 +47,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.scaled import reduce_keys
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import (
     AS_THEY_ARE,
@@ -112,8 +112,8 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     scales = scales_for(dataset, named)
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    takes_tails = not issparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    takes_noise = model != MIXED and not issparse(dataset.values)
+    takes_tails = not is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
+    takes_noise = model != MIXED and not is_sparse(dataset.values)
     tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
     return {"covariance": AUTO} | tails | scales
 
@@ -151,7 +151,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
     """Whether two readings of a table give the same cells."""
-    return not issparse(read.values) and np.array_equal(read.values, table.values)
+    return not is_sparse(read.values) and np.array_equal(read.values, table.values)
 
 
 def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:

@@ -12,10 +12,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
@@ -25,7 +23,17 @@ from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ReduceOption, ScaleOption, read_scales, reduce_columns
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table
-from splitmerge_cli.data.values import notes_entry, numbered_labels, place_of, positions_in, require, width_entry
+from splitmerge_cli.data.values import (
+    is_sparse,
+    notes_entry,
+    numbered_labels,
+    place_of,
+    positions_in,
+    require,
+    width_entry,
+)
+from splitmerge_cli.extras import pandas as pd
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 from splitmerge_cli.terminal import console
 
@@ -176,7 +184,7 @@ def as_pandas(data: Any) -> Any:
     columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
     Raises a `DataError` for a mapping whose columns are not of one length.
     """
-    if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
+    if isinstance(data, pd.DataFrame | pd.Series) or is_sparse(data):
         return data
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         data = data.collect()
@@ -217,7 +225,7 @@ def in_seconds(data: Any) -> tuple[Any, str]:
     return pd.concat(columns, axis=1), f"data: durations are read as seconds: {names}"
 
 
-def _frame_of_columns(data: Mapping[Any, Any]) -> pd.DataFrame:
+def _frame_of_columns(data: Mapping[Any, Any]) -> "pd.DataFrame":
     columns = {name: as_pandas(column) for name, column in data.items()}
     for name, column in columns.items():
         if isinstance(column, str) or not hasattr(column, "__len__"):
@@ -251,7 +259,7 @@ def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
         if values.dtype.kind == "f" and any(_is_long(data.iloc[:, j].dropna().to_numpy()) for j in whole):
             values = data.to_numpy(dtype=object)
         return values, [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
-    if issparse(data):
+    if is_sparse(data):
         return data, None, None
     try:
         values = np.asarray(data)
@@ -287,7 +295,7 @@ def _as_float(cell: Any) -> Any:
         return cell if cell != cell else np.inf
 
 
-def with_long_integers(cells: pd.Series) -> pd.Series:
+def with_long_integers(cells: "pd.Series") -> "pd.Series":
     """A column of a data frame whose whole numbers Arrow takes: as text where they are too long for 64 bits."""
     if cells.dtype != object:
         return cells
@@ -382,16 +390,16 @@ def texts_of(data: Any) -> tuple[Any, list[str] | None]:
 
 def has_counts(data: Any) -> bool:
     """Whether documents, after `texts_of`, are a matrix of counts."""
-    return issparse(data) or isinstance(data, np.ndarray | pd.DataFrame)
+    return is_sparse(data) or isinstance(data, np.ndarray | pd.DataFrame)
 
 
-def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
+def counts_of(data: Any) -> "tuple[sparse.csr_array, list[str] | None, list[str] | None]":
     """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
     `DataError` if a count is negative or no whole number.
     """
     values, vocabulary, names = table_of(data, "counts of words")
     try:
-        counts = csr_array(values)
+        counts = sparse.csr_array(values)
         # of a data frame of several types
         counts = counts.astype(np.float64) if counts.dtype.kind not in "biuf" else counts
     except (TypeError, ValueError) as error:

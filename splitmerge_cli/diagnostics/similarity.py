@@ -16,11 +16,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.partition_losses import check_partitions, find_blocks
 from splitmerge_cli.diagnostics.point_estimate import first_rows
 from splitmerge_cli.diagnostics.small_clusters import count_pairs, pairs_of
+from splitmerge_cli.extras import sparse
 
 MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
@@ -29,6 +29,8 @@ _CELLS = 2**24
 """Number of cells held at a time, in addition to the result."""
 _FEW_CELLS = 16
 """Cells per item in a table of two partitions up to which counting into the table is faster than sorting."""
+_FEW_CLUSTERS = 8
+"""Clusters up to which whole tables of them are added up, which needs no sparse matrices."""
 _MANY_CLUSTERS = 1000
 """Clusters from which on pairs of items that are together are listed, if they are fewer than items times clusters."""
 _PAIR_COST = 1500
@@ -105,12 +107,11 @@ def mean_co_clustering(
     probability of being alone."""
     rows, own_labels, sizes = _fitting(partitions, labels)
     N, K = len(own_labels), len(sizes)
-    members, shared = _count_members(rows, own_labels, K)
     alone = np.zeros(N)
     for row in rows:
         alone += np.bincount(row)[row] == 1
-    for some in _bands_of_items(N, K):
-        means = (members[some] @ shared).toarray() / len(rows)
+    for some, total in _sum_members(rows, own_labels, K):
+        means = total / len(rows)
         positions, mine = np.arange(len(some)), own_labels[some]
         # an item is no other member of its own cluster
         means[positions, mine] -= 1
@@ -145,13 +146,10 @@ def membership(partitions: ArrayLike, labels: ArrayLike, items: NDArray[np.int32
         certainty[some] = means[np.arange(len(some)), own_labels[some]]
     if K == 1:
         return Membership(certainty, second, probability)
-    members, shared = _count_members(rows, own_labels, K)
     # a draw counts by the share of the own cluster that the item is apart from
-    members = csr_array(
-        (_measure_separation(rows, own_labels, sizes).ravel(), members.indices, members.indptr), shape=members.shape
-    )
-    for some in _bands_of_items(N, K):
-        means = (members[some] @ shared).toarray() / len(rows) / sizes
+    separation = _measure_separation(rows, own_labels, sizes)
+    for some, total in _sum_members(rows, own_labels, K, separation):
+        means = total / len(rows) / sizes
         positions = np.arange(len(some))
         means[positions, own_labels[some]] = -1
         # sums in another order differ by rounding: equals are equals
@@ -212,13 +210,26 @@ def _measure_separation(
     return separation
 
 
-def _count_members(rows: NDArray[np.int32], own_labels: NDArray[np.int64], K: int) -> tuple[csr_array, csr_array]:
-    """Return the sampled clusters of each item, ``[N, C]``, and their members by the K clusters, ``[C, K]``."""
-    assignment = csr_array(
-        (np.ones(len(own_labels)), (np.arange(len(own_labels)), own_labels)), shape=(len(own_labels), K)
-    )
-    members = _one_hot(rows)
-    return members, (members.T @ assignment).tocsr()
+def _sum_members(
+    rows: NDArray[np.int32], own_labels: NDArray[np.int64], K: int, weights: NDArray[np.float64] | None = None
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Members of each of K clusters that an item is together with, summed over the partitions, which count by `weights`
+    ``[N, M]``: some items at a time, their numbers ``[n]`` and the sums ``[n, K]``."""
+    N = len(own_labels)
+    if K <= _FEW_CLUSTERS:
+        members = [np.bincount(row * K + own_labels, minlength=(int(row.max()) + 1) * K).reshape(-1, K) for row in rows]
+        for some in _bands_of_items(N, K):
+            total = np.zeros((len(some), K))
+            for m, row in enumerate(rows):
+                total += members[m][row[some]] if weights is None else weights[some, m, None] * members[m][row[some]]
+            yield some, total
+        return
+    sampled = _one_hot(rows)
+    shared = (sampled.T @ sparse.csr_array((np.ones(N), (np.arange(N), own_labels)), shape=(N, K))).tocsr()
+    if weights is not None:
+        sampled = sparse.csr_array((weights.ravel(), sampled.indices, sampled.indptr), shape=sampled.shape)
+    for some in _bands_of_items(N, K):
+        yield some, (sampled[some] @ shared).toarray()
 
 
 def _bands_of_items(N: int, K: int) -> Iterator[NDArray[np.int64]]:
@@ -235,7 +246,7 @@ def block_means(partitions: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]
     K = len(sizes)
     total = np.zeros((K, K))
     for row in rows:
-        shared = csr_array((np.ones(len(own_labels)), (own_labels, row)), shape=(K, int(row.max()) + 1))
+        shared = sparse.csr_array((np.ones(len(own_labels)), (own_labels, row)), shape=(K, int(row.max()) + 1))
         total += (shared @ shared.T).toarray()
     pairs = np.outer(sizes, sizes).astype(float)
     np.fill_diagonal(total, total.diagonal() - len(rows) * sizes)
@@ -265,13 +276,13 @@ def _has_small_clusters(rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     return np.asarray(_PAIR_COST * pairs < float(N) ** 2 * K)
 
 
-def _one_hot(rows: NDArray[np.int32]) -> csr_array:
+def _one_hot(rows: NDArray[np.int32]) -> "sparse.csr_array":
     """Indicators of the clusters that hold each item, over all partitions: float32 ``[N, C]``."""
     M, N = rows.shape
     widths = rows.max(axis=1) + 1
     columns = (rows + (np.cumsum(widths) - widths)[:, None]).T.ravel()
     starts = np.arange(N + 1) * M
-    return csr_array((np.ones(M * N, dtype=np.float32), columns, starts), shape=(N, int(widths.sum())))
+    return sparse.csr_array((np.ones(M * N, dtype=np.float32), columns, starts), shape=(N, int(widths.sum())))
 
 
 def _bands(rows: NDArray[np.int32], N: int) -> Iterator[NDArray[np.int32]]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.values import LARGEST
@@ -66,6 +65,8 @@ def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
     mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
     variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
     size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
+    from scipy.special import gammaln  # real columns do without
+
     log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
     return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
@@ -69,7 +68,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None and judged.converged:
-        step = answers_of(spec.model.kind).next_keys(run, spec.data.values) or _unjoin(run.summary, spec)
+        step = _unjoin(run.summary, spec)
     if step is None:
         if judged.converged and spec.data.name != "given":
             yield from answers_of(spec.model.kind).merging_lines(run)
@@ -116,7 +115,8 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return grouping.choose_gap(run.summary, spec.gap)
+    own = answers_of(spec.model.kind).next_keys(run, spec.data.values)
+    return own or grouping.choose_gap(run.summary, spec.gap)
 
 
 def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -360,7 +360,7 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
-    yield from (line for line in run.summary.get("notes", ()) if line in CANNOT_SHOW)
+    yield from (line for line in run.summary.get("notes", ()) if line in answers_of(kind_of(run)).cannot_show)
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):

@@ -22,13 +22,13 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import schedule, starts
 from splitmerge_cli.runs.advice import choose_model
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.initial import build_model, initial_labels
-from splitmerge_cli.runs.quantities import TIE, Table
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import small_case
@@ -426,14 +426,6 @@ def test_a_meet_that_the_prior_rules_out_is_no_start() -> None:
         for model in models[2:]:
             assert np.isfinite(model.log_joint())
             assert any(np.array_equal(model.labels, labels) for labels in given)
-
-
-def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.kinds.networks.quantities.NODES", 30)
-    said: list[str] = []
-    keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
-    spec = starts.start_of(specify(keys)).choose(said.append)
-    assert spec.K0 == 4 and said[0].startswith("K0=4, ")
 
 
 ANSWERS = {f"q{j}": "ordinal" for j in range(5)}

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, Bundles
 from splitmerge_cli.data.dataset import Dataset
@@ -379,6 +378,8 @@ class _Joins:
 
     def _graph(self) -> Any:
         pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(pairs for _, pairs in self.sources)])
+        from scipy.sparse import coo_array  # takes long to import: few tables need it
+
         return coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(self.N, self.N)).tocsr()
 
     def components(self) -> NDArray[np.int32]:

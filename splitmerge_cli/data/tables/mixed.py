@@ -7,10 +7,8 @@ from textwrap import shorten
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
@@ -26,7 +24,8 @@ from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_docu
 from splitmerge_cli.data.tables.levels import Levels
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES
-from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
+from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError, reject_machine_error
 
@@ -280,7 +279,7 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     data = data.to_frame() if isinstance(data, pd.Series) else data
     if not isinstance(data, pd.DataFrame):
         values, columns, names = table_of(data, "cells")
-        data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
+        data = pd.DataFrame(values.toarray() if is_sparse(values) else values, columns=columns, index=names)
         data.columns = data.columns.map(str)
     _, _, names = frame_of(data)
     # several columns may share a name
@@ -326,9 +325,9 @@ class MixedReading(KindReading):
         types, frame = dataset.types or (), new
         if not isinstance(new, pd.DataFrame):
             values, _, _ = table_of(new, "cells")
-            if not issparse(values) and not isinstance(new, pd.Series):
+            if not is_sparse(values) and not isinstance(new, pd.Series):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
-            frame = pd.DataFrame(dataset.read_columns(values.toarray() if issparse(values) else values))
+            frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))
         if frame.shape[1] != len(types):
             raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
         values = np.full(frame.shape, np.nan)

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind, kinds
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, cells_of
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table, column_key, is_missing, is_text, list_names, quote
-from splitmerge_cli.data.values import BLOCK
+from splitmerge_cli.data.values import BLOCK, is_csr
 from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
@@ -144,9 +143,7 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
     return pa.chunked_array([pa.array(reading.values, from_pandas=True)])
 
 
-def without_data(
-    x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind: Kind, alone: bool = True
-) -> dict[int, str]:
+def without_data(x: Any, names: Sequence[str] | None, kind: Kind, alone: bool = True) -> dict[int, str]:
     """The columns that are no data, and why: those that tell the rows apart, and those without two values.
 
     A table of one column, or of fewer than `inference.SOME` rows, is read as it is, and so are
@@ -158,11 +155,11 @@ def without_data(
     if (width < 2 and alone) or N < inference.SOME:
         return {}
     reason_by_column = {}
-    sparse = isinstance(x, csr_array)
+    sparse = is_csr(x)
     for d in range(1 if sparse else width):
         if names and names[d].strip().lower() in inference.COORDINATES:
             continue
-        values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
+        values = x[:, [d]].toarray().ravel() if is_csr(x) else x[:, d]
         why = inference.tells_apart(values, names[d] if names else "") if kind.of_numbers else None
         why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why
         if why is not None:

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.components import Components, find_rank, fit_components
 from splitmerge_cli.data.dataset import ColumnType, Dataset
@@ -35,11 +33,13 @@ from splitmerge_cli.data.values import (
     YEO_JOHNSON,
     Scale,
     Scales,
+    is_csr,
     is_sparse,
     on_scales,
     place_not_finite,
     require,
 )
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError, reject_machine_error
 
 NO_REDUCTION, PCA, AUTO = "none", "pca", "auto"
@@ -260,7 +260,7 @@ EMPTY_BYTES = 100
 class Matrix(Table):
     """A matrix of a file (`values`) as a table without names of columns; a column is made where it is asked for."""
 
-    def __init__(self, path: Path, values: NDArray[np.floating] | csr_array) -> None:
+    def __init__(self, path: Path, values: Any) -> None:
         super().__init__(path, [], None)
         self.values = values
 
@@ -276,7 +276,7 @@ class Matrix(Table):
         self.values = self.values[:rows]
 
     def cells(self, j: int) -> pa.ChunkedArray:
-        dense = self.values[:, [j]].toarray() if isinstance(self.values, csr_array) else self.values[:, j]
+        dense = self.values[:, [j]].toarray() if is_csr(self.values) else self.values[:, j]
         return pa.chunked_array([pa.array(np.ascontiguousarray(dense).ravel())])
 
     def counts_from(self, j: int) -> int | None:
@@ -285,9 +285,7 @@ class Matrix(Table):
         ends = self.values[0, j], self.values[rows - 1, j]
         return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
 
-    def points(
-        self, columns: Sequence[int], also: Sequence[str | int | float] = ()
-    ) -> NDArray[np.floating] | csr_array:
+    def points(self, columns: Sequence[int], also: Sequence[str | int | float] = ()) -> Any:
         """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
 
         `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
@@ -295,10 +293,10 @@ class Matrix(Table):
         """
         x = self.values
         if list(columns) != list(range(self.width)):
-            x = x[:, list(columns)] if isinstance(x, csr_array) else np.take(x, columns, axis=1)
-            if isinstance(x, csr_array):
+            x = x[:, list(columns)] if is_csr(x) else np.take(x, columns, axis=1)
+            if is_csr(x):
                 x.sort_indices()
-        dense = not isinstance(x, csr_array)
+        dense = not is_csr(x)
         x = mark_missing(x, also) if dense else x
         if (bad := place_not_finite(x, missing=dense)) is not None:
             i, d = bad
@@ -316,7 +314,7 @@ def read_numbers(path: Path) -> Matrix | None:
     return Matrix(path, np.ascontiguousarray(array.reshape(len(array), -1) if array.size else array.reshape(0, 1)))
 
 
-def read_sparse(path: Path) -> csr_array:
+def read_sparse(path: Path) -> "sparse.csr_array":
     """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
     of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
     file, damaged, or a matrix of something else than real numbers.
@@ -325,7 +323,7 @@ def read_sparse(path: Path) -> csr_array:
         with readable(path) as file:
             check_archive(path, file)
             # it loads no pickled object
-            matrix = scipy.sparse.load_npz(file)
+            matrix = sparse.load_npz(file)
         if matrix.ndim != 2:
             raise ValueError(f"it has {matrix.ndim} dimension")
         if hasattr(matrix, "check_format"):
@@ -338,7 +336,7 @@ def read_sparse(path: Path) -> csr_array:
         for count, noun in zip(matrix.shape, ("rows", "columns"), strict=True):
             check_rows(path, count, EMPTY_BYTES, noun)
         # before entries are added up: small types wrap round
-        matrix = csr_array(matrix.astype(np.float64))
+        matrix = sparse.csr_array(matrix.astype(np.float64))
         matrix.check_format(full_check=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()

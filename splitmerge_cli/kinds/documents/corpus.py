@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 
 BY = ("document", "word")
@@ -198,7 +198,7 @@ def check_size(tokens: int, source: object = None) -> None:
         raise DataError(f"{where}{tokens} tokens; expected at most {largest}, which this machine's memory holds")
 
 
-def tokens_of(counts: csr_array, source: object = None) -> Tokens:
+def tokens_of(counts: "sparse.csr_array", source: object = None) -> Tokens:
     """The tokens behind counts (int32 ``[documents, words]``, 1 or more), each document's in the order of the
     vocabulary; a `DataError` that names the file they are `source` for more than a model can number, or memory can
     hold.
@@ -208,12 +208,12 @@ def tokens_of(counts: csr_array, source: object = None) -> Tokens:
     return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
 
 
-def vectorize(texts: Iterable[Any], **options: Any) -> tuple[csr_array, list[str]]:
+def vectorize(texts: Iterable[Any], **options: Any) -> "tuple[sparse.csr_array, list[str]]":
     """Count words with scikit-learn's CountVectorizer: int32 ``[documents, words]``, sorted, and the words."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(dtype=np.int32, **options)
-    counts = csr_array(vectorizer.fit_transform(texts))
+    counts = sparse.csr_array(vectorizer.fit_transform(texts))
     counts.sort_indices()
     return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 

@@ -1,41 +1,43 @@
 """Quantities of networks, for checks of the model: of simple ones; and with directions, values, layers, two kinds of
 nodes.
-
-Where chains of a network start: from many random blocks, or by search.
-
-A sample of a network has hardly any of its edges, so none starts in stages. With few blocks, nodes that belong apart
-stand together from the first scan on, and split no more; what is one block too many merges.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.config.resolution import AUTO
-from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
-from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
+from splitmerge_cli.kinds.networks.layout import PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
-from splitmerge_cli.runs import quantities
+from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import Answers
-from splitmerge_cli.runs.identity import finished_run
-from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.starts import Start
 from splitmerge_cli.runs.store.read import Run
 
+SPREAD = "standard deviation within clusters"
+CLOSED = "share of paths of two ties that a third closes"
+RECIPROCITY = "share of edges that go both ways"
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
 MOST_COUNTED = 20_000_000
 """Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
 
 
-class Network(quantities.Quantities):
+class Network(checks.Quantities):
     """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
+
+    effects: ClassVar = {
+        checks.SKEWNESS: checks.Effect(0.3),
+        checks.KURTOSIS: checks.Effect(0.5),
+        checks.DISPERSION: checks.Effect(0.3, is_share=True),
+        SPREAD: checks.Effect(0.2, is_share=True),
+        CLOSED: checks.Effect(0.05),
+        RECIPROCITY: checks.Effect(0.05),
+    }
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.relations = dataset.relations
@@ -72,7 +74,7 @@ class Network(quantities.Quantities):
         is_drawn = isinstance(replication, Relations) and self.relations is None
         return simple_graph(replication) if is_drawn else replication
 
-    def measure(self, x: Any, labels: quantities.Labels) -> quantities.Found:
+    def measure(self, x: Any, labels: checks.Labels) -> checks.Found:
         """Ties, degrees and triangles; of relations also values."""
         if isinstance(x, Relations):
             return measure_relations(x, labels, self.has_lonely)
@@ -81,18 +83,18 @@ class Network(quantities.Quantities):
         within = degree - (np.bincount(labels, degree) / size)[labels]
         found = {
             ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", quantities.SPREAD): math.sqrt(float((within**2).mean())),
+            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
-            ("ties", quantities.CLOSED): _transitivity(x),
+            ("ties", CLOSED): _transitivity(x),
         }
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
 
-def measure_relations(relations: Relations, labels: quantities.Labels, lonely: bool) -> quantities.Found:
+def measure_relations(relations: Relations, labels: checks.Labels, lonely: bool) -> checks.Found:
     """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
     edge are counted.
     """
-    found: quantities.Found = {}
+    found: checks.Found = {}
     for layer in relations.layers:
         place = f"{layer.name}: " if layer.name else ""
         for subject, quantity, value in _measure(layer, relations.sides, labels):
@@ -103,7 +105,7 @@ def measure_relations(relations: Relations, labels: quantities.Labels, lonely: b
 
 
 def _measure(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Subject, quantity and value."""
     N, (source, target) = len(labels), layer.ends.T
@@ -113,14 +115,14 @@ def _measure(
     for subject, degree in degrees.items():
         size = np.maximum(np.bincount(labels), 1)
         within = degree - (np.bincount(labels, degree) / size)[labels]
-        yield subject, quantities.SPREAD, math.sqrt(float((within**2).mean()))
+        yield subject, SPREAD, math.sqrt(float((within**2).mean()))
         yield subject, "largest", float(degree.max())
     if layer.directed:
         there = source.astype(np.int64) * N + target
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
-        yield "edges", quantities.RECIPROCITY, float(both.mean()) if len(both) else math.nan
+        yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", quantities.CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
+        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
     yield from _measure_values(layer, sides, labels)
 
 
@@ -138,7 +140,7 @@ def _transitivity(x: Any) -> float:
 
 
 def _measure_values(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Quantities of counts over pairs, and of real values over edges, each against two blocks."""
     if layer.form == COUNT:
@@ -151,7 +153,7 @@ def _measure_values(
         seen = table.total > 0
         yield (
             "counts",
-            quantities.DISPERSION,
+            checks.DISPERSION,
             float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan,
         )
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
@@ -165,14 +167,8 @@ def _measure_values(
         spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
         residual = off[spread > 0] / spread[spread > 0]
         # a network without edges has these quantities, too
-        yield "values", quantities.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
-        yield "values", quantities.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
-
-
-NODES = 1_000
-"""Nodes from which a network starts from many blocks, unless the user names an initial state."""
-NODES_PER_BLOCK = (6, 3, 2)
-"""Nodes per random block where the chains of a search begin, in turn."""
+        yield "values", checks.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
+        yield "values", checks.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
 
 
 class NetworkAnswers(Answers):
@@ -191,7 +187,7 @@ class NetworkAnswers(Answers):
         if model.get("degrees") != PLAIN or "model.degrees" in named:
             return None
         differ = any(
-            "degrees" in one["subject"] and one["quantity"] == quantities.SPREAD and one["observed"] > one["high"]
+            "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
             for one in unlike
         )
         if not differ or data.get("unknown") is not None:
@@ -203,53 +199,3 @@ class NetworkAnswers(Answers):
     def merging_lines(run: Run) -> Iterator[str]:
         # no node has a density of its own
         return iter(())
-
-
-class NetworkStart(Start):
-    """The initial state of a run on a network: from as many random blocks as the root of the number of its nodes. The
-    modes of networks with relations are far apart, so their chains start by search."""
-
-    population = 24, 50
-
-    def begin(self, number: int, model: Model) -> tuple[str, int | None]:
-        """From many random blocks: these merge easily, while chains that start from few stay there where only a split
-        on both sides at once is better, as between the two kinds of nodes of a bipartite network."""
-        return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
-
-    def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        if self.is_named or not self.may_have(NODES) or finished_run(self.spec) is not None:
-            return self.spec
-        dataset = self.load()
-        if dataset.N < NODES:
-            return self.spec
-        blocks = min(round(math.sqrt(dataset.N)), build_model(self.model, dataset).largest_K)
-        say(
-            f"K0={blocks}, because no initial state is named and {dataset.N:,} nodes are {NODES:,} or more: blocks "
-            "rarely split and merge easily, so chains start from many (K0=5: as smaller networks do)"
-        )
-        return self.with_(K0=blocks)
-
-    def may_search(self) -> bool:
-        asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
-        return self.data.name == "given" or self._is_corrected or asks
-
-    def why_search(self, dataset: Dataset) -> str | None:
-        if dataset.N >= NODES or (dataset.relations is None and not self._is_corrected):
-            return None
-        return (
-            "the network is more than simple: chains of such networks stay apart unless each looks for its start first "
-            "(init=random: as simple networks do)"
-        )
-
-    def keep(self, N: int) -> dict[str, str]:
-        if self.init != "random" or self.K0 is not None or self.data.name == "given":
-            return {}
-        is_named = N >= NODES or (not self.why_no_search and self.may_search())
-        return {"init": self.init} if is_named else {}
-
-    def may_go_on_by_search(self, N: int) -> bool:
-        return self.init == "random" and N < NODES and not self.why_no_search
-
-    @property
-    def _is_corrected(self) -> bool:
-        return self.model.options.get("degrees") == CORRECTED

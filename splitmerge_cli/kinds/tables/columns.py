@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special  # scipy.stats takes a second to import
-from scipy.sparse import issparse
 
-from splitmerge_cli.data.values import Scales, titles
+from splitmerge_cli.data.values import Scales, is_sparse, titles
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters
 
 MOST_CELLS = 20_000_000
@@ -152,13 +151,13 @@ def _second(column: Any) -> str | None:
 def _moments(rows: Any, counts: Numbers | None = None) -> tuple[Numbers, Numbers, Numbers]:
     """Number of cells, mean and sum of squared deviations from it, by column; `counts`: how often each row counts."""
     if counts is not None:
-        cells = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+        cells = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
         weights = np.where(np.isnan(cells), 0.0, counts[:, None])
         n, cells = weights.sum(axis=0), np.nan_to_num(cells)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = (weights * cells).sum(axis=0) / n
         return n, mean, (weights * (cells - mean) ** 2).sum(axis=0)
-    if issparse(rows):
+    if is_sparse(rows):
         n = np.full(rows.shape[1], float(rows.shape[0]))
         mean = np.asarray(rows.sum(axis=0)).ravel() / np.maximum(n, 1)
         squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel() - n * mean**2
@@ -325,7 +324,7 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
     scales of their own are left out.
     """
     values = dataset.original.values
-    if issparse(values) or dataset.counts is not None or len(known.types) != values.shape[1]:
+    if is_sparse(values) or dataset.counts is not None or len(known.types) != values.shape[1]:
         return {}
     reals = [j for j, type in enumerate(known.types) if type == "real" and known.scale_of(j) is None]
     reals = [j for j in reals if np.ptp(values[:, j]) > 0]  # no gaps either

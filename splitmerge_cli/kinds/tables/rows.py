@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.model import Model
@@ -27,7 +26,8 @@ from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
-from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
+from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.initial import build_model
 
@@ -63,12 +63,12 @@ class RowsReading(KindReading):
         kind = self.kind
         values, columns, names = table_of(data, kind.cells)
         table = object_table(columns, values.shape[1])
-        if issparse(values) and kind.reads_matrices:
-            values = csr_array(values).astype(np.float64)
+        if is_sparse(values) and kind.reads_matrices:
+            values = sparse.csr_array(values).astype(np.float64)
             values.sum_duplicates()
             values.eliminate_zeros()
             return self._of_object(name, table, values, truth, names, whole)
-        values = with_nan(values.toarray() if issparse(values) else values)
+        values = with_nan(values.toarray() if is_sparse(values) else values)
         if not kind.reads_matrices:
             values = numbers_of(table, values, kind.expected, whole)
         elif values.dtype not in (np.float32, np.float64):
@@ -163,7 +163,7 @@ class RowsReading(KindReading):
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
         ) | table.entries(columns_read)
-        if issparse(x):
+        if is_sparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes
         if len(columns_read) < len(read) or table.left_out or wanted.roles.keys() - {"truth", "exposure"}:
@@ -200,7 +200,7 @@ class RowsReading(KindReading):
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new rows; what was fitted as an array may have a resolution, which sparse points have not."""
         if not isinstance(new, Dataset):
-            new = new.toarray() if issparse(new) and not issparse(dataset.values) else new
+            new = new.toarray() if is_sparse(new) and not is_sparse(dataset.values) else new
             if dataset.positions is not None:
                 values, columns, _ = table_of(new, self.kind.cells)
                 new = dataset.read_columns(values) if columns is None else new

@@ -6,7 +6,6 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
@@ -170,6 +169,9 @@ def simulate_with_noise(rng: Rng, given: Given) -> Array:
     made, of = simulate_points(rng, given), given.options
     if not (rho := of.get("noise")):
         return made
+    # noise is rare, and these are more than half of what a run would import of SciPy
+    from scipy.special import expit
+
     x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
     b0, kappa0, _ = _read_scales(given, x.shape[1])
     box = box_of(x[: given.known or None], of.get("box"), steps)

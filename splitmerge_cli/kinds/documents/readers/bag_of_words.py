@@ -25,13 +25,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.objects import LINE_EVERY, show_progress
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, sha256_of, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.kinds.documents.readers.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.kinds.documents.readers.formats import Read
@@ -63,7 +63,7 @@ def digest(path: Path) -> str:
     return sha256_of(path)
 
 
-def read(path: Path, documents: int | None = None) -> csr_array:
+def read(path: Path, documents: int | None = None) -> "sparse.csr_array":
     """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
 
     The text is gzipped if its name ends in .gz. The counts are int32, not writable; the indices of a row ascend; a
@@ -83,7 +83,7 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     return _map_arrays(path, record, documents)
 
 
-def parse(path: Path) -> csr_array:
+def parse(path: Path) -> "sparse.csr_array":
     """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` if it is none
     of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
     """
@@ -93,7 +93,7 @@ def parse(path: Path) -> csr_array:
     # the text held what its header says
     document, word, count = np.concatenate(blocks, axis=1)
     many = np.bincount(document, minlength=text.D + 1)
-    return csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
+    return sparse.csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
 
 
 def folder_of(path: Path) -> Path:
@@ -101,7 +101,7 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.arrays")
 
 
-def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> csr_array:
+def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> "sparse.csr_array":
     D, W = record["documents"], record["words"]
     if documents is not None and documents > D:
         raise DataError(f"data.documents={documents}: expected at most {D}, the number of documents of {path}, or null")
@@ -114,7 +114,7 @@ def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> cs
         end = int(indptr[n])
         # of one type with the indices, which would be copied otherwise
         upto = indptr[: n + 1].astype(indices.dtype if end <= LARGEST else np.int64)
-        return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
+        return sparse.csr_array((counts[:end], indices[:end], upto), shape=(n, W))
     except (OSError, EOFError, ValueError, IndexError) as error:
         reject_machine_error(error, path)
         raise DataError(

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import check_rows
 from splitmerge_cli.data.tables.scaled import read_sparse
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.values import BLOCK, LARGEST, first_entry, require, require_size
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 
 WEIGHTS = ("tfidf", "log", "counts", "binary")
@@ -28,14 +28,14 @@ class Documents:
     from files; the categories int32 ``[documents]``, numbered by first appearance.
     """
 
-    counts: csr_array
+    counts: "sparse.csr_array"
     vocabulary: list[str]
     truth: NDArray[np.int32] | None = None
     categories: list[str] | None = None
     names: list[str] | None = None
 
 
-def read_counts(path: Path) -> csr_array:
+def read_counts(path: Path) -> "sparse.csr_array":
     """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote: int32, no stored
     zeros, indices of a row ascending; a `DataError` if it holds no sparse matrix, or an entry that is no count.
     """
@@ -67,7 +67,7 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
     return lines
 
 
-def documents_with(counts: csr_array) -> NDArray[np.int64]:
+def documents_with(counts: "sparse.csr_array") -> NDArray[np.int64]:
     """int64 ``[words]``: in how many documents each word is."""
     n_documents = np.zeros(counts.shape[1], dtype=np.int64)
     for start in range(0, counts.nnz, BLOCK):
@@ -94,7 +94,7 @@ def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
     return replace(documents, counts=documents.counts[:, columns], vocabulary=vocabulary)
 
 
-def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
+def weigh(counts: "sparse.csr_array", weights: str = "tfidf") -> "sparse.csr_array":
     """Weights of the words in every document, in place of their counts (int32 ``[documents, words]``): float64,
     entries where the counts have them.
 
@@ -103,7 +103,7 @@ def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
     for another name.
     """
     require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
-    x = csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    x = sparse.csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     if weights == "log":
         np.log1p(x.data, out=x.data)
     elif weights == "binary":
@@ -111,7 +111,7 @@ def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
     elif weights == "tfidf":
         from sklearn.feature_extraction.text import TfidfTransformer
 
-        x = csr_array(TfidfTransformer().fit(x).transform(x, copy=False))
+        x = sparse.csr_array(TfidfTransformer().fit(x).transform(x, copy=False))
         x.sort_indices()
     return x
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
@@ -24,6 +23,7 @@ from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON_LINES
 from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
 from splitmerge_cli.kinds.documents.readers.bag_of_words import ROW, read_ldac, read_npz, read_uci
@@ -74,55 +74,24 @@ def corpus(
 ) -> Dataset:
     """Read documents.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, or a folder of texts.
-    format : {"auto", "tokens", "npz", "ldac", "uci", "text"}
-        ``tokens``: a table (text, .parquet, .feather, .xlsx) of document and word, a row per token, or of document,
-        word and count. ``npz``: a sparse matrix of counts ``[documents, words]``, as ``scipy.sparse.save_npz`` writes
-        it. ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the
-        numbers of documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a
-        file with a document a line, or a folder with a file for each, whose words are found by
-        `splitmerge_cli.kinds.documents.readers.words`. ``auto``: by the ending of the name or, where that decides
-        nothing, by the first lines. Text files may be gzipped.
-    vocabulary : str or Path, optional
-        A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
-        without it, for ``tokens`` the words of the table; not for ``text``.
-    columns : sequence of str or int, optional
-        ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
-        texts, a document a row, split into words as in ``text``; by default the one column that holds texts, in a
-        table that has one; else those with such names, or the first, second and third, but for first ones that have no
-        name and count the rows.
-    header : {"auto", True, False}
-        ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
-        in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
-        cells that count the rows.
-    encoding : str
-        Encoding of all text.
-    stop_words, min_documents, max_share
-        Which words are left out, as `splitmerge_cli.kinds.documents.readers.words.keep_words` takes it.
-    N : int, optional
-        Take the first N documents; all by default.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
-    separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
-        ``tokens``: what ends the cells of a text file; ``auto``: see
-        `splitmerge_cli.data.tables.separators.layout`.
-    min_length : "auto" or int
-        ``text``: characters of a word at least. ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
+    Options: ``conf/data/corpus.yaml``.
 
-    Returns
-    -------
-    Dataset
-        Kind ``documents``, empty ones among them. Words and documents of a table are in the order of their first
-        appearance, its tokens in the order of the rows. Texts in folders of the folder have these for labels.
+    Formats: ``tokens``, a table (text, .parquet, .feather, .xlsx) of document and word, a row per token, or of
+    document, word and count, or of one column of texts; ``npz``, a sparse matrix of counts ``[documents, words]``, as
+    ``scipy.sparse.save_npz`` writes it; ``ldac``, lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0;
+    ``uci``, three lines with the numbers of documents, words and entries, then lines of document, word and count,
+    numbered from 1; ``text``, a file with a document a line, or a folder with a file for each. Text files may be
+    gzipped. `vocabulary` is needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers without it, for
+    ``tokens`` the words of the table; not for ``text``.
 
-    Raises
-    ------
-    DataError
-        The file is missing, empty, or not as said (the message names the row); no document has a word; an option is
-        out of range.
+    By default `columns` are the one that holds texts, in a table that has one; else those with such names, or the
+    first, second and third, but for first ones that have no name and count the rows. ``header=auto`` takes the first
+    line for names if it holds a name given in `columns`, names such as doc and word, or a word where counts are, or
+    begins with an empty cell above cells that count the rows.
+
+    Words and documents of a table are in the order of their first appearance, its tokens in the order of the rows;
+    documents may be empty. Texts in folders of the folder have these for labels. A `DataError`: the file is missing,
+    empty, or not as said (the message names the row); no document has a word; an option is out of range.
     """
     require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
     listed = isinstance(columns, list | tuple) and len(columns) in (1, 2, 3)
@@ -297,7 +266,7 @@ class DocumentsReading(KindReading):
         return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
 
 
-def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[str]]:
+def _count_words(documents: Sequence[Sequence[str]]) -> "tuple[sparse.csr_array, list[str]]":
     if any(isinstance(document, str) for document in documents):
         raise DataError("data: texts mixed with lists of words; expected one or the other")
     check_words(documents)
@@ -337,7 +306,7 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     if isinstance(data, Dataset):
         tokens, words = data.values.tokens, list(data.vocabulary or ())
         ones = np.ones(len(tokens.words), dtype=np.int32)
-        counts = csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
+        counts = sparse.csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
         counts.sum_duplicates()
     elif has_counts(data):
         counts, words, _ = counts_of(data)
@@ -357,16 +326,16 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
             f"new documents: none of their words, such as '{words[unknown[0]]}', is among the {len(vocabulary)} of the "
             "data"
         )
-    placed = csr_array(counts[:, known]).tocoo()
+    placed = sparse.csr_array(counts[:, known]).tocoo()
     shape = counts.shape[0], len(vocabulary)
-    known_counts = csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
+    known_counts = sparse.csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
     known_counts.sum_duplicates()
     commonest = unknown[np.argsort(-totals[unknown], kind="stable")]
     return NewDocuments(tokens_of(known_counts), int(totals[unknown].sum()), [words[k] for k in commonest[:3]])
 
 
-def _count_known(documents: Any, find_words: Words) -> tuple[csr_array, list[str]]:
+def _count_known(documents: Any, find_words: Words) -> "tuple[sparse.csr_array, list[str]]":
     """Count the words of texts, or of sequences of words, which may be empty."""
     each = [find_words(document) if isinstance(document, str) else list(document) for document in documents]
     check_words(each)
-    return vectorize(each, analyzer=list) if any(each) else (csr_array((len(each), 0), dtype=np.int32), [])
+    return vectorize(each, analyzer=list) if any(each) else (sparse.csr_array((len(each), 0), dtype=np.int32), [])

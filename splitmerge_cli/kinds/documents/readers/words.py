@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.data.values import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT, notes_entry, require
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.extras import sparse
+from splitmerge_cli.kinds.documents import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.corpus import BY, Corpus, Heldout, Tokens, dataset, vectorize
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
@@ -267,7 +268,7 @@ class Words:
         self.left_out.update(short)
         return [word for word in words if not is_short(word)]
 
-    def notes(self, counts: csr_array, vocabulary: list[str]) -> list[str]:
+    def notes(self, counts: "sparse.csr_array", vocabulary: list[str]) -> list[str]:
         """Notes on words that were left out, and on runs of letters that are no words."""
         notes = []
         if self.left_out:
@@ -289,7 +290,7 @@ def require_shortest(shortest: str | int) -> None:
 
 def count_texts(
     texts: Iterable[str], shortest: str | int = AUTO, source: object = "data"
-) -> tuple[csr_array, list[str], list[str]]:
+) -> "tuple[sparse.csr_array, list[str], list[str]]":
     """Count the words of texts: int32 ``[documents, words]``, the words in the order of the alphabet, notes for the
     user.
 
@@ -305,7 +306,7 @@ def count_texts(
     return counts, vocabulary, [f"{source}: {note}" for note in words.notes(counts, vocabulary)]
 
 
-def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:
+def note_unsegmented(counts: "sparse.csr_array", vocabulary: list[str]) -> list[str]:
     """Note on words that are whole sentences, of a language that puts no spaces between words."""
     number = np.asarray(counts.sum(axis=0)).ravel()
     total = float(number @ np.array([len(word) for word in vocabulary]))

@@ -6,29 +6,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.values import MAGNITUDE, numbered_labels, require
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.networks.data import Relations
 
 Nodes = NDArray[np.int64]
 """Numbers of nodes, int64 ``[edges]``."""
 
 
-def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
+def adjacency(N: int, i: Nodes, j: Nodes) -> "sparse.csr_array":
     """Adjacency matrix of `N` nodes, uint8 ``[N, N]`` as `Dataset` has it; `i` and `j`: the ends of every edge, where
     every pair i < j or i > j stands once.
     """
     ones = np.ones(2 * len(i), dtype=np.uint8)
     # half the memory of int64
     one, other = i.astype(np.int32), j.astype(np.int32)
-    matrix = csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
+    matrix = sparse.csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
     matrix.sort_indices()
     return matrix
 
 
-def simple_graph(relations: Relations) -> csr_array:
+def simple_graph(relations: Relations) -> "sparse.csr_array":
     """The simple undirected network of the pairs that any layer joins, uint8 ``[N, N]`` as `Dataset` has it."""
     i, j = np.concatenate([layer.ends for layer in relations.layers]).astype(np.int64).T
     code = distinct((np.minimum(i, j) * relations.N + np.maximum(i, j))[i != j])
@@ -115,7 +115,7 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     return replace(graph, **parts)
 
 
-def sizes(matrix: csr_array) -> dict[str, int]:
+def sizes(matrix: "sparse.csr_array") -> dict[str, int]:
     """Numbers of nodes, edges and nodes without an edge."""
     isolated = int((np.diff(matrix.indptr) == 0).sum())
     return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}

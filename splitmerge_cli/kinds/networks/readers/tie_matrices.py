@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, issparse
 
 from splitmerge_cli.data.opening import Limit, check_rows, content
 from splitmerge_cli.data.tables.formats import load_npy
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.scaled import EMPTY_BYTES, read_sparse
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import A_WEIGHT, place_of
+from splitmerge_cli.data.values import A_WEIGHT, is_sparse, place_of
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
 from splitmerge_cli.kinds.networks.readers.edge_values import EXPECTED, UNKNOWN, read_values
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
@@ -78,8 +78,8 @@ def read_entries(
 
 def _entries(values: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Any]:
     """Rows, columns and values of the entries that are not 0."""
-    if issparse(values):
-        entries = coo_array(values)
+    if is_sparse(values):
+        entries = sparse.coo_array(values)
         entries.sum_duplicates()
         kept = entries.data != 0
         return entries.row[kept], entries.col[kept], entries.data[kept]

@@ -24,7 +24,6 @@ from libc.math cimport INFINITY, exp, ldexp, log, log1p
 from libc.stdint cimport int64_t
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from splitmerge_cli.core.memory cimport longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -244,22 +243,6 @@ cdef class Background(Scaled):
             odds = self.odds[own] - (normal - area)
             self.power[own] = log_sum(normal - log1p(exp(-odds)), area - log1p(exp(odds)))
 
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        cdef double found
-        if counted:
-            self.leave(i, k)
-        if self.stale[k]:
-            self.settle(k)
-        # `power` stays: what asks for this may read it
-        found = log_sum(self.level[k] + self.inner.log_pred(i, k),
-                        self.noise[k] + ldexp(<double> self.area[i], -FRACTION))
-        if counted:
-            self.join(i, k)
-        return found
-
-    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        return self.direct(i, k, False)
-
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """Draw the kind of cluster k. Noise has no means and variances: those of an empty cluster are drawn."""
@@ -278,6 +261,8 @@ cdef class Background(Scaled):
     @property
     def noise_probabilities(self):
         """ndarray of float64, shape (K,): posterior probability that each cluster is noise, given its rows."""
+        from scipy.special import expit  # normal clusters alone do without
+
         return expit([-self.log_odds_normal(k) for k in range(self.K)])
 
     @property
@@ -288,6 +273,8 @@ cdef class Background(Scaled):
     # -- densities of items
     def log_densities(self, Py_ssize_t first):
         """As of the model without noise, and in the box as noise: the density itself under a power."""
+        from scipy.special import log_expit  # normal clusters alone do without
+
         cdef Py_ssize_t k, n = self.K - 1
         rows = np.asarray(self.values[first:], dtype=np.float64)
         self.begin_scan()

@@ -11,8 +11,6 @@ from libc.math cimport NAN, lgamma, log
 from libc.stdint cimport int64_t
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.special import gammaln
 
 from splitmerge_cli.core.blocks cimport weigh_powers
 from splitmerge_cli.core.log_scale cimport log_rising
@@ -22,6 +20,7 @@ from splitmerge_cli.core.sums cimport LONGS, ROOM, STALE
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Positive
 from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.data.values import is_sparse
 
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials; larger sums are worth two logarithms."""
@@ -38,7 +37,9 @@ cdef extern from "log_rise.h":
 def _prepare(values, bint ordered, rates):
     """Entries that are not 0, row by row, with the total and the constant term of each row, as ``prepare_counts``
     describes it."""
-    if issparse(values):
+    from scipy.special import gammaln  # a table of real columns does without
+
+    if is_sparse(values):
         row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
         column, value = values.indices, values.data
     else:
@@ -104,10 +105,10 @@ def tables_of(Py_ssize_t N, double beta0, double beta1, double alpha, totals, do
 def check_counts(x):
     """Return a table of counts as an array or csr_array, not copied where it is one; a ValueError for one that is not
     [N, D] whole numbers from 0 to 2^31 - 1."""
-    values = x if issparse(x) else as_array(x)
+    values = x if is_sparse(x) else as_array(x)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError("x: expected a table of counts with at least one row and one column")
-    cells = values.data if issparse(values) else values
+    cells = values.data if is_sparse(values) else values
     if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
         raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
     return values
@@ -249,7 +250,7 @@ cdef class GivenTotals(CountVectors):
     ..., alpha)."""
 
     HAS_GIVEN_TOTALS = True
-    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
+    QUANTITIES = "splitmerge_cli.kinds.tables.quantities:Shares"
 
     def take_table(self, x, dict given, double zeta):
         """Take counts and the option `alpha`; returns what ``prepare_counts`` does."""

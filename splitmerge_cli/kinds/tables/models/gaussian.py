@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.kinds.tables.models.background import add_to_points
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
@@ -116,7 +116,7 @@ class Gaussian(Normal):
         if "noise" in options:
             return add_to_points(cls, x, known, options)
         selects = options.pop("select", False)
-        if scipy.sparse.issparse(x):
+        if is_sparse(x):
             if selects:
                 raise ValueError("model.select=true: the points are sparse; expected false, or dense points")
             return SparseGaussian(x, **options)
@@ -136,7 +136,7 @@ class Gaussian(Normal):
         accepted, reason = cls.accepts(data)
         if not accepted:
             raise ValueError(reason)
-        if scipy.sparse.issparse(data.values):
+        if is_sparse(data.values):
             return super().from_data(data, **params)
         params = settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
@@ -163,7 +163,7 @@ class Gaussian(Normal):
     @classmethod
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
         full = params.get("covariance") == "full"
-        if scipy.sparse.issparse(whole.values) or params.get("select"):
+        if is_sparse(whole.values) or params.get("select"):
             return super().with_new(data, whole, **params)
         if whole.missing and not full:
             return cls.from_data(whole, known=data.N, **cls.with_defaults_of(data, **params))

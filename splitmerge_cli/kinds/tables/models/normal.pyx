@@ -11,7 +11,6 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
 import numpy as np
-import scipy.sparse
 
 from splitmerge_cli.core.blocks cimport Blocks
 from splitmerge_cli.core.memory cimport doubles, doubles_of
@@ -24,6 +23,7 @@ from splitmerge_cli.core.options import (
     Choice, Flag, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.kinds.tables.models.real_columns import (
     MOST_SCALE, box_of, prior_options, resolutions_of, settle_resolution, start_value,
 )
@@ -488,14 +488,14 @@ cdef class Normal(Scaled):
         if data.missing:
             cells = [x[~np.isnan(x[:, d]), d].astype(np.float64) for d in range(x.shape[1])]
             mean, variance = np.array([[of.mean(), of.var()] if of.size else [0.0, 0.0] for of in cells]).T
-        elif scipy.sparse.issparse(x):
+        elif is_sparse(x):
             variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
         else:
             variance = x.var(axis=0, dtype=np.float64)
         params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
         found = params | prior_options(given["covariance"], given["m0"], given["b0"], mean, variance)
-        if not scipy.sparse.issparse(x):
+        if not is_sparse(x):
             found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
             if given.get("noise"):
                 found["box"] = box_of(x, given["box"], found["resolution"]).T.ravel().tolist()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincinv, stdtrit
 
 from splitmerge_cli.core.checks import Columns, resolution
 from splitmerge_cli.core.options import Gamma
@@ -372,6 +371,8 @@ def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: b
 def _reach_of(half: Numbers, location: Numbers, scale: Numbers, b0: Any, kappa0: Any, a0: float) -> Numbers:
     """How far from the middle of its column a missing cell may be, ndarray of float of shape (D,); `scale`: b0 and the
     grain of a cell."""
+    from scipy.special import gammaincinv, stdtrit  # points without missing cells do without
+
     if isinstance(b0, Gamma):
         scale = scale * gammaincinv(b0.shape, 1.0 - UNLIKELY) / b0.shape
     if isinstance(kappa0, Gamma):

@@ -21,7 +21,6 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
-import scipy.sparse
 
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
@@ -31,6 +30,7 @@ from splitmerge_cli.kinds.tables.models.normal cimport DIAG, ISO, Normal
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
+from splitmerge_cli.data.values import is_csr, is_sparse
 from splitmerge_cli.kinds.tables.models.normal import POWER, TAILS
 from splitmerge_cli.kinds.tables.models.real_columns import prior_of
 
@@ -171,7 +171,9 @@ cdef enum:
 def _canonical(x):
     """The points as csr_array whose columns of a row ascend, None if they are such; a ValueError for what are no
     points."""
-    points = scipy.sparse.csr_array(x)
+    from scipy.sparse import csr_array  # dense points do without
+
+    points = csr_array(x)
     if len(points.shape) != 2 or 0 in points.shape:
         raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
     entries = points.data
@@ -180,7 +182,7 @@ def _canonical(x):
     if not points.has_canonical_format:
         points = points.copy()
         points.sum_duplicates()
-    elif isinstance(x, scipy.sparse.csr_array):
+    elif is_csr(x):
         return {"points": None}
     return {"points": points}
 
@@ -277,8 +279,10 @@ cdef class SparseGaussian(Normal):
         if given["tails"] != "normal":
             raise ValueError(f"model.tails={given['tails']}: the points are sparse; expected normal, which is all that "
                              "such data have")
-        if not scipy.sparse.issparse(x) or x.format != "csr":
-            x = scipy.sparse.csr_array(x)
+        if not is_sparse(x) or x.format != "csr":
+            from scipy.sparse import csr_array
+
+            x = csr_array(x)
         as_csr = share(_canonical, x)
         self._hold(as_csr)
         points = x if as_csr.points is None else as_csr.points
