@@ -123,7 +123,6 @@ cdef class Mixed(Scaled):
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, tails, gaps": {"options": _FIXED | {"tails": "t"}, "gaps": 0.15},
         "diag, zeros, gaps": {"options": _FIXED | {"zeros": APART}, "gaps": 0.15},
-        "diag, noise": {"options": _FIXED | {"noise": 0.3, "box": [0, 20, -6, 6, -6, 6]}},
     }
     OPTIONS = (
         *priors.OPTIONS,
