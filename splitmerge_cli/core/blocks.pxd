@@ -22,6 +22,7 @@ cdef class Blocks(Model):
     cdef void score_factors(self, Py_ssize_t i, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil
     cdef void take_out_of(self, Py_ssize_t k, double *turn, double *level, double *degree) noexcept nogil
     cdef void keep_digits(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
+    cdef void count_out(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef void forget_scores(self) noexcept nogil
 
     cdef inline double *block_of(self, Py_ssize_t k) noexcept nogil:

@@ -116,13 +116,17 @@ cdef class Blocks(Model):
             self.keep_digits(i, block, own)
 
     cdef void keep_digits(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        """Score an item that cluster `own` counts by taking it out, where ``left`` says that it leaves no digits."""
+        """``count_out`` where ``left`` says that the closed form leaves no digits."""
         if not self.left[own] >= LEAST_LEFT:
-            self.leave(i, own)
-            self.settle(own)
-            self.score(i, block, -1)
-            self.join(i, own)
-            self.settle(own)
+            self.count_out(i, block, own)
+
+    cdef void count_out(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """Score an item that cluster `own` counts, given the others there, by taking it out."""
+        self.leave(i, own)
+        self.settle(own)
+        self.score(i, block, -1)
+        self.join(i, own)
+        self.settle(own)
 
     cdef void forget_scores(self) noexcept nogil:
         """Take over that parameters of all clusters have changed."""

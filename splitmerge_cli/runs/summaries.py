@@ -25,7 +25,7 @@ from splitmerge_cli.diagnostics.cluster_table import (
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import (
     count_listed,
     describe_readings,
@@ -234,8 +234,6 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 def interval_lines(run: Run) -> Iterator[str]:
     """Lines about the number of clusters of a finished run, see `describe_interval`; none if its chains have not
     converged: a range over chains that differ describes none of them."""
-    from splitmerge_cli.runs.answers import interval_of_run
-
     if judgement_of(run).converged is False:
         return iter(())
     return describe_interval(interval_of_run(run), run.summary, nouns(run.summary)[1])

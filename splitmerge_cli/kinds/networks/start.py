@@ -30,7 +30,7 @@ from splitmerge_cli.runs.starts import BEST, Start
 NODES_PER_BLOCK = (6, 3, 2)
 """Nodes per random block where the chains of a search begin, in turn."""
 FEW, MANY = 100, 200_000
-"""Nodes from which, and ties up to which, a simple network starts from merged blocks, unless the user names an initial
+"""Nodes from which, and ties up to which, a network starts from merged blocks, unless the user names an initial
 state."""
 SHRINKING = 1.15
 """Blocks before a round of merges, over those after it."""
@@ -137,8 +137,8 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
 
 
 class NetworkStart(Start):
-    """The initial state of a run on a network: from merged blocks, a small simple network from random ones. The search
-    is a choice of the user."""
+    """The initial state of a run on a network: from merged blocks. A small network starts from random ones, or by
+    search if it has relations, whose modes are far apart."""
 
     population = 24, 50
     entries: Entries | None = None
@@ -179,28 +179,35 @@ class NetworkStart(Start):
         return chosen
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        if self.is_named or self.why_no_search or finished_run(self.spec) is not None:
+        if self.is_named or self.why_no_search or not self.may_have(FEW) or finished_run(self.spec) is not None:
             return self.spec
-        if (why := self.why_merged(self.load())) is None:
+        dataset = self.load()
+        if dataset.N < FEW or sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
             return self.spec
-        say(f"init={BEST}, because no initial state is named and {why}")
+        say(
+            f"init={BEST}, because no initial state is named and {dataset.N:,} nodes are {FEW} or more: blocks rarely "
+            "split, so each chain starts from single nodes, which are merged into blocks that fit (init=random: from "
+            "five random blocks)"
+        )
         return self.with_(init=BEST)
 
-    def why_merged(self, dataset: Dataset) -> str | None:
-        """Why chains start from merged blocks, in words; None if they do not."""
-        ties = sum(len(layer.ends) for layer in network_of(dataset).layers)
-        if ties > MANY or (dataset.N < FEW and dataset.relations is None and not self._is_corrected):
+    def may_search(self) -> bool:
+        asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
+        return self.data.name == "given" or self._is_corrected or asks
+
+    def why_search(self, dataset: Dataset) -> str | None:
+        if dataset.N >= FEW or (dataset.relations is None and not self._is_corrected):
             return None
         return (
-            "blocks that are one in the beginning rarely split: each chain starts from single nodes, which are merged "
-            "into blocks that fit (init=random: from random blocks)"
+            "the network is more than simple: chains of such networks stay apart unless each looks for its start first "
+            "(init=random: as simple networks do)"
         )
 
     def keep(self, N: int) -> dict[str, str]:
         if self.init != "random" or self.K0 is not None or self.data.name == "given":
             return {}
-        asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
-        return {"init": self.init} if N >= FEW or asks or self._is_corrected else {}
+        is_named = N >= FEW or (not self.why_no_search and self.may_search())
+        return {"init": self.init} if is_named else {}
 
     def may_go_on_by_search(self, N: int) -> bool:
         return self.init == "random" and N < SEARCHED and not self.why_no_search

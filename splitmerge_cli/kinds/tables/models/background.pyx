@@ -243,22 +243,6 @@ cdef class Background(Scaled):
             odds = self.odds[own] - (normal - area)
             self.power[own] = log_sum(normal - log1p(exp(-odds)), area - log1p(exp(odds)))
 
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        cdef double found
-        if counted:
-            self.leave(i, k)
-        if self.stale[k]:
-            self.settle(k)
-        # `power` stays: what asks for this may read it
-        found = log_sum(self.level[k] + self.inner.log_pred(i, k),
-                        self.noise[k] + ldexp(<double> self.area[i], -FRACTION))
-        if counted:
-            self.join(i, k)
-        return found
-
-    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        return self.direct(i, k, False)
-
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """Draw the kind of cluster k. Noise has no means and variances: those of an empty cluster are drawn."""
