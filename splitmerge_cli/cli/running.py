@@ -288,14 +288,15 @@ def _print_outcomes(outcomes: list[Any]) -> None:
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     """Print and write the results of a sweep, unless it was interrupted."""
-    from splitmerge_cli.analysis import comparison
-    from splitmerge_cli.cli.comparing import print_table
-    from splitmerge_cli.runs.store.read import Run
-
     # the same run may be asked for twice
     done = list({o.path: o for o in reversed(outcomes) if o.complete and o.path}.values())[::-1]
     if not done or any(o.status in ("interrupted", "running elsewhere", "to run", "submitted") for o in outcomes):
         return
+    # pandas takes longer than an interrupted sweep has to end
+    from splitmerge_cli.analysis import comparison
+    from splitmerge_cli.cli.comparing import print_table
+    from splitmerge_cli.runs.store.read import Run
+
     runs = [Run(o.path, config_dir) for o in done]
     jobs = [comparison.settings(o.overrides) for o in done]
     written = comparison.write_sweep(runs[0].path.parents[1], [" ".join(job) for job in jobs], runs)
