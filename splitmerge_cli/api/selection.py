@@ -319,7 +319,7 @@ def _settle_readings(
     if OF_NOISE in spec.to_choose:
         tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
         table = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
-        if table["difference"].notna().all():
+        if not np.isnan(table["difference"]).any():
             say(choice.format_noise(table))
             found[OF_NOISE] = as_records(table)
         share = float(table["noise"][0])
