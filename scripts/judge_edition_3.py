@@ -78,6 +78,9 @@ EDITION_2 = KEPT / "edition-2"
 LATER = ("arm-table3", "arm-table4")
 """Figures whose later claims are about samplers whose chains share nothing."""
 
+LATER_ROWS = "2026-11-29"
+"""When the rows were added that edition 5 judges."""
+
 Key = tuple[str, ...]
 
 
@@ -412,10 +415,12 @@ def judge_added(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     """Return verdicts on the claims of a figure that were added after edition 2."""
     paper = paper_of(figure)
     assert paper is not None
-    sources = {tuple(row[:4]): row[-1] for row in added_rows(paper).itertuples(index=False, name=None)}
+    rows = added_rows(paper)
+    rows = rows[rows["added"] != LATER_ROWS]
+    sources = {tuple(row[:4]): row[-1] for row in rows.itertuples(index=False, name=None)}
     verdicts = []
-    for claim in added_claims(figure):
-        source = sources[claim.id, claim.data, claim.sampler, claim.metric]
+    for claim in (claim for claim in added_claims(figure) if key_of(claim) in sources):
+        source = sources[key_of(claim)]
         by_runs = source.startswith(("runs", "needs runs"))
         if claim.metric not in ADDED:
             verdicts.append(no_run(claim, f"{source}; added after edition 2"))

@@ -1,4 +1,5 @@
-"""Write the tables of docs/which-sampler.md (samplers and models) and of README.md (claims by verdict).
+"""Write the tables of docs/which-sampler.md (samplers and models) and of README.md (claims by verdict), and the numbers
+of kept verdicts by figure, splitmerge_cli/papers/kept.csv, which the report has.
 
     python scripts/write_readme.py            write the tables between their markers
     python scripts/write_readme.py --check    write nothing; exit status 1 where a table differs
@@ -19,12 +20,14 @@ from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.kinds.tables.rows import example, support
 from splitmerge_cli.papers.discovery import paper_of
+from splitmerge_cli.papers.verdict_tables import counts
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 SAMPLERS = ROOT / "docs" / "which-sampler.md"
 BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
 END = "<!-- end of samplers x models -->"
+COUNTS = ROOT / "splitmerge_cli" / "papers" / "kept.csv"
 CLAIMS_BEGIN = "<!-- claims by verdict: written by scripts/write_readme.py -->"
 CLAIMS_END = "<!-- end of claims by verdict -->"
 
@@ -89,11 +92,25 @@ def describe_moved(pairs: pd.DataFrame | None) -> str:
     )
 
 
+def kept_counts(folder: Path = ROOT / "docs" / "reproduction") -> str:
+    """The number of counted verdicts by figure, as CSV."""
+    latest = overview.latest_claims(overview.latest_figures(folder))
+    table = pd.DataFrame({name: counts([frame], once=False) for name, frame in latest.items() if paper_of(name)}).T
+    return table.astype(int).rename_axis("id").sort_index().to_csv(lineterminator="\n")
+
+
 def updated_text(page: Path) -> str:
     """The text of a page with its present table."""
+    if page == COUNTS:
+        return kept_counts()
     begin, end, content = (CLAIMS_BEGIN, CLAIMS_END, claims()) if page == README else (BEGIN, END, table())
     before, rest = page.read_text(encoding="utf-8").split(begin)
     return f"{before}{begin}\n\n{content}\n{end}{rest.split(end)[1]}"
+
+
+def _read(page: Path) -> str:
+    """The text of a page, empty where there is none."""
+    return page.read_text("utf-8") if page.is_file() else ""
 
 
 def main() -> int:
@@ -101,7 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    changed = {page: text for page in (README, SAMPLERS) if (text := updated_text(page)) != page.read_text("utf-8")}
+    changed = {page: text for page in (README, SAMPLERS, COUNTS) if (text := updated_text(page)) != _read(page)}
     for page, text in changed.items():
         print(page.relative_to(ROOT))
         if not check:

@@ -144,14 +144,9 @@ def load_classes(group: str) -> dict[str, type]:
 
 
 def configuration(group: str, name: str) -> dict[str, Any]:
-    """The options of a sampler or model as a file of ``conf`` would have them: name, target, and each option's default.
-    Raises `PluginError` (as for `load`).
-    """
+    """Name and target of a sampler or model, as a file of ``conf`` has them. Raises `PluginError` (as for `load`)."""
     cls = load(group, name)
-    options: tuple[Option, ...] = getattr(cls, "OPTIONS", ())
-    target = f"{cls.__module__}.{cls.__qualname__}"
-    defaults = {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
-    return {"name": name, "_target_": target} | defaults
+    return {"name": name, "_target_": f"{cls.__module__}.{cls.__qualname__}"}
 
 
 def describe(group: str, name: str, own_names: Container[str] = ()) -> str:

@@ -42,7 +42,7 @@ THINNED = {
     "tests/exact/test_priors_exact.py::test_every_sampler_at": (26, 4),
     "tests/exact/test_priors_exact.py::test_learners": (20, 4),
     "tests/exact/test_priors_exact.py::test_chains_with": (1, 4),
-    "tests/exact/test_scale_prior.py::test_joint_chain": (1, 8),
+    "tests/exact/test_scale_prior.py::test_joint_chain": (1, 5),
     "tests/exact/test_tails.py::test_draws_given": (1, 4),
     "tests/exact/test_resolution.py::test_joint_chain": (1, 3),
     "tests/exact/test_heldout_exact.py::test_left_to_right_drawn": (1, 8),

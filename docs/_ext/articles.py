@@ -318,7 +318,7 @@ class Article:
         every = counts(frames.values())
         rows.append(["all", str(int(every.sum())), *map(str, every)])
         head = ["figure or table of the paper", "claims", *VERDICTS]
-        return self._table(name or "counts", " ".join(body.split()), head, rows, 46, 9, 13, 13, 12, 12)
+        return self._table(name or "counts", " ".join(body.split()), head, rows, 40, 8, 11, 13, 11, 10, 12)
 
     def _editions(self, _name: str, _body: str) -> str:
         """Commits of the runs, and the number of verdicts that differ between the first edition and the last."""

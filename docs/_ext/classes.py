@@ -12,7 +12,7 @@ import yaml
 from parts import cell
 
 from splitmerge_cli.papers.verdict_tables import count_once
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 CONTRADICTED = "contradicted"
 NOT_OURS = "not under our setting"
@@ -26,14 +26,15 @@ CLASSES = {
 }
 """Classes of *not reproduced*, and when a claim is of one."""
 MORE_UNITS = "more units"
-NEVER = "not testable by this design"
 NEEDS_RUNS = "needs runs"
+NEVER = "not testable by this design"
 OPEN = {
     MORE_UNITS: "more data sets, restarts or chains would decide it",
-    NEVER: "no number of units decides it: there are no more, or splits of one corpus overlap",
-    NEEDS_RUNS: "the claim was added after edition 2, and no run tells",
+    NEEDS_RUNS: "the claim was added later, and no run tells",
+    AT_EDGE: "no number of units up to 1,000 decides it",
+    NEVER: "there are no more units, or splits of one corpus overlap",
 }
-"""Classes of *undecided*, and when a claim is of one."""
+"""Classes of what is neither reproduced nor not, and when a claim is of one."""
 CLAIM = ["id", "data", "sampler", "metric"]
 FILE = "not-reproduced.csv"
 """File of the claims that are not reproduced, in the page's folder."""
@@ -121,31 +122,33 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         width = 2 + any(line[2] for line in lines)
         text += parts.table(head[:width], [line[:width] for line in lines], raw=range(width))
     every = count_once(pd.concat(kept.values()))
-    open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
-    why = pd.Series([why_undecided(row) for _, row in open_ones.iterrows()], open_ones.index, dtype=object)
-    text += f"\n## Undecided\n\nWhat would decide the {len(open_ones)} undecided claims?\n\n" + parts.table(
+    counted = every[every["counted"]]
+    why = pd.Series([why_open(row) for _, row in counted.iterrows()], counted.index, dtype=object)
+    text += "\n## Undecided\n\nWhat would decide a claim that is undecided?\n\n" + parts.table(
         ["class", "claims", "when"], [[name, int((why == name).sum()), words] for name, words in OPEN.items()]
     )
-    for name in (NEEDS_RUNS, NEVER):
-        rows = open_ones[why == name].itertuples()
+    for name in (NEEDS_RUNS, AT_EDGE, NEVER):
         lines = [
-            [
-                row.id,
-                f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}",
-                row.reason.partition("needs runs: ")[2],
-            ]
-            for row in rows
+            [row.id, f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}", _why_no_run(row.reason)]
+            for row in counted[why == name].itertuples()
         ]
         text += f"\n### {name.capitalize()}\n\n"
-        text += parts.table(
-            ["figure", "claim", "why"] if name == NEEDS_RUNS else ["figure", "claim"],
-            [line[: 3 if name == NEEDS_RUNS else 2] for line in lines],
-        )
+        width = 3 if name == NEEDS_RUNS else 2
+        text += parts.table(["figure", "claim", "why"][:width], [line[:width] for line in lines])
     return text
 
 
-def why_undecided(row: pd.Series) -> str:
-    """Return the class of an undecided claim, a row of the kept claims: one of `OPEN`."""
+def _why_no_run(reason: str) -> str:
+    """What run a claim needs."""
+    return reason.partition("needs runs: ")[2].partition("; added")[0]
+
+
+def why_open(row: pd.Series) -> str:
+    """Return the class of a counted claim, a row of the kept claims: one of `OPEN`; empty if it is of none."""
+    if row["verdict"] == NOT_TESTABLE:
+        return NEVER if row["reason"].startswith(NEVER) else ""
+    if row["verdict"] != UNDECIDED:
+        return AT_EDGE if row["verdict"] == AT_EDGE else ""
     if row["reason"].startswith("needs runs"):
         return NEEDS_RUNS
     return NEVER if np.isinf(float(row["needed"])) else MORE_UNITS

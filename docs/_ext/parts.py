@@ -13,12 +13,18 @@ from editions.overview import Counts, LatestFigure
 
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
+from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 FOLDER = "reproduction"
 PAGES = Path(__file__).resolve().parents[1] / "_generated"
 """Folder of the generated pages."""
-CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "untestable"}
+CLASSES = {
+    REPRODUCED: "yes",
+    NOT_REPRODUCED: "no",
+    UNDECIDED: "open",
+    AT_EDGE: "edge",
+    NOT_TESTABLE: "untestable",
+}
 """Classes of site.css, by verdict."""
 NOT_KEPT = "not kept yet"
 WIDE = """---
@@ -33,7 +39,7 @@ MANY = 12
 """Numbers of a printed table from which on they have a table of their own."""
 FEW = 6
 """Claims of a finding up to which their verdicts stand below it."""
-SHORT = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "not testable"}
+SHORT = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", AT_EDGE: AT_EDGE, NOT_TESTABLE: NOT_TESTABLE}
 INSTEAD = "; in its place "
 """Divides the reason why a claim is not testable from what was measured instead."""
 

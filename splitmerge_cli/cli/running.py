@@ -12,7 +12,7 @@ import typer
 from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli import base
 from splitmerge_cli.cli.files import with_file
-from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
+from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.groups import places
 from splitmerge_cli.config.schema import all_keys
@@ -205,14 +205,13 @@ def _show(
     overrides: list[str], cfg: str | None, resolve: bool, package: str | None, info: str | None, config_dir: str | None
 ) -> None:
     """Let Hydra show what it composes."""
-    from omegaconf import OmegaConf
+    from splitmerge_cli.config.composition import for_hydra
+    from splitmerge_cli.config.hydra_adapter import has_part, search_path_of, show_config
 
-    from splitmerge_cli.config.hydra_adapter import _search_path, show_config
-
-    composed = compose_raw(overrides, config_dir)  # for its messages, which name alternatives; Hydra's do not
-    if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
+    words = for_hydra(overrides, config_dir)
+    if package is not None and package != "_global_" and not has_part(package, words, places(config_dir)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *rewrite(overrides, config_dir), *_search_path(places(None))]
+    argv = ["smcmc", *words, *search_path_of(places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         gibbs_update,
         read_component,
     )
-    from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify, specify_stored
+    from splitmerge_cli.config.composition import compose, specify, specify_stored
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
         choices,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "components": "Component DataSource class_of classes component gibbs_update read_component",
-    "composition": "compose compose_raw rewrite specify specify_stored",
+    "composition": "compose specify specify_stored",
     "errors": "ConfigError show",
     "groups": "choices describe figure_styles import_beside load locate places plain shared_options unshared_options "
     "usable_choices",

@@ -7,20 +7,17 @@ Configurations that the folders of runs hold: read as those that are given; a fo
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omegaconf import DictConfig
-
 from splitmerge_cli.config import hydra_adapter, resolution
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
 from splitmerge_cli.config.errors import ConfigError, show
-from splitmerge_cli.config.groups import import_beside, places, plain
-from splitmerge_cli.config.layers import LEFT_OUT, choice, compose_choices, merge
+from splitmerge_cli.config.groups import import_beside, places
+from splitmerge_cli.config.layers import choice, compose_choices, merge
 from splitmerge_cli.config.resolution import Composed, Given, check_schedule, check_weight
-from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA, later_options, read_settings
+from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA, NOT_TYPED, later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, finish, specification_of
 from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
 
@@ -30,17 +27,6 @@ _OF_HYDRA = re.compile(r"hydra[./]")
 """How a key of Hydra itself begins."""
 _PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)(?:[a-z_]|/|\.{1,2}/)[\w./-]*", re.ASCII | re.IGNORECASE)
 """Texts that are read as they stand, whatever their key takes."""
-
-
-def rewrite(words: Iterable[str], config_dir: str | Path | None = None) -> list[str]:
-    """Rewrite overrides as Hydra's grammar takes them: a text, whatever letters it has, and priors in quotes, and
-    ``schedule=[{sdds: 1}, {gibbs: 1}]`` by its parts."""
-    texts, search_path = _with_schedule(words), places(config_dir)
-    chosen: Mapping[str, Any] = {}
-    with suppress(ConfigError):
-        named = (text for text in texts if _key_of(text) in CHOOSING)
-        chosen = compose_choices(dict(map(_read_choice, named)), search_path).chosen
-    return [_for_hydra(text, _Reading(chosen, search_path)) for text in texts]
 
 
 def _with_schedule(words: Iterable[str]) -> list[str]:
@@ -92,18 +78,6 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
         raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 
-def _for_hydra(text: str, chosen: _Reading) -> str:
-    """An override as Hydra's grammar takes it."""
-    if (parsed := _read_text(text, chosen)) is not None:
-        key, _, value = text.partition("=")
-        return text if _PLAIN.fullmatch(value) else f"{key}={hydra_adapter.encode(parsed[1])}"
-    quoted = hydra_adapter.quote_priors(text)
-    key, equals, value = text.partition("=")
-    if equals and key in CHOOSING and not hydra_adapter.is_readable(quoted):
-        return f"{key}={hydra_adapter.encode(value)}"
-    return quoted
-
-
 def specify(
     overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
 ) -> RunSpecification:
@@ -140,7 +114,7 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
         hydra_adapter.check_own_keys(of_hydra, search_path)
         texts = [text for text in texts if text not in of_hydra]
     named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
-    below, chosen = compose_choices(named, search_path)
+    below, chosen, _ = compose_choices(named, search_path)
     reading = _Reading(chosen, search_path)
     values: dict[str, Any] = {}
     for text in texts:
@@ -181,17 +155,25 @@ def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
     return parsed.key if parsed.package is None else f"{parsed.key}@{parsed.package}", parsed.value
 
 
-def compose_raw(words: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
-    """Return what Hydra composes, its own node included, neither checked nor resolved; raises as `compose_words`."""
+def grid_of(words: Sequence[str], config_dir: str | Path | None = None) -> Mapping[str, Any]:
+    """The ``hydra.sweeper.params`` of the experiment that these words name; raises as `compose_words`."""
     search_path = tuple(places(config_dir))
     compose_words(words, search_path)
-    return hydra_adapter.compose(rewrite(words, config_dir), search_path)
+    return compose_choices(dict(map(_read_choice, words)), search_path).params
 
 
-def read_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:
-    """A configuration that Hydra composed, with Hydra's own node of it."""
-    values = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
-    return Composed(values, dict(node.runtime.choices), None, tuple(search_path), tuple(words))
+def for_hydra(words: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
+    """The overrides by which Hydra composes the configuration of these words: its choices, the options of the model and
+    the sampler, which are in no file, and values; raises as `compose_words`."""
+    composed = compose_words(words, tuple(places(config_dir)))
+    named = composed.given or Given()
+    options = {f"{g}.{key}": one for g in ("model", "sampler") for key, one in composed.values[g].items()}
+    values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED} | dict(named.values)
+    return [
+        *(f"{group}={hydra_adapter.encode(name)}" for group, name in named.choices.items()),
+        *(f"++{key}={hydra_adapter.encode(value)}" for key, value in values.items()),
+        *(text for text in words if _OF_HYDRA.match(text)),
+    ]
 
 
 def _expect_list(text: str, key: str, values: str) -> str:

@@ -83,22 +83,27 @@ def _store_plugins() -> None:
                 store.store(group=group, name=name, node=plugins.configuration(group, name))
 
 
-def _search_path(places: Sequence[str]) -> list[str]:
-    # Hydra takes them as they stand, without interpolation
+def search_path_of(places: Sequence[str]) -> list[str]:
+    """Hydra's override for its additional search path, which it takes as it stands, without interpolation."""
     return [f"hydra.searchpath=[{','.join(map(quote, places))}]"] if places else []
 
 
 def compose(overrides: Sequence[str], search_path: Sequence[str] = ()) -> DictConfig:
     """Return what Hydra composes, its own node included; raises whatever Hydra does, for `explain`."""
     with hydra_session():
-        return hydra.compose(MAIN, overrides=[*overrides, *_search_path(search_path)], return_hydra_config=True)
+        return hydra.compose(MAIN, overrides=[*overrides, *search_path_of(search_path)], return_hydra_config=True)
+
+
+def has_part(package: str, overrides: Sequence[str], search_path: Sequence[str]) -> bool:
+    """Whether what Hydra composes has a part of this name with keys of its own."""
+    return OmegaConf.is_config(OmegaConf.select(compose(overrides, search_path), package))
 
 
 def group_options(group: str, search_path: Sequence[str]) -> list[str]:
     """Names that a group offers."""
     with hydra_session():
         loader = GlobalHydra.instance().config_loader()
-        return list(loader.get_group_options(group, config_name=MAIN, overrides=_search_path(search_path)))
+        return list(loader.get_group_options(group, config_name=MAIN, overrides=search_path_of(search_path)))
 
 
 @dataclass(frozen=True)
@@ -130,19 +135,13 @@ def _literal(value: Any) -> str:
     return f"${{{_LITERAL}:'{repr(value).encode('utf-8', 'surrogatepass').hex()}'}}"
 
 
-def raw_texts(texts: Sequence[str]) -> list[str]:
-    """The texts in a list of a configuration as they stand there."""
-    return list(OmegaConf.to_container(texts, resolve=False) if OmegaConf.is_config(texts) else texts)  # type: ignore
-
-
 def encode(value: Any) -> str:
-    """A value as Hydra's grammar takes it, every text in quotes."""
+    """A value that OmegaConf takes as Hydra's grammar does: every text in quotes, but references to others."""
     if isinstance(value, str):
-        guarded = protect(value)
-        return quote(value) if guarded == value else guarded
+        return value if "${" in value or _KEY.fullmatch(value) else quote(value)
     if isinstance(value, dict):
         if not all(isinstance(key, int) or _KEY.fullmatch(key) for key in value):
-            return _literal(protect(value))
+            return _literal(value)
         return "{" + ", ".join(f"{key}: {encode(item)}" for key, item in value.items()) + "}"
     return "[" + ", ".join(map(encode, value)) + "]" if isinstance(value, list) else write(value)
 
@@ -314,13 +313,6 @@ def show_config(argv: Sequence[str]) -> None:
         root.setLevel(level)
 
 
-def job_config() -> Any:
-    """Hydra's own node of the job that a launcher makes in this process."""
-    from hydra.core.hydra_config import HydraConfig
-
-    return HydraConfig.get()
-
-
 @dataclass(frozen=True)
 class Launching:
     """A launcher that was chosen: its class `target`, whether it is Hydra's own, which makes one job after another
@@ -345,7 +337,7 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
     assert instance is not None
     config = instance.compose_config(
         MAIN,
-        [*overrides, *_search_path(search_path)],
+        [*overrides, *search_path_of(search_path)],
         run_mode=RunMode.MULTIRUN,
         from_shell=False,
         with_log_configuration=False,

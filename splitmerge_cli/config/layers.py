@@ -1,7 +1,8 @@
-"""The files of ``conf`` laid over each other: the configuration that choices make, as Hydra composes it, without Hydra.
+"""The files of ``conf`` laid over each other: the one place where choices become a configuration.
 
-The files of the package, and a user's own files that are as plain, are read here. A file that does more with its
-defaults list than name files of its own group and override groups is left to Hydra.
+A file of a model or sampler names its class, and the values that differ from the defaults of that class (its
+``OPTIONS``), over which it is laid. A user's own file that does more with its defaults list than name files of its own
+group and override groups is laid by Hydra.
 """
 
 import re
@@ -30,11 +31,12 @@ _NAME = re.compile(r"([\w.+-]+)(?:@(\w+))?")
 
 
 class Layers(NamedTuple):
-    """A configuration of choices alone: keys of the main configuration and the groups, interpolations unresolved, and
-    the choice in each group."""
+    """A configuration of choices alone: keys of the main configuration and the groups, interpolations unresolved, the
+    choice in each group, and the ``hydra.sweeper.params`` of an experiment, which `smcmc sweep` adds to a grid."""
 
     values: dict[str, Any]
     chosen: dict[str, Any]
+    params: Mapping[str, Any]
 
 
 class _ForHydra(Exception):
@@ -93,7 +95,32 @@ def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
     values = main
     for layer in layers:
         values = merge(values, layer)
-    return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
+    return _over_classes(values, chosen, search_path)
+
+
+def _over_classes(values: dict[str, Any], chosen: dict[str, Any], search_path: Sequence[str]) -> Layers:
+    """The layers of all files, those of the model and the sampler laid over the defaults of their classes."""
+    params = ((values.get("hydra") or {}).get("sweeper") or {}).get("params") or {}
+    values = {key: value for key, value in values.items() if key not in LEFT_OUT}
+    for group in ("model", "sampler"):
+        named = values[group]
+        if isinstance(named, Mapping) and isinstance(target := named.get("_target_"), str):
+            head = {key: named[key] for key in ("name", "_target_") if key in named}
+            values[group] = {**head, **_defaults_of(target, tuple(search_path)), **named}
+    return Layers(values, chosen, params)
+
+
+@cache
+def _defaults_of(target: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    """Defaults of the options that a class lists; none of one that cannot be imported: whoever reads the configuration
+    says why."""
+    groups.import_beside(search_path)
+    groups.named_targets.add(target)
+    try:
+        options = getattr(groups.locate(target), "OPTIONS", ())
+    except ConfigError:
+        return {}
+    return {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
 
 
 def _expand(
@@ -183,7 +210,7 @@ def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> L
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         reject_machine_error(error, " ".join(words))
         raise ConfigError(hydra_adapter.explain(error, words)) from error
-    return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
+    return _over_classes(values, chosen, search_path)
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

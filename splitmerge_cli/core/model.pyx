@@ -106,7 +106,7 @@ cdef class Model(Partition):
     """Settings of the calibration by simulated data: by a name, which is empty if there is one, the fields of
     ``Setting`` in ``scripts/calibration.py`` but the model; none if it has none."""
     QUANTITIES = ""
-    """The class of ``runs.quantities`` that measures the data in checks, as module:name; empty: the class of its
+    """The subclass of ``runs.checks.Quantities`` that measures the data in checks, as module:name; empty: the class of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     TAKES_EXPOSURE = False              # whether rows may have exposures

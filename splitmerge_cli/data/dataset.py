@@ -57,8 +57,8 @@ class Kind:
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders:Recorder"
     """The class that records a run."""
-    quantities: ClassVar[str] = "splitmerge_cli.runs.quantities:Table"
-    """The class that measures quantities for posterior predictive checks."""
+    quantities: ClassVar[str] = "splitmerge_cli.runs.checks:Quantities"
+    """The class that measures quantities for posterior predictive checks; the default measures nothing."""
 
     # -- tables: what a text table of data=csv holds
     text_types: ClassVar[tuple[str, ...]] = ()

@@ -47,18 +47,6 @@ class Copies:
     names: list[str] | None = None
 
 
-ONE_DOCUMENT = (
-    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
-    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
-)
-NO_TWO_WORDS = "no document has two words, so nothing shows which words share a topic"
-EQUAL_DOCUMENTS = "all documents hold the same words as often, and equal documents cannot show topics"
-CANNOT_SHOW = {
-    ONE_DOCUMENT: "one document cannot show topics",
-    NO_TWO_WORDS: "documents of one word cannot show topics",
-    EQUAL_DOCUMENTS: "equal documents cannot show topics",
-}
-"""Notes on a corpus, which its answer repeats, and what its verdict says first."""
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.drawing import caption_of, manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import folders
 from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interval, read_claims, with_unit
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.manifest import Manifest
 from splitmerge_cli.version import __version__
@@ -24,7 +24,9 @@ from splitmerge_cli.version import __version__
 FOLDER = "figures"
 """Where the results hold drawn figures."""
 
-CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "open"}
+KEPT = Path(__file__).with_name("kept.csv")
+"""The verdicts that count in the repository's stored reproduction: their number by figure."""
+CLASSES = dict.fromkeys(VERDICTS, "open") | {REPRODUCED: "yes", NOT_REPRODUCED: "no"}
 
 
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
@@ -110,17 +112,23 @@ def _contents(
 ) -> Markup:
     """Table of contents, with the number of verdicts of each figure."""
     rows: list[list[object]] = []
+    kept = pd.read_csv(KEPT, index_col="id").to_dict("index")
+    is_quick = any(frame is not None and _scale(frame) == "quick" for frame in verdicts.values())
     for each, name in [(each, name) for each, names in sets for name in names]:
         frame = verdicts[name]
         verdict_counts = {} if frame is None else counts([frame], once=False).to_dict()
-        numbers = [element("span", verdict_counts.get(v) or "", css) for v, css in CLASSES.items()]
+        cells = {v: str(verdict_counts.get(v) or "") for v in CLASSES}
+        if frame is not None and _scale(frame) == "quick" and name in kept:
+            cells = {v: f"{cells[v] or 0} ({kept[name][v]})" if cells[v] or kept[name][v] else "" for v in CLASSES}
+        numbers = [element("span", cells[v], css) for v, css in CLASSES.items()]
         link = element("a", f"{each.name}, {titles[name]}", href=f"#{name}")
         rows.append([link, "not drawn" if frame is None else _scale(frame), *numbers])
     for paper in (each for each, _ in sets if isinstance(each, Paper)):
         if number := len(errata(paper)):
             link = element("a", f"Errata of {paper.name}", href=f"#{paper.key}-errata")
             rows.append([link, f"{number} found", *[""] * len(CLASSES)])
-    return element("nav", table(["contents", "scale", *CLASSES], rows, numbers=range(2, 2 + len(CLASSES))))
+    head = "At quick scale; in brackets what is kept at paper scale" if is_quick else "contents"
+    return element("nav", table([head, "scale", *CLASSES], rows, numbers=range(2, 2 + len(CLASSES))))
 
 
 def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder: Path, where: str) -> Iterator[Markup]:

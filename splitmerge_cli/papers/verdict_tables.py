@@ -180,7 +180,7 @@ _NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
 
 ROOMY = 100
 """Columns of a terminal from which on a table of verdicts shows intervals."""
-COLOURS = {REPRODUCED: "green", NOT_REPRODUCED: "red", UNDECIDED: "yellow", NOT_TESTABLE: "yellow"}
+COLOURS = dict.fromkeys(VERDICTS, "yellow") | {REPRODUCED: "green", NOT_REPRODUCED: "red"}
 
 
 def number(value: float) -> str:

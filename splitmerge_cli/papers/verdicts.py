@@ -2,7 +2,8 @@
 
 A claim is *reproduced* where the interval of what was measured lies within what the rule tolerates, *not reproduced*
 where it lies outside, and *undecided* where it does neither: the number of data sets, restarts or splits that would
-decide it is then said. *Not testable* is what no run of ours can decide, such as the seconds of another machine.
+decide it is then said. *Not testable* is what no run of ours can decide, such as the seconds of another machine; *at
+the edge*, as an edition may call it, what no number of units up to `intervals.MOST_UNITS` decides.
 
 A claim has one verdict: that of the reading which the paper's ``readings.csv`` fixes. Other readings are judged by the
 same rules and shown below it; they are not counted.
@@ -21,8 +22,9 @@ from splitmerge_cli.papers.claims import Claim
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 UNDECIDED = "undecided"
+AT_EDGE = "at the edge"
 NOT_TESTABLE = "not testable"
-VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, AT_EDGE, NOT_TESTABLE)
 CLOCK = "clock"
 """The rule of what the clock decides."""
 BY_CLOCK = "the clock decides: a ratio of our own programs, or a score within seconds, is no measurement of the paper"

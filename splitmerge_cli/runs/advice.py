@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
@@ -360,7 +359,7 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
-    yield from (line for line in run.summary.get("notes", ()) if line in CANNOT_SHOW)
+    yield from (line for line in run.summary.get("notes", ()) if line in answers_of(kind_of(run)).cannot_show)
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):

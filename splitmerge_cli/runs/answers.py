@@ -145,6 +145,8 @@ class Answers:
         """
         return {}
 
+    cannot_show: ClassVar[Mapping[str, str]] = {}
+    """Notes on data that show no clusters, which the answer repeats, and what the verdict says first."""
     apart: ClassVar[str] = ""
     """The word for rows of no cluster, if draws may have any."""
 

@@ -6,12 +6,12 @@ that are missing in the data. A quantity of the data is compared with the same q
 in the same partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predictive checks").
 """
 
-import importlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +20,14 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs.quantities import (
-    BOTH,
-    BURSTS,
-    CLOSED,
-    DISPERSION,
-    KURTOSIS,
-    ONE,
-    RECIPROCITY,
-    REPEATS,
-    SEVERAL,
-    SKEWNESS,
-    SPREAD,
-    TIE,
-    ZEROS,
-    Quantities,
-)
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.draws import State
 
 Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Found = dict[tuple[str, str], float]
+"""Values by subject (a column, two of them, or what of a network) and name."""
 
 DRAWS = 100
 """Replications."""
@@ -50,30 +37,85 @@ FAR = 5.0
 """Standard deviations of the replications beyond which a run names a quantity in its own lines."""
 FAR_ON_AVERAGE = 4.0
 """The bound of an average over columns. There are few of these."""
-EFFECTS = {
-    SKEWNESS: 0.3,
-    KURTOSIS: 0.5,
-    DISPERSION: 0.3,
-    ZEROS: 0.03,
-    TIE: 0.2,
-    SPREAD: 0.2,
-    CLOSED: 0.05,
-    REPEATS: 0.05,
-    BURSTS: 0.05,
-    RECIPROCITY: 0.05,
-    ONE: 0.1,
-    SEVERAL: 0.1,
-    BOTH: 0.5,
-}
-"""By quantity, the least difference from the replications that a run names: smaller ones matter to nobody."""
-RELATIVE = (DISPERSION, SPREAD, REPEATS, BOTH)
-"""Quantities whose least difference is a share of what the replications have."""
-LARGER = (TIE, REPEATS, BURSTS, BOTH)
-"""Quantities that are named where the data have more of them: columns or words that go together less are no news."""
+SKEWNESS = "skewness within clusters"
+KURTOSIS = "kurtosis within clusters (normal: 3)"
+DISPERSION = "variance over mean within clusters"
+MOST_CELLS = 1_000_000
+"""Cells up to which all items are drawn; of larger data some, evenly spaced."""
 TIES = 8
 """Pairs of columns that are listed."""
 MOST_REPEATED = 200_000
 """Rows, each as often as its weight says, up to which a table of frequencies is checked."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The least difference of a quantity from the replications that a run names."""
+
+    least: float
+    is_share: bool = False
+    """Whether it is a share of what the replications have."""
+    is_more: bool = False
+    """Whether it is named only where the data have more: columns or words that go together less are no news."""
+
+
+class Quantities:
+    """Measures of data in clusters."""
+
+    values: Any
+    """The data, as `measure` takes them."""
+    rows: Labels | None = None
+    columns: Labels | None = None
+    """The part of a table that is drawn; None: all."""
+    effects: ClassVar[Mapping[str, "Effect"]] = {}
+    """By quantity, the differences that matter; smaller ones are no news. The same holds of an average (`of_average`)
+    over columns."""
+    unchecked: list[str]
+    """Aspects that are not looked at."""
+
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def explain_unmeasured(cls, dataset: Dataset) -> str | None:
+        """Why such data are not measured; None: they are."""
+        return "nothing is measured of such data" if cls is Quantities else None
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Cells of a table that take about as long as a replication: some 100 ns each."""
+        return 20 * dataset.N
+
+    def take(self, replication: Any) -> Any:
+        """A replication, as `values` are."""
+        return replication
+
+    def describe(self, check: "Check") -> dict[str, Any]:
+        """Further entries of the summary on a quantity that the model does not describe."""
+        return {}
+
+    def measure(self, x: Any, labels: Labels) -> Found:
+        """Quantities of data in these clusters; nan where one cannot be told."""
+        raise NotImplementedError
+
+
+def sum_by_cluster(x: NDArray[Any], labels: Labels) -> Array:
+    """Sums of the cells that are there by cluster, ``[K]``."""
+    return np.bincount(labels, np.nan_to_num(x), minlength=int(labels.max()) + 1).astype(np.float64)
+
+
+def standardize(residual: Array, labels: Labels) -> Array:
+    """Residuals over the standard deviation of their cluster; nan where that is 0."""
+    known = ~np.isnan(residual)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = sum_by_cluster(residual**2, labels) / sum_by_cluster(known, labels)
+        return np.where(variance[labels] > 0, residual / np.sqrt(variance[labels]), np.nan)
+
+
+def mean_of_finite(x: Array) -> float:
+    """Mean of the finite values; nan without any."""
+    finite = x[np.isfinite(x)]
+    return float(finite.mean()) if finite.size else math.nan
 
 
 @dataclass(frozen=True)
@@ -98,6 +140,8 @@ class Check:
     """Mean and standard deviation of the replications."""
     is_beyond_all: bool = False
     """Whether no replication is as far on the same side."""
+    effects: Mapping[str, Effect] = field(default_factory=dict, repr=False)
+    """As `Quantities.effects`."""
 
     @property
     def is_unlike(self) -> bool:
@@ -113,13 +157,13 @@ class Check:
     @property
     def is_far(self) -> bool:
         """Whether a run names the quantity: the data are beyond all replications, more than `FAR` of
-        their standard deviations from their mean, and by a difference that matters (`EFFECTS`)."""
-        name = next((name for name in EFFECTS if self.quantity.endswith(name)), None)
+        their standard deviations from their mean, and by a difference that matters (`effects`)."""
+        name = next((name for name in self.effects if self.quantity.endswith(name)), None)
         if name is None:
             return self.is_beyond_all and self.distance > FAR
-        difference = self.observed - self.mean
-        least = EFFECTS[name] * (self.mean if name in RELATIVE else 1.0)
-        matters = (difference if name in LARGER else abs(difference)) >= least
+        difference, effect = self.observed - self.mean, self.effects[name]
+        least = effect.least * (self.mean if effect.is_share else 1.0)
+        matters = (difference if effect.is_more else abs(difference)) >= least
         return self.is_beyond_all and matters and self.distance > (FAR if self.quantity == name else FAR_ON_AVERAGE)
 
 
@@ -130,8 +174,8 @@ class Fit:
     checks: list[Check]
     unchecked: list[str]
     draws: int = 0
-    of_columns: Sequence[tuple[str, str, int]] = ()
-    """Name, type and number of levels by column, where a table was checked."""
+    quantities: Quantities | None = None
+    """What was measured."""
 
 
 def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
@@ -156,7 +200,7 @@ def check_fit(
     cells: int | None = None,
 ) -> Fit:
     """Check how well the model of a run describes its data, by replications from draws of its posterior in turn, at
-    least `draws` of them. They have about `cells` cells of a larger table (None: `quantities.MOST_CELLS`).
+    least `draws` of them. They have about `cells` cells of a larger table (None: `MOST_CELLS`).
 
     A `ConfigError` if the states lack what the model keeps in addition to the partition.
     """
@@ -186,20 +230,22 @@ def check_fit(
             seen.setdefault(key, ([], []))[1].append(value)
         for key, value in quantities.measure(quantities.values, conditions.z).items():
             seen[key][0].append(value)
-    checks = [_check(key, np.array(data), np.array(replication)) for key, (data, replication) in seen.items()]
+    checks = [
+        _check(key, np.array(data), np.array(replication), quantities.effects)
+        for key, (data, replication) in seen.items()
+    ]
     unchecked = list(quantities.unchecked)
     if options.get("power", 1.0) != 1.0:
         unchecked.append(
             f"how far the data may be from the model: model.power={options['power']:g} is chosen such that some "
             "difference changes nothing, and data that the model makes have none"
         )
-    return Fit(checks, unchecked, max(draws, len(states)), getattr(quantities, "of_columns", ()))
+    return Fit(checks, unchecked, max(draws, len(states)), quantities)
 
 
 def find_quantities(model: Component) -> type[Quantities]:
     """The class that the model names, or else the kind of its data."""
-    module, _, name = (model.target.QUANTITIES or model.kind.quantities).partition(":")
-    quantities: type[Quantities] = getattr(importlib.import_module(module), name)
+    quantities: type[Quantities] = resolve_name(model.target.QUANTITIES or model.kind.quantities)
     return quantities
 
 
@@ -209,7 +255,7 @@ def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
     return read_options("model", target.OPTIONS, target.with_defaults_of(dataset, **model.options))
 
 
-def _check(key: tuple[str, str], data: Array, replications: Array) -> Check:
+def _check(key: tuple[str, str], data: Array, replications: Array, effects: Mapping[str, Effect]) -> Check:
     both = np.isfinite(data) & np.isfinite(replications)
     if not both.any():
         return Check(*key, math.nan, math.nan, math.nan, math.nan, 1.0)
@@ -227,4 +273,5 @@ def _check(key: tuple[str, str], data: Array, replications: Array) -> Check:
         float(replications.mean()),
         float(replications.std()),
         bool(fewer == 0),
+        effects,
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.tables.repeats import ONCE
-from splitmerge_cli.data.values import CANNOT_SHOW
 from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
@@ -25,7 +24,6 @@ from splitmerge_cli.runs.grouping import (
     nouns,
     row_sizes,
 )
-from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -75,12 +73,10 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
     far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
     names = ("subject", "quantity", "observed", "low", "high")
-    unlike = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
-    forms = {name: form for name, form, _ in fit.of_columns}
-    for one in unlike:
-        if one["quantity"].endswith(TIE):
-            named = [name for name in one["subject"].split(" and ") if name in forms]
-            one["of_reals"] = all(forms[name] == "real" for name in named or forms)
+    unlike = [
+        {name: getattr(each, name) for name in names} | (fit.quantities.describe(each) if fit.quantities else {})
+        for each in far[:MOST_KEPT]
+    ]
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
 
 
@@ -158,7 +154,8 @@ def name_limit(summary: Mapping[str, Any]) -> str | None:
     """Say why the data cannot show any clusters, however many draws there are; None if they can."""
     if summary.get("N") == 1:
         return f"one {nouns(summary)[0]} cannot show clusters"
-    return next((short for note, short in CANNOT_SHOW.items() if note in summary.get("notes", ())), None)
+    cannot_show = answers_of(kind_of_summary(summary)).cannot_show
+    return next((short for note, short in cannot_show.items() if note in summary.get("notes", ())), None)
 
 
 def name_misfit(summary: Mapping[str, Any]) -> str | None:

@@ -15,8 +15,8 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import compose
 from splitmerge_cli.config.resolution import choice_for
 from splitmerge_cli.data.dataset import READ_AS
-from splitmerge_cli.data.values import ONE_DOCUMENT
 from splitmerge_cli.diagnostics.convergence import Convergence
+from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.runs import advice, prepare
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of

@@ -226,8 +226,8 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     assert "3 of 9 plotted rows" in own
     said = ["3 runs, 1,234 s of sampling", "abcdef012345</code> with changes", "index.json"]
     assert all(part in origin for part in said)
-    # claims, reproduced, not reproduced, undecided, not testable, not kept yet
-    assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 1 | 73 |" in pages["reproduction"]
+    # claims, reproduced, not reproduced, undecided, at the edge, not testable, not kept yet
+    assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 0 | 1 | 73 |" in pages["reproduction"]
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 

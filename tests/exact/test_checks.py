@@ -19,10 +19,10 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
 from splitmerge_cli.kinds.documents.recorder import DocumentQuantities
+from splitmerge_cli.kinds.records.entities import BOTH, ONE
 from splitmerge_cli.kinds.records.generated import generate, probabilities, slips_of
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import BOTH, ONE
 
 DRAWS = 2000
 ERROR = 4.5 * 0.5 / np.sqrt(DRAWS)
@@ -442,8 +442,8 @@ def test_lines_that_are_bent_or_spread_are_found() -> None:
 
 
 def test_wide_and_long_tables_are_checked_in_part(monkeypatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.runs.quantities.MOST_COLUMNS", 3)
-    monkeypatch.setattr("splitmerge_cli.runs.quantities.MOST_CELLS", 60)
+    monkeypatch.setattr("splitmerge_cli.kinds.tables.quantities.MOST_COLUMNS", 3)
+    monkeypatch.setattr("splitmerge_cli.runs.checks.MOST_CELLS", 60)
     rng = np.random.default_rng(5)
     counts = rng.poisson(np.array([0.1, 3, 0.2, 4, 5.0]), (50, 5)).astype(np.int32)
     dataset = Dataset("t", "counts", counts, columns=list("abcde"))

@@ -63,8 +63,7 @@ def partitions(n):
 def states(model):
     """All states of a model, each numbered by first appearance."""
     for labels in partitions(model.N):
-        for thetas in [None] if model.conjugate else itertools.product(model.candidates, repeat=max(labels) + 1):
-            yield State(model, labels, thetas=thetas).clusters
+        yield State(model, labels).clusters
 
 
 def target(model, all_states):
@@ -88,19 +87,3 @@ def row(make_ref, model, clusters, position):
 def transition_matrix(make_ref, model, all_states):
     position = {canonical(c): s for s, c in enumerate(all_states)}
     return np.array([row(make_ref, model, c, position) for c in all_states])
-
-
-def remembering(model):
-    """The model, whose likelihoods of small data are computed once: enumerated trees ask for the same ones again."""
-    log_g, log_predictive = model.log_g, model.log_predictive
-    known = {}
-
-    def recall(function, cluster, *item):
-        key = function, tuple(cluster), theta_of(cluster), item
-        if key not in known:
-            known[key] = function(*item, cluster)
-        return known[key]
-
-    model.log_g = lambda cluster: recall(log_g, cluster)
-    model.log_predictive = lambda i, cluster: recall(log_predictive, cluster, i)
-    return model

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
 
 
 class Cluster(list):
@@ -56,9 +55,6 @@ class Stream:
     def accept(self, log_r: float) -> bool:
         return log_r >= -1e-12 or self.random() < math.exp(log_r)
 
-    def normal(self) -> float:
-        return float(self.generator.standard_normal())
-
     def gamma(self, shape: float) -> float:
         return float(self.generator.standard_gamma(shape))
 
@@ -77,48 +73,6 @@ class Conjugate:
 
     def log_H(self, theta: tuple[float, ...] | None) -> float:
         return 0.0
-
-
-class Mixture(Conjugate):
-    """Base class of mixtures: N items under a CRP or a uniform prior on partitions.
-
-    `concentration` is a number, or the pair (shape, rate) of a gamma prior: then it stands at shape/rate until set.
-    """
-
-    def __init__(self, N: int, concentration, prior="crp") -> None:
-        self.N = N
-        self.prior = prior
-        self.gamma = concentration if isinstance(concentration, tuple) else None
-        self.concentration = self.gamma[0] / self.gamma[1] if self.gamma else concentration
-
-    def log_g(self, cluster: list[int]) -> float:
-        """Log likelihood of a cluster's items: marginal if the model is conjugate, else given its parameters."""
-        raise NotImplementedError
-
-    def log_predictive(self, i: int, cluster: list[int]) -> float:
-        """Log likelihood of item i given the items, or the parameters, of a cluster."""
-        raise NotImplementedError
-
-    def log_size_weight(self, n: int) -> float:
-        """Weight of a cluster that holds n other items in the prior's conditional of one item."""
-        return math.log(n) if self.prior == "crp" else 0.0
-
-    def log_new_weight(self) -> float:
-        """Weight of a new cluster in the prior's conditional of one item."""
-        return math.log(self.concentration) if self.prior == "crp" else 0.0
-
-    def log_prior(self, clusters: Clusters) -> float:
-        """Return the log prior of the partition, jointly with the concentration where that is random."""
-        if self.prior == "uniform":
-            return 0.0
-        log_p = sum(math.log(self.concentration) + math.lgamma(len(items)) for items in clusters)
-        log_p -= sum(math.log(self.concentration + n) for n in range(self.N))
-        if self.gamma:
-            log_p += float(stats.gamma.logpdf(self.concentration, self.gamma[0], scale=1 / self.gamma[1]))
-        return log_p
-
-    def log_joint(self, clusters: Clusters) -> float:
-        return self.log_prior(clusters) + sum(self.log_H(theta_of(c)) + self.log_g(c) for c in clusters)
 
 
 class State:

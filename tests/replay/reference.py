@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from plain import Cluster, Clusters, State, Stream, merge, split, swap_delete, theta_of
+from plain import Cluster, Clusters, State, Stream, merge, split, theta_of
 
 LOG_2 = math.log(2)
 
@@ -19,10 +19,6 @@ def normalise(log_weights: list[float]) -> list[float]:
     top = max(log_weights)
     log_total = top + math.log(sum(math.exp(w - top) for w in log_weights))
     return [w - log_total for w in log_weights]
-
-
-def exp(log_p: list[float]) -> list[float]:
-    return [math.exp(p) for p in log_p]
 
 
 def drop_items(items: list[int], *left_out: int) -> list[int]:
@@ -78,34 +74,6 @@ class Reference:
             s = self.stream.index(t + 1)
             order[t], order[s] = order[s], order[t]
         return order
-
-
-class Neal8(Reference):
-    """Algorithm 8 of Neal (2000): `m` auxiliary clusters with parameters from H; of a conjugate model, a Gibbs scan
-    with one. `scan` full visits every item in turn, site one random item."""
-
-    def __init__(self, state, stream, mode="exact", m=3, scan="full") -> None:
-        super().__init__(state, stream, mode)
-        self.m, self.scan = m if state.model.conjugate is False else 1, scan
-
-    def step(self) -> None:
-        for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
-            self.update(i)
-
-    def update(self, i: int) -> None:
-        state, model = self.state, self.model
-        own = state.cluster_of(i)
-        rest = [Cluster(drop_items(c, i), theta_of(c)) for c in state.clusters]
-        auxiliary = [Cluster(theta=model.draw_theta(self.stream)) for _ in range(self.m - (not rest[own]))]
-        options = rest + auxiliary
-        new = model.log_new_weight() - math.log(self.m)
-        weights = [(model.log_size_weight(len(c)) if c else new) + model.log_predictive(i, c) for c in options]
-        target = self.stream.categorical(exp(normalise(weights)))
-        if target >= len(rest):
-            rest.append(options[target])
-        chosen = min(target, len(rest) - 1)
-        rest[chosen] = Cluster(sorted([*rest[chosen], i]), rest[chosen].theta)
-        state.clusters = rest if rest[own] else swap_delete(rest, own)
 
 
 class Dyadic(Reference):

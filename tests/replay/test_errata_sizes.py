@@ -12,13 +12,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from enumerated import canonical, remembering, states, target, transition_matrix
+from enumerated import canonical, states, target, transition_matrix
 from enumerated_topics import corpus
 from plain import Clusters, Conjugate, swap_delete
-from plain_continuous import Gaussian
 from reference_lshsm import LSHSM, SampledLikelihood, Tables
 from test_reference_smag import FEW, MANY, as_printed, on_nodes, posterior, topics_in
 
+from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, irm_log_weight, state_of
 from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 
@@ -37,12 +37,34 @@ class Target(Conjugate):
 # ---- Luo & Shrivastava 2018
 
 
+class Gaussian(Target):
+    """Columns with means and variances of their own, which are integrated out."""
+
+    def __init__(self, x, concentration: float, m0, kappa0: float, a0: float, b0: float) -> None:
+        prior = np.array(m0), kappa0, a0, np.full(len(m0), b0)
+        super().__init__(len(x), gaussian_log_weight(x, concentration, "crp", "diag", *prior))
+        self.x, self.prior = x, prior
+
+    def plug_in(self, items: list[int]):
+        """Mean m_n and variances b_n / a_n, the inverse of the posterior mean of the precisions."""
+        m0, kappa0, a0, b0 = self.prior
+        y, n = self.x[items], len(items)
+        mean = (kappa0 * m0 + y.sum(axis=0)) / (kappa0 + n)
+        b = b0 + 0.5 * (((y - mean) ** 2).sum(axis=0) + kappa0 * (m0 - mean) ** 2)
+        return mean, b / (a0 + n / 2)
+
+    def log_plug_in(self, i: int, items: list[int]) -> float:
+        """Log density of item i under the normal distribution that a cluster's items give (equation 10)."""
+        mean, variance = self.plug_in(items)
+        return float(-0.5 * (np.log(2 * math.pi * variance) + (self.x[i] - mean) ** 2 / variance).sum())
+
+
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 ROWS = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]])
 STAR = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]])  # the network of Herlau et al. 2014
-GAUSSIAN = Gaussian(POINTS, 1.2, "diag", m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7)
+GAUSSIAN = Gaussian(POINTS, 1.2, m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7)
 MODELS = {
-    "gaussian": (POINTS, remembering(GAUSSIAN)),
+    "gaussian": (POINTS, GAUSSIAN),
     "bernoulli": (ROWS, Target(4, bernoulli_log_weight(ROWS, 1.3, 0.4, 0.6, "crp"))),
     "irm": (STAR, Target(4, irm_log_weight(STAR, 1.0, 1.0, 1.0, "crp"))),
 }

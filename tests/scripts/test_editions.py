@@ -93,13 +93,17 @@ def test_a_rule_is_what_it_makes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     assert rules.changes(now, rules.rules()) == ["rule mixing (changed)", "rule most (changed)"]
 
 
-@pytest.mark.parametrize("edition", [2, 3, 4])
+@pytest.mark.parametrize("edition", [2, 3, 4, 5])
 def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(edition: int) -> None:
     index = kept.read_index(KEPT / f"edition-{edition}")
     listed = yaml.safe_load(correct_verdicts.FILE.read_text("utf-8"))
     # edition 2 is older than added.csv
     changed = [line for line in sorted(listed["changed"]) if edition > 2 or "/added.csv" not in line]
-    changed = [] if edition == correct_verdicts.EDITION else changed
+    # edition 5 judges rows that were added for it
+    changed = changed if edition < correct_verdicts.EDITION else []
+    later = [f"{paper}/added.csv (changed)" for paper in ("arm", "lshsm", "sdds", "triadic")]
+    later += ["arm/readings.csv (changed)"]
+    changed = sorted({*changed, *(later if edition in (3, 4) else [])})
     assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
         assert sha256_of(KEPT.parent / name) == digest

@@ -22,13 +22,13 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import schedule, starts
 from splitmerge_cli.runs.advice import choose_model
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.initial import build_model, initial_labels
-from splitmerge_cli.runs.quantities import TIE, Table
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.verify.cases import small_case

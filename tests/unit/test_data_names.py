@@ -14,7 +14,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
-from splitmerge_cli.data.values import ONE_DOCUMENT
+from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError

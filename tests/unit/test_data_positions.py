@@ -15,8 +15,8 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns as pictures
+from splitmerge_cli.kinds.tables.quantities import Table
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.quantities import Table
 
 
 @pytest.fixture

@@ -351,9 +351,12 @@ def test_report_begins_with_its_contents(figures_folder, results):
     names = [name for name, _ in experiments.list_figures()]
     assert links == [*sorted(names, key=lambda name: discovery.paper_of(name) is None), *papers]
     assert all(f'id="{link}"' in text for link in links)
-    # of Table 1, five claims are reproduced and one is not
+    # of Table 1, five claims are reproduced and one is not; beside them what the repository keeps at paper scale
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]
-    assert re.findall(r'<td class="n"><span class="\w+">(\d*)</span></td>', row) == ["5", "1", "", ""]
+    kept = pd.read_csv(report.KEPT, index_col="id").loc["sdds-table1"]
+    beside = [f"5 ({kept.iloc[0]})", f"1 ({kept.iloc[1]})", "", "", ""]
+    assert re.findall(r'<td class="n"><span class="\w+">([^<]*)</span></td>', row) == beside
+    assert contents.index("At quick scale; in brackets what is kept at paper scale") < contents.index("#sdds-table1")
 
 
 def test_report_has_no_empty_columns_and_says_what_is_undecided():

@@ -168,7 +168,7 @@ def test_one_verdict_is_counted_and_other_readings_stand_below():
     table = frame([other, own], [claim], "quick")
     assert table["counted"].tolist() == [True, False]
     assert table["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
-    assert counts([table]).tolist() == [1, 0, 0, 0]
+    assert counts([table]).tolist() == [1, 0, 0, 0, 0]
     assert expected_errors(table) == pytest.approx(0.025)
     missing = frame([other], [claim], "quick")
     assert missing["verdict"].tolist() == [UNDECIDED, NOT_REPRODUCED] and missing["counted"].tolist() == [True, False]

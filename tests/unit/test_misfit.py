@@ -9,15 +9,18 @@ import pytest
 from splitmerge_cli.config import component, specify
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.convergence import Convergence
+from splitmerge_cli.kinds.networks.quantities import SPREAD
+from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS, Table
 from splitmerge_cli.runs import advice, checks, misfit
 from splitmerge_cli.runs.advice import choose_model
+from splitmerge_cli.runs.checks import DISPERSION, KURTOSIS, SKEWNESS
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
-from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, SPREAD, TIE, ZEROS, Table
 
 pytestmark = pytest.mark.usefixtures("all_replications")
 
-CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
+FAR = {"mean": 0.0, "deviation": 0.1, "is_beyond_all": True}
+CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, **FAR, effects=Table.effects)
 FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
 
 

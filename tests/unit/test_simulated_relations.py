@@ -13,12 +13,11 @@ from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import simulated as simulated_relations
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.link_scores import Links, remove_edges, score_links
-from splitmerge_cli.kinds.networks.quantities import measure_relations
+from splitmerge_cli.kinds.networks.quantities import CLOSED, RECIPROCITY, SPREAD, measure_relations
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.kinds.networks.simulated import simulate_relations
-from splitmerge_cli.runs.checks import check_fit
+from splitmerge_cli.runs.checks import DISPERSION, SKEWNESS, check_fit
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import CLOSED, DISPERSION, RECIPROCITY, SKEWNESS, SPREAD
 
 DRAWS = 150
 

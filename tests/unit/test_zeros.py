@@ -10,7 +10,7 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers, count_like
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
-from splitmerge_cli.runs.quantities import ZEROS
+from splitmerge_cli.kinds.tables.quantities import ZEROS
 
 COUNT = ColumnType("count")
 FORM = next(iter(FORMS_OF_COUNTS))

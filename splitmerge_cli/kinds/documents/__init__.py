@@ -16,6 +16,13 @@ HELDOUT = "heldout"
 WORDS = {"stop_words": "auto"}
 """Options that leave out words of an object, as in data=corpus."""
 
+ONE_DOCUMENT = (
+    "a single document has two words or more, and one document cannot show topics, which are words that are in some "
+    "documents and not in others; expected a line or a file for each document, such as the paragraphs of a text"
+)
+NO_TWO_WORDS = "no document has two words, so nothing shows which words share a topic"
+EQUAL_DOCUMENTS = "all documents hold the same words as often, and equal documents cannot show topics"
+
 
 class Documents(Kind):
     """A `splitmerge_cli.kinds.documents.corpus.Corpus`, whose training tokens are the items."""

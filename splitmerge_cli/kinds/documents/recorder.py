@@ -4,7 +4,7 @@ Quantities of documents, which posterior predictive checks compare with replicat
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from splitmerge_cli.kinds.documents.stored import DOCUMENTS
 from splitmerge_cli.kinds.documents.topic_report import documents
 from splitmerge_cli.kinds.documents.topics import ChainTopics, Documents, Topics
 from splitmerge_cli.runs.answers import second_half_partitions
-from splitmerge_cli.runs.quantities import BURSTS, REPEATS, Found, Labels, Quantities
+from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import numbers_of
@@ -227,8 +227,14 @@ MOST_TOKENS = 100_000
 """Tokens of documents that are drawn; in a larger corpus some documents are drawn, evenly spaced."""
 
 
+REPEATS = "tokens per different word"
+BURSTS = "mutual information within topics (nats)"
+
+
 class DocumentQuantities(Quantities):
     """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
+
+    effects: ClassVar = {REPEATS: Effect(0.05, is_share=True, is_more=True), BURSTS: Effect(0.05, is_more=True)}
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         corpus = dataset.values

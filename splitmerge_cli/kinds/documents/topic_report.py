@@ -8,7 +8,7 @@ The documents of a run by their topics: what ``documents.csv`` says.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,14 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import short_number
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.kinds.documents import TOKENS, TOPIC_WORDS, topics
+from splitmerge_cli.kinds.documents import (
+    EQUAL_DOCUMENTS,
+    NO_TWO_WORDS,
+    ONE_DOCUMENT,
+    TOKENS,
+    TOPIC_WORDS,
+    topics,
+)
 from splitmerge_cli.kinds.documents.stored import DOCUMENTS, documents_of
 from splitmerge_cli.kinds.documents.topics import from_words, shorten_word
 from splitmerge_cli.overrides import shell_word
@@ -178,6 +185,11 @@ class TopicAnswers(Answers):
     """The answers of documents, whose clusters are topics."""
 
     describes_clusters = False
+    cannot_show: ClassVar = {
+        ONE_DOCUMENT: "one document cannot show topics",
+        NO_TWO_WORDS: "documents of one word cannot show topics",
+        EQUAL_DOCUMENTS: "equal documents cannot show topics",
+    }
     longer = "topics that all chains have can be used; longer chains may share more:"
     no_levels = "this run has topics of documents; expected clusters of items"
 

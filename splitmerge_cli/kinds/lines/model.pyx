@@ -245,7 +245,7 @@ cdef class Lines(Uncollapsed):
 
     kind = "points"
     simulate = staticmethod(simulate_lines)
-    QUANTITIES = "splitmerge_cli.runs.quantities:Lines"
+    QUANTITIES = "splitmerge_cli.kinds.lines.quantities:Lines"
     CALIBRATION = {
         "": {"options": {"concentration": "gamma(2,2)", "sigma0": 3}},
         "nig": {"options": {"concentration": "gamma(2,2)", "sigma0": 3, "noise": "nig"}},

@@ -9,7 +9,7 @@ stand together from the first scan on, and split no more; what is one block too 
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,33 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
-from splitmerge_cli.runs import quantities
+from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.identity import finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import Start
 from splitmerge_cli.runs.store.read import Run
 
+SPREAD = "standard deviation within clusters"
+CLOSED = "share of paths of two ties that a third closes"
+RECIPROCITY = "share of edges that go both ways"
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
 MOST_COUNTED = 20_000_000
 """Counts of a network that is drawn add up to so much, unless its pairs of nodes are fewer."""
 
 
-class Network(quantities.Quantities):
+class Network(checks.Quantities):
     """A network: the adjacency matrix of a simple undirected one, csr_array ``[N, N]``; or its `Relations`."""
+
+    effects: ClassVar = {
+        checks.SKEWNESS: checks.Effect(0.3),
+        checks.KURTOSIS: checks.Effect(0.5),
+        checks.DISPERSION: checks.Effect(0.3, is_share=True),
+        SPREAD: checks.Effect(0.2, is_share=True),
+        CLOSED: checks.Effect(0.05),
+        RECIPROCITY: checks.Effect(0.05),
+    }
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.relations = dataset.relations
@@ -72,7 +84,7 @@ class Network(quantities.Quantities):
         is_drawn = isinstance(replication, Relations) and self.relations is None
         return simple_graph(replication) if is_drawn else replication
 
-    def measure(self, x: Any, labels: quantities.Labels) -> quantities.Found:
+    def measure(self, x: Any, labels: checks.Labels) -> checks.Found:
         """Ties, degrees and triangles; of relations also values."""
         if isinstance(x, Relations):
             return measure_relations(x, labels, self.has_lonely)
@@ -81,18 +93,18 @@ class Network(quantities.Quantities):
         within = degree - (np.bincount(labels, degree) / size)[labels]
         found = {
             ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", quantities.SPREAD): math.sqrt(float((within**2).mean())),
+            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
-            ("ties", quantities.CLOSED): _transitivity(x),
+            ("ties", CLOSED): _transitivity(x),
         }
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
 
-def measure_relations(relations: Relations, labels: quantities.Labels, lonely: bool) -> quantities.Found:
+def measure_relations(relations: Relations, labels: checks.Labels, lonely: bool) -> checks.Found:
     """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
     edge are counted.
     """
-    found: quantities.Found = {}
+    found: checks.Found = {}
     for layer in relations.layers:
         place = f"{layer.name}: " if layer.name else ""
         for subject, quantity, value in _measure(layer, relations.sides, labels):
@@ -103,7 +115,7 @@ def measure_relations(relations: Relations, labels: quantities.Labels, lonely: b
 
 
 def _measure(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Subject, quantity and value."""
     N, (source, target) = len(labels), layer.ends.T
@@ -113,14 +125,14 @@ def _measure(
     for subject, degree in degrees.items():
         size = np.maximum(np.bincount(labels), 1)
         within = degree - (np.bincount(labels, degree) / size)[labels]
-        yield subject, quantities.SPREAD, math.sqrt(float((within**2).mean()))
+        yield subject, SPREAD, math.sqrt(float((within**2).mean()))
         yield subject, "largest", float(degree.max())
     if layer.directed:
         there = source.astype(np.int64) * N + target
         both = np.isin(target.astype(np.int64) * N + source, there) & (source != target)
-        yield "edges", quantities.RECIPROCITY, float(both.mean()) if len(both) else math.nan
+        yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
-        yield "edges", quantities.CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
+        yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
     yield from _measure_values(layer, sides, labels)
 
 
@@ -138,7 +150,7 @@ def _transitivity(x: Any) -> float:
 
 
 def _measure_values(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: quantities.Labels
+    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Quantities of counts over pairs, and of real values over edges, each against two blocks."""
     if layer.form == COUNT:
@@ -151,7 +163,7 @@ def _measure_values(
         seen = table.total > 0
         yield (
             "counts",
-            quantities.DISPERSION,
+            checks.DISPERSION,
             float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan,
         )
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
@@ -165,8 +177,8 @@ def _measure_values(
         spread = np.sqrt(np.bincount(cell, off**2) / n)[cell]
         residual = off[spread > 0] / spread[spread > 0]
         # a network without edges has these quantities, too
-        yield "values", quantities.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
-        yield "values", quantities.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
+        yield "values", checks.SKEWNESS, float((residual**3).mean()) if len(residual) else math.nan
+        yield "values", checks.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
 
 
 NODES = 1_000
@@ -191,7 +203,7 @@ class NetworkAnswers(Answers):
         if model.get("degrees") != PLAIN or "model.degrees" in named:
             return None
         differ = any(
-            "degrees" in one["subject"] and one["quantity"] == quantities.SPREAD and one["observed"] > one["high"]
+            "degrees" in one["subject"] and one["quantity"] == SPREAD and one["observed"] > one["high"]
             for one in unlike
         )
         if not differ or data.get("unknown") is not None:

@@ -28,7 +28,6 @@ from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
@@ -54,6 +53,9 @@ WIDE = 64
 """Letters of a record in a line, at most."""
 APART = 0.5
 """Difference between chains in the probability of a pair that is worth a line."""
+ONE = "share of pairs that differ in one field"
+SEVERAL = "share of pairs that differ in several fields"
+BOTH = "pairs that agree in both, over as many by chance"
 BINS = 10
 """Bins of probabilities in which pairs are compared with the truth."""
 

@@ -8,7 +8,7 @@ depend on each other.
 
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,17 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.records import Records
-from splitmerge_cli.kinds.records.entities import LEAST, MOST_REVIEWED, list_entities, list_pairs, list_review
-from splitmerge_cli.runs.quantities import BOTH, ONE, SEVERAL, Found, Labels, Quantities
+from splitmerge_cli.kinds.records.entities import (
+    BOTH,
+    LEAST,
+    MOST_REVIEWED,
+    ONE,
+    SEVERAL,
+    list_entities,
+    list_pairs,
+    list_review,
+)
+from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.store.schema import PARAMETERS
 
 
@@ -158,6 +167,8 @@ def _count_pairs(values: Labels) -> float:
 
 class RecordQuantities(Quantities):
     """Codes of fields, int32 ``[N, F]``, -1 where a cell is missing."""
+
+    effects: ClassVar = {ONE: Effect(0.1), SEVERAL: Effect(0.1), BOTH: Effect(0.5, is_share=True, is_more=True)}
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.values = dataset.values

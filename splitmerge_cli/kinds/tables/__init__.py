@@ -21,6 +21,7 @@ class Columns(Kind):
 
     has_columns = True
     answers = "splitmerge_cli.kinds.tables.answers:ColumnAnswers"
+    quantities = "splitmerge_cli.kinds.tables.quantities:Table"
     cases = "splitmerge_cli.kinds.tables.cases:CASES"
     start = "splitmerge_cli.kinds.tables.start:TableStart"
     summary_keys: ClassVar = {

@@ -1,8 +1,5 @@
-"""Exact figures of Herlau et al. 2014: the plates of Figures 1 and 2, and the partitions of the 4-node network.
-
-Figure 3: how often each partition of the 4-node network is visited.
-
-Figures 1 and 2 of Herlau et al. 2014: computed from the compiled walk, plate by plate.
+"""Exact figures of Herlau et al. 2014: Figures 1 and 2, from the compiled walk, plate by plate, and Figure 3, how often
+each partition of the 4-node network is visited.
 
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """

@@ -1,9 +1,5 @@
-"""What LSHSM saves (Luo & Shrivastava 2018): probabilities that its cache served, and time to the best log joint.
-
-How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1).
-
-Five times faster? Time to the best log joint against N, D and the number of clusters (Luo & Shrivastava 2018).
-"""
+"""What LSHSM saves (Luo & Shrivastava 2018): probabilities of collision that its cache served (section 4.3.1), and time
+to the best log joint against N, D and the number of clusters: five times faster?"""
 
 from collections.abc import Sequence
 from dataclasses import replace

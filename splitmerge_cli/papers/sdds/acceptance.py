@@ -1,9 +1,5 @@
-"""What moves propose and accept: Table 1, Figures 1, 2 and 5 of Wang & Russell 2015.
-
-Table 1, Figures 1 and 2: what smart and dumb moves propose, computed without sampling.
-
-Figure 5: acceptance of split and merge, and time per iteration.
-"""
+"""What moves propose and accept: Table 1 and Figures 1 and 2 of Wang & Russell 2015, computed without sampling, and
+Figure 5: acceptance of split and merge, and time per iteration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Exact figures of Wang & Russell 2015: the compiled proposals, and the posterior mean of the number of entities.
-
-The posterior mean of the number of entities: in the limit of concentration 0, and at a concentration above it.
-
-Exact figures of Wang & Russell 2015: computed from the compiled proposals, without sampling.
+"""Exact numbers of Wang & Russell 2015: the compiled proposals, and the posterior mean of the number of entities, in
+the limit of concentration 0 and above it.
 
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """

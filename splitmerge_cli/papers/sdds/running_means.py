@@ -1,10 +1,5 @@
-"""The runs of Wang & Russell 2015, and the figures of their traces and running means.
-
-Run lengths of Wang & Russell 2015, names of targets, samplers of runs: shared by its figures.
-
-Traces of the Bernoulli mixture: fractions of the five largest components. Figures 3 and 4: the running mean of K, and
-how often it reaches the true K.
-"""
+"""The runs of Wang & Russell 2015, traces of the five largest components (Bernoulli mixture), and Figures 3 and 4: the
+running mean of K, and how often it reaches the true K."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

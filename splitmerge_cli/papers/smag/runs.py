@@ -1,9 +1,5 @@
-"""The runs of Rana et al. 2013, and Figure 2, the generated corpus.
-
-Figure 2: the generated corpus.
-
-The runs of Rana et al. 2013: which they are, when a chain has found its topics, and what was accepted by then.
-"""
+"""The runs of Rana et al. 2013: which they are, when a chain has found its topics, and what was accepted by then; and
+Figure 2, the generated corpus."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,9 +1,5 @@
-"""Single chains of the triadic sampler: last states (Figure 2) and proposed moves (Figure 1).
-
-Figure 2: two last states of the triadic sampler, with typical errors.
-
-Figure 1: how often each move was proposed and accepted.
-"""
+"""Single chains of the triadic sampler: two last states with typical errors (Figure 2), and how often each move was
+proposed and accepted (Figure 1)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

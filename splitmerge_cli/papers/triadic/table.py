@@ -1,9 +1,5 @@
-"""Scores of the triadic samplers: Figure 3 and Table 1.
-
-Figure 3: distributions of the scores over data sets and seeds.
-
-Table 1, with what the paper leaves open: noise, lines kept or not, as_printed ratios, equal time.
-"""
+"""Scores of the triadic samplers: Figure 3, their distributions over data sets and seeds, and Table 1, with what the
+paper leaves open: noise, lines kept or not, as_printed ratios, equal time."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -5,6 +5,7 @@ it died. A job crosses as text (`pack`); its run is written to the folder of the
 where the sweep follows it.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -20,10 +21,9 @@ from typing import Any
 from weakref import WeakSet
 
 from splitmerge_cli import runs
-from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.composition import pack, read_hydra, unpack
+from splitmerge_cli.config.composition import pack, unpack
 from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.specification import RunSpecification, finish
+from splitmerge_cli.config.specification import RunSpecification
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
 from splitmerge_cli.runs.progress import Reporter
 
@@ -88,10 +88,13 @@ def make_alone(jobs: Mapping[Path, RunSpecification]) -> Iterator[tuple[Path, En
 
 
 def make_composed(composed: Any, folder: str) -> Ended:
-    """Make a job that a launcher of Hydra's has composed in this process, in a process of its own."""
-    node = hydra_adapter.job_config()
-    words, search_path = (hydra_adapter.raw_texts(texts) for texts in (node.overrides.task, node.searchpath))
-    return make_here(task_of(finish(read_hydra(composed, node, words, search_path)), folder))
+    """Make a job that a launcher of Hydra's has passed to this process as its `text_of`, in a process of its own."""
+    return make_here(Task(json.loads(composed.job), folder))
+
+
+def text_of(spec: RunSpecification) -> str:
+    """A job as text, which `make_composed` reads."""
+    return json.dumps(task_of(spec, "").packed)
 
 
 def make_here(task: Task) -> Ended:

@@ -27,12 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, load
-from splitmerge_cli.config.composition import rewrite
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.identity import is_written
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
-from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed
+from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed, text_of
 from splitmerge_cli.runs.sweeps.remote import RemoteTask, make_remotely, on_worker
 
 Jobs = Mapping[Path, RunSpecification]
@@ -104,8 +103,8 @@ class Launch:
 
 
 def _make_by_hydra(launcher: Any, jobs: Jobs) -> Iterator[tuple[Path, Ended]]:
-    """Make jobs by a launcher of Hydra's, which composes each again, of its words, where it runs."""
-    job_words = [rewrite(job.words, job.config_dir) for job in jobs.values()]
+    """Make jobs by a launcher of Hydra's, which takes each as the text of one key where it runs."""
+    job_words = [[f"+job={hydra_adapter.encode(hydra_adapter.protect(text_of(job)))}"] for job in jobs.values()]
     returned = launcher.launch(job_words, initial_job_idx=0)
     yield from zip(jobs, (one.return_value for one in returned), strict=True)
 

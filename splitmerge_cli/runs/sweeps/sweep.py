@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
-from splitmerge_cli.config.composition import compose_raw
+from splitmerge_cli.config.composition import grid_of
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
@@ -101,9 +101,8 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     with hydra_adapter.hydra_session():
         for experiment in hydra_adapter.grid(experiments):
             # the main configuration has no grid of its own
-            composed = compose_raw(experiment, config_dir) if experiment else None
-            hydra_keys = (composed.hydra.sweeper.params or {}).items() if composed else ()
-            params = [f"{key}={value}" for key, value in hydra_keys]
+            own_grid = grid_of(experiment, config_dir) if experiment else {}
+            params = [f"{key}={value}" for key, value in own_grid.items()]
             jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
     if any(f"data.path={SIGN}" in job for job in jobs):

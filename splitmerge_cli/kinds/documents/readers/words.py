@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.data.values import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT, notes_entry, require
+from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.extras import sparse
+from splitmerge_cli.kinds.documents import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.corpus import BY, Corpus, Heldout, Tokens, dataset, vectorize
 from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError

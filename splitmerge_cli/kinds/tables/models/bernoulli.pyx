@@ -275,19 +275,22 @@ cdef class Bernoulli(Model):
         cdef double *w = self.w
         cdef double *W = self.W
         cdef double p
-        cdef double *beta
-        # The item's own cluster is scored without it, which saves taking it out and putting it back.
-        for k in range(0, self.K + 1, 8):
-            beta = self.lane_beta + 16 * (own - block if k == block else 8)
-            if self.D <= self.piece:
-                product_of_lanes(self.count + k, x, self.D, self.cap, beta, w + k)
-            else:
-                log_of_lanes(self.count + k, x, self.D, self.piece, self.cap, beta, self.log_power + k)
         if self.D > self.piece:
+            # without the item, not less it: beta may be too small to be left of a difference
+            if own >= 0:
+                self.leave(i, own)
+            for k in range(0, self.K + 1, 8):
+                log_of_lanes(self.count + k, x, self.D, self.piece, self.cap, self.lane_beta + 128, self.log_power + k)
             for k in range(self.K + 1):
-                self.log_power[k] -= self.D * self.log_den[self.size[k] - (k == own)]
+                self.log_power[k] -= self.D * self.log_den[self.size[k]]
+            if own >= 0:
+                self.join(i, own)
             weigh_powers(self, self.log_power, own)
             return
+        # The item's own cluster is scored without it, which saves taking it out and putting it back.
+        for k in range(0, self.K + 1, 8):
+            product_of_lanes(self.count + k, x, self.D, self.cap,
+                             self.lane_beta + 16 * (own - block if k == block else 8), w + k)
         p = w[max(own, 0)]
         for k in range((self.K + 8) & ~7):
             w[k] *= W[k]

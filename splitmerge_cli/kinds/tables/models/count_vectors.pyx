@@ -250,7 +250,7 @@ cdef class GivenTotals(CountVectors):
     ..., alpha)."""
 
     HAS_GIVEN_TOTALS = True
-    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
+    QUANTITIES = "splitmerge_cli.kinds.tables.quantities:Shares"
 
     def take_table(self, x, dict given, double zeta):
         """Take counts and the option `alpha`; returns what ``prepare_counts`` does."""
