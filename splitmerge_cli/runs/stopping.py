@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
@@ -23,7 +24,6 @@ from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import numbers_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.config.schema import Until
@@ -172,8 +172,9 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
     late = {}
     for number, (chain, end) in enumerate(zip(chains, made, strict=True)):
         table = chain.table(schema.PARTITIONS, plan.n_chains)
-        at = table["iteration"].to_numpy()
+        at = numbers_of(table["iteration"])
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
-            late[number] = Late(at[rows], np.stack(table["labels"].take(rows).to_numpy()).astype(np.int32))
+            labels = numbers_of(table["labels"].take(array_of(rows)))
+            late[number] = Late(at[rows], labels.reshape(len(rows), -1).astype(np.int32))
     return late

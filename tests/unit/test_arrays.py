@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from splitmerge_cli.runs.store.files import array_of, numbers_of, table_of
+from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli.runs.store.files import table_of
 
 
 @pytest.mark.parametrize(
