@@ -70,10 +70,12 @@ def normal_quantile(p: ArrayLike) -> NDArray[np.float64]:
 
 def student_quantile(p: float, freedom: NDArray[np.float64]) -> NDArray[np.float64]:
     """Quantiles of Student's t for p > 1/2 and an array of degrees of freedom; nan where these are not above 0."""
-    different, place = np.unique(freedom, return_inverse=True)
-    if len(different) > _MANY or not (different >= 1).all():
+    different, place = np.unique(np.where(freedom > 0, freedom, np.nan), return_inverse=True)
+    is_smooth = (different >= 2) | (different == 1) | np.isnan(different)
+    if len(different) > _MANY or not is_smooth.all():
         return np.asarray(special.stdtrit(freedom, p))
-    return np.array([_student_quantile(p, nu) for nu in different.tolist()])[place].reshape(np.shape(freedom))
+    quantiles = [math.nan if nu != nu else _student_quantile(p, nu) for nu in different.tolist()]
+    return np.array(quantiles)[place].reshape(np.shape(freedom))
 
 
 def _student_quantile(p: float, nu: float) -> float:

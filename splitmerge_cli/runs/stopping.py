@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
@@ -100,7 +100,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
         made.append(int(iterations[-1]))
         for name in trace.column_names:
             if name not in answers.unjudged:
-                parts.setdefault(name, []).append(numbers_of(trace[name][: len(iterations)]))
+                parts.setdefault(name, []).append(numbers_of(trace[name].slice(0, len(iterations))))
     late = _late_partitions(plan, chains, made)
     whole = {name: np.concatenate(of_chains) for name, of_chains in parts.items()}
     series = series_of(whole, {c: rows.labels for c, rows in late.items()})
@@ -175,6 +175,6 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         at = numbers_of(table["iteration"])
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
-            labels = numbers_of(table["labels"].take(array_of(rows)))
-            late[number] = Late(at[rows], labels.reshape(len(rows), -1).astype(np.int32))
+            labels = numbers_of(table["labels"]).reshape(len(at), -1)
+            late[number] = Late(at[rows], labels[rows].astype(np.int32))
     return late

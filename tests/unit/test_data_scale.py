@@ -177,7 +177,7 @@ def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
     frame = draw_skewed(40).assign(g=list("uv") * 20)
     labels = np.repeat([0, 1], 20)
     data = from_object(frame, "mixed", scale={"a": "log"})
-    of_columns = columns(data, labels).set_index(["column", "cluster"])
+    of_columns = pd.DataFrame(columns(data, labels)).set_index(["column", "cluster"])
     geometric = np.exp(np.log(frame["a"][:20]).mean())
     row = of_columns.loc[("a", 1)]
     assert np.isclose(row["mean"], geometric) and row["low"] < geometric < row["high"] and row["scale"] == "log"
