@@ -18,6 +18,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import yaml
 from correct_verdicts import correct, strip_need
 from editions.judging import DOCS, KEPT, fits, kept_verdicts, list_jobs, make_runs, sources, stored_runs
@@ -31,8 +32,8 @@ from measure_sensitivity import replace_names
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS
 from splitmerge_cli.diagnostics.mixing import rhat_classic
-from splitmerge_cli.diagnostics.restarts import mean_and_spread
-from splitmerge_cli.papers.arm.runs import INDEPENDENT, Cells, rhat_at
+from splitmerge_cli.diagnostics.restarts import late, mean_and_spread
+from splitmerge_cli.papers.arm.runs import INDEPENDENT, Cells
 from splitmerge_cli.papers.claims import PATTERNS, added_claims, added_rows, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.papers.smag import confusion, counts
@@ -109,22 +110,27 @@ def judge_fours(entry: Mapping[str, Any], rule: Mapping[str, Any], runs: Sequenc
     """Return the verdicts on R-hat, of samplers whose chains share their history, by sets of as many restarts as the
     paper has.
 
-    Judged is what edition 3 judged from more; its R-hat over all restarts must come out again.
+    Judged is what edition 3 judged from more. Chains of ARM are cut at the paper's number of iterations, and R-hat over
+    all restarts must be that of edition 3. Those of sARM and bSM end where they have cost as much as ARM; edition 3
+    measured that cost anew, and here they are cut where edition 2 cut them, so that no clock decides.
     """
-    cells, verdicts = Cells(runs), []
-    for kept in kept_verdicts(entry["figure"], KEPT / "edition-3"):
+    figure, cells, verdicts = entry["figure"], Cells(runs), []
+    table = pd.read_csv(KEPT / "edition-2" / f"{figure}.csv").query("start == 'random'")
+    cut_by_cell = table.set_index(["level", "sampler", "arm_iterations"])["iterations"].to_dict()
+    for kept in kept_verdicts(figure, KEPT / "edition-3"):
         claim = kept.claim
         if not kept.is_counted or kept.n <= rule["restarts"] or not fits(_row(kept), entry["claims"]):
             continue
         cell = cells.find(claim.data, "random", claim.sampler)
-        arm = cells.find(claim.data, "random", "arm") or cell
-        if cell is None or arm is None:
+        if cell is None:
             continue
         assert claim.sampler not in INDEPENDENT
-        rhat = rhat_at(cell, arm, int(claim.metric.removeprefix("rhat_T")), kept.n)
-        assert np.isclose(rhat.mean, kept.ours, rtol=1e-9), (claim, rhat.mean, kept.ours)
+        length = int(claim.metric.removeprefix("rhat_T"))
+        draws = late(cell.traces(cut_by_cell[claim.data, claim.sampler, length])[: kept.n])
+        if claim.sampler == "arm":
+            assert np.isclose(_mean_rhat(draws), kept.ours, rtol=1e-9), claim
         sets = list(combinations(range(kept.n), rule["restarts"]))
-        values = [_mean_rhat(rhat.draws[list(chosen)]) for chosen in sets]
+        values = [_mean_rhat(draws[list(chosen)]) for chosen in sets]
         verdicts.append(place_share(kept, [" ".join(str(k + 1) for k in chosen) for chosen in sets], values, rule))
     return verdicts
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import yaml
 from parts import cell
 
 from splitmerge_cli.papers.verdict_tables import count_once
-from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
+from splitmerge_cli.papers.verdicts import AT_EDGE, MIXED, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 CONTRADICTED = "contradicted"
 NOT_OURS = "not under our setting"
@@ -25,6 +26,15 @@ CLASSES = {
     ALONE: "exact, or measured under one setting",
 }
 """Classes of *not reproduced*, and when a claim is of one."""
+SOLID = "solid"
+UNKNOWN = "setting or data unknown"
+OUR_RULE = "our rule"
+GROUNDS = {
+    SOLID: "exact, or neither another setting nor twice the tolerance changes the verdict",
+    UNKNOWN: "another setting or reading would, or the paper's samplers were given something else",
+    OUR_RULE: "with twice the tolerance, which is ours, the claim would not be *not reproduced*",
+}
+"""What a verdict *not reproduced* rests on, and when."""
 MORE_UNITS = "more units"
 NEEDS_RUNS = "needs runs"
 NEVER = "not testable by this design"
@@ -69,7 +79,28 @@ def classify(kept: Iterable[pd.DataFrame], source: Path) -> pd.DataFrame:
     others = dict(list(every[~every["counted"]].groupby(CLAIM)))
     settings = dict(list(measured.groupby(CLAIM)))
     classified = [_class(tuple(row), others, settings, inputs) for row in rows[CLAIM].itertuples(index=False)]
-    return rows.assign(**{"class": [name for name, _ in classified], "decides": [words for _, words in classified]})
+    named = rows.assign(**{"class": [name for name, _ in classified], "decides": [words for _, words in classified]})
+    return named.assign(ground=[_ground(row) for row in named.to_dict("records")])
+
+
+def _ground(row: Mapping[str, Any]) -> str:
+    """What a verdict *not reproduced* rests on: one of `GROUNDS`."""
+    if row["class"] in (NOT_OURS, INPUT):
+        return UNKNOWN
+    value, tolerance, rule = row["published"], row["tolerance"], row["rule"]
+    least, most = np.inf, -np.inf
+    if rule == "mixing" and value <= MIXED:
+        # twice what 1.2 has above 1
+        least, most = -np.inf, 2 * MIXED - 1
+    elif rule in ("factor", "mixing"):
+        least, most = value / tolerance**2, value * tolerance**2
+    elif rule == "distance":
+        least, most = value - 2 * tolerance, value + 2 * tolerance
+    elif rule == "at_most":
+        least, most = -np.inf, 2 * tolerance
+    elif rule == "at_least":
+        least, most = tolerance / 2, np.inf
+    return OUR_RULE if row["low"] <= most and row["high"] >= least else SOLID
 
 
 def _class(
@@ -105,6 +136,10 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
     text += parts.table(
         ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
     )
+    grounds = rows["ground"].value_counts()
+    text += "\nWhat does such a verdict rest on? Each claim below has one of these.\n" + parts.table(
+        ["rests on", "claims", "when"], [[name, int(grounds.get(name, 0)), words] for name, words in GROUNDS.items()]
+    )
     for name in CLASSES:
         of_class = rows[rows["class"] == name]
         if of_class.empty:
@@ -114,12 +149,12 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
         of_class = of_class.assign(shown="" if name == CONTRADICTED else of_class["decides"])
         if name == NOT_OURS:
             of_class["shown"] = of_class["decides"].str.partition(": ")[0]
-        for (figure, shown), claims in of_class.groupby(["id", "shown"], sort=False):
+        for (figure, ground, shown), claims in of_class.groupby(["id", "ground", "shown"], sort=False):
             listed = (cell(f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}") for row in claims.itertuples())
-            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), cell(shown)])
+            lines.append([f"[{cell(figure)}]({figure}.md)", "; ".join(listed), ground, cell(shown)])
         text += f"\n## {name.capitalize()}\n\n"
-        head = ["figure", "claims", "why" if name == INPUT else "with another setting"]
-        width = 2 + any(line[2] for line in lines)
+        head = ["figure", "claims", "rests on", "why" if name == INPUT else "with another setting"]
+        width = 3 + any(line[3] for line in lines)
         text += parts.table(head[:width], [line[:width] for line in lines], raw=range(width))
     every = count_once(pd.concat(kept.values()))
     counted = every[every["counted"]]

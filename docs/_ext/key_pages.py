@@ -1,6 +1,5 @@
 """Reference of all keys, from the schema of a configuration, the options of classes and the files of conf."""
 
-import inspect
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -11,7 +10,7 @@ import parts
 from word_pages import words
 
 from splitmerge_cli import priors
-from splitmerge_cli.config import choice, choices, locate, show
+from splitmerge_cli.config import choice, choices, show
 from splitmerge_cli.config.components import file_comments, option_rows
 from splitmerge_cli.config.groups import describe
 from splitmerge_cli.config.hydra_adapter import CONF
@@ -79,25 +78,14 @@ def _main_comments() -> dict[str, str]:
 
 @cache
 def keys_of(group: str, name: str) -> list[Row]:
-    """The keys of a choice; where its file does not say what one means, its function does."""
+    """The keys of a choice."""
     if group == "schedule":
         # all schedules share the meaning of their keys
         comments = {key: comment for one in choices(group) for key, comment in file_comments(group, one).items()}
         values = {key: value for key, value in choice(group, name).items() if key != "name"}
         kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
         return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
-    documented = _read_docstring(name) if group == "data" else {}
-    return [
-        Row(row.key, row.default, row.expected, row.help or documented.get(row.key.partition(".")[2], ""))
-        for row in option_rows(group, name)
-    ]
-
-
-def _read_docstring(name: str) -> dict[str, str]:
-    """Read what the parameters of a data set's function mean."""
-    text = inspect.getdoc(locate(choice("data", name)["_target_"])) or ""
-    described = re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", text, re.MULTILINE)
-    return {key: " ".join(meaning.split()) for keys, meaning in described for key in keys.split(", ")}
+    return [Row(row.key, row.default, row.expected, row.help) for row in option_rows(group, name)]
 
 
 def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Row, list[str]]]:

@@ -21,7 +21,7 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
-from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, number_clusters, span
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
 from splitmerge_cli.diagnostics.similarity import membership
@@ -30,10 +30,10 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import nouns, total_size
+from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, rows_apart, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import APART, BUNDLES, PARAMETERS, hyperparameters
+from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, count, describe_clusters, outlier_lines, set_apart
 from splitmerge_cli.terminal import one_line
@@ -50,7 +50,8 @@ NAMED = 10
 def dendrogram_of(run: Run) -> Dendrogram:
     """Build the dendrogram of the partition that a finished run lists; a `ConfigError` if it lists none."""
     try:
-        return merge_clusters(_require_partition(run), sampled_partitions(run))
+        labels = _require_partition(run)
+        return merge_clusters(labels, sampled_partitions(run), apart=rows_apart(labels, run.summary))
     except TooManyClusters as error:
         raise ConfigError(f"{run.path}: {error}") from None
 
@@ -122,8 +123,7 @@ def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
         labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
-    counted = count(clusters, [], run.summary | {APART: {"clusters": []}})
-    heading = f"{counted}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
+    heading = f"{count(labels, run.summary)}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
 
@@ -167,7 +167,8 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
 
 
 def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
-    return "+".join(str(number_clusters(k, run.first_cluster)) for k in sorted(clusters))
+    names = name_clusters(run.summary["point_estimate"]["labels"], run.summary, run.first_cluster)
+    return "+".join(names[k] for k in sorted(clusters))
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
@@ -187,7 +188,7 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
         f"{distance:.3f}, {alone:.3f} to one alone"
     )
     for number, one in enumerate(answers_found, 1):
-        heading = f"answer {number}: weight {one.weight:.2f}, {one.n_clusters:,} cluster{'s' * (one.n_clusters != 1)}, "
+        heading = f"answer {number}: weight {one.weight:.2f}, {count_listed(one.labels, run.summary)}, "
         yield ""
         yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
 
@@ -210,7 +211,9 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
         in_estimate = np.bincount(estimate[core.labels == k])
         clusters = np.flatnonzero(in_estimate).tolist()
         counted = f"{sizes[k]:,} {noun}{'s' * int(sizes[k] > 1)}"
-        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(run, clusters)}"
+        named = _join_numbers(run, clusters)
+        of_what = f"cluster{'s' * (len(clusters) > 1)} {named}" if named[0].isdigit() else named
+        yield f"  {counted} of {of_what}"
     outside = np.flatnonzero(core.labels < 0)
     if len(outside):
         names = run.clusters().get("name")
@@ -223,7 +226,7 @@ def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int
     """Any partition of the items, its clusters in the data's words."""
     dataset = dataset_of(run)
     memberships = membership(sampled_partitions(run), labels, dataset.items)
-    frame, _ = describe_clusters(dataset, labels, memberships.certainty, run.first_cluster)
+    frame, _ = describe_clusters(dataset, labels, memberships.certainty, run.summary, run.first_cluster)
     rows, outliers = set_apart(as_text(frame), total_size(run.summary))
     yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
     yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))

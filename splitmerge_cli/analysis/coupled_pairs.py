@@ -31,7 +31,7 @@ from splitmerge_cli.analysis.predictive import Following
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
-from splitmerge_cli.data import reading
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.runs import interrupts
@@ -124,7 +124,7 @@ def certify(
         # a model that cannot, or other columns: before anything is written
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
     # the defaults are what certificates used before they had these options
-    more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [reading.digest_of(new)])]
+    more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [values.digest_of(new)])]
     key = json.dumps([FORMAT, plan.id, named, [*certificate.QUANTITIES, certificate.CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]

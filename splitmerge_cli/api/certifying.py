@@ -153,8 +153,6 @@ def make_certificate(
         time_limit = math.inf if seconds is None else seconds
         result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
     result.write()
-    from splitmerge_cli.analysis.plots import races as plots
-    from splitmerge_cli.analysis.plots.style import save, use_style
 
     with use_style():
         save(plots.meetings(result), result.path / FIGURE)

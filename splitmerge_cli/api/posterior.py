@@ -1,5 +1,6 @@
 """A sample from the posterior over partitions, and its estimates."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,9 +28,10 @@ from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
-from splitmerge_cli.runs.grouping import describe_groups, listed_clusters
+from splitmerge_cli.runs.grouping import count_listed, describe_groups, listed_clusters, rows_apart
 from splitmerge_cli.runs.misfit import find_unlike, put_first
 from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.summaries import mark_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,6 +71,9 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
         K = listed_clusters(run.summary)
+        counted = f"{K:,} {unit if K != 1 else unit[:-1]}"
+        if schema.APART in run.summary:
+            counted = count_listed(self._labels, run.summary)
         judged = self._convergence
         if judged.converged is False:
             number, verdict = "the best state", f"not converged ({judged.description})"
@@ -78,7 +83,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
         n_chains, iterations = config["chains"], min(run.summary["iterations"])
         return [
-            (unit, f"{K:,} {unit if K != 1 else unit[:-1]} ({number})"),
+            (unit, f"{counted} ({number})"),
             ("verdict", put_first(run.summary, judged, verdict)),
             *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
             ("sampler", how),
@@ -169,9 +174,14 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             self._estimates[loss] = found.estimate(self.partitions, self.dataset, loss, interval)
         return self._estimates[loss]
 
+    @property
+    def _facts_of_rows(self) -> Mapping[str, Any]:
+        return self.run.summary if self.complete else {}
+
     @cached_property
     def _dendrogram(self) -> around_estimate.Dendrogram:
-        return around_estimate.merge_clusters(self._labels, self.partitions)
+        apart = rows_apart(self._labels, self._facts_of_rows)
+        return around_estimate.merge_clusters(self._labels, self.partitions, apart=apart)
 
     def at(self, clusters: int) -> NDArray[np.int32]:
         """The partition of `labels` at a coarser level: clusters are merged, pair by pair, where the expected variation
@@ -307,6 +317,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         columns = (number_clusters(labels, first), memberships.certainty, second, memberships.second_probability)
         names, units = self.dataset.names or range(len(labels)), self.dataset.unit_names
         table = dict(zip(("cluster", *schema.MEMBERSHIP), columns, strict=True))
+        if (apart := self._facts_of_rows.get(schema.APART)) is not None:
+            table[apart["word"]] = np.array(apart["probability"])
         return Table(table if units is None else {schema.UNIT: units} | table, pd.Index(names, name="item"))
 
     # -- in the data's own terms
@@ -325,7 +337,9 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
                 table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
             return table
         certainty = self._membership()["certainty"]
-        return Table(cluster_summary.clusters(self.dataset, self._labels, certainty, first_cluster=first))
+        table = Table(cluster_summary.clusters(self.dataset, self._labels, certainty, first_cluster=first))
+        mark_apart(table, self._labels, self._facts_of_rows, first)
+        return table
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.

@@ -247,7 +247,7 @@ def sweep(
         # nothing is chosen for jobs that are not made
         order = {tuple(words): number for number, words in enumerate(jobs)}
         outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], hydra_words, detach)]
-        outcomes.sort(key=lambda outcome: order[tuple(outcome.overrides)])
+        outcomes.sort(key=lambda each: order[tuple(each.overrides)])
     else:
         read = base.settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
         if dry_run:

@@ -220,7 +220,7 @@ class Schema:
         Text,
         None,
         f"initial state: {', '.join(INITIAL)}, or a file of labels. null: random, or stages for large tables, "
-        "or categories for many ordinal columns, or best for covariances of many columns",
+        "or categories for many ordinal columns, or best for covariances of many columns and for networks",
         optional=True,
         is_path=True,
     )

@@ -16,11 +16,13 @@ cdef class Blocks(Model):
     cdef double *left                   # [cap] the product for the item at hand
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log product
 
-    cdef int keep_blocks(self, Py_ssize_t rows, Form form) except -1
+    cdef int keep_blocks(self, Py_ssize_t rows, Form form=*) except -1
     cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef void score_factors(self, Py_ssize_t i, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil
     cdef void take_out_of(self, Py_ssize_t k, double *turn, double *level, double *degree) noexcept nogil
+    cdef void keep_digits(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
+    cdef void count_out(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef void forget_scores(self) noexcept nogil
 
     cdef inline double *block_of(self, Py_ssize_t k) noexcept nogil:

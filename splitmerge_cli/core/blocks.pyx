@@ -5,8 +5,9 @@ A model implements ``settle``, what scores an item against a cluster, and ``scor
     level + degree log prod_d factor(numbers of column d, x_d, turn)
 
 it implements ``score_factors`` in the place of ``score``, with a macro of ``product_family.h``, and ``take_out_of``,
-level, degree and turn that score an item which the cluster counts, given the others there. Scans, odds, weights and
-densities of items that are left out follow.
+level, degree and turn that score an item which the cluster counts, given the others there. Factors are near 1 for an
+item that tells a cluster little, and fall towards 0 for one of the cluster's own that it consists of. Scans, odds,
+weights and densities of items that are left out follow.
 """
 from libc.math cimport INFINITY, exp
 from libc.string cimport memcpy
@@ -14,7 +15,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.sums cimport BY_LANE, ROOM, Form
+from splitmerge_cli.core.sums cimport BY_LANE, COPIED, MARK, ROOM, STALE, Form
 
 cdef extern from "product_family.h":
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
@@ -28,6 +29,10 @@ cdef extern from *:
     }
     """
     void weigh_block(const double *W, const double *power, double top, double *w) noexcept nogil
+
+
+# An item's own share is taken out in closed form while the product keeps its digits, and by counting where it does not.
+cdef double LEAST_LEFT = 1e-4
 
 
 cdef void weigh_powers(Model model, double *power, Py_ssize_t own) noexcept nogil:
@@ -62,9 +67,9 @@ cdef class Blocks(Model):
     """A model that scores an item against blocks of eight clusters; an abstract class. It calls ``keep_blocks``, or
     keeps ``power`` and ``stale``."""
 
-    cdef int keep_blocks(self, Py_ssize_t rows, Form form) except -1:
-        """Keep what scores an item by a product, so many numbers of each cluster in a block; before there are
-        columns."""
+    cdef int keep_blocks(self, Py_ssize_t rows, Form form=ROOM) except -1:
+        """Keep what scores an item by a product, so many numbers of each cluster in a block, before there are columns;
+        `form`: ``COPIED``, or ``ROOM``, which is filled anew in a copy of a cluster."""
         cdef Py_ssize_t lane
         self.rows = rows
         self.keep(&self.at, form, rows, BY_LANE)
@@ -72,6 +77,7 @@ cdef class Blocks(Model):
         self.keep(&self.degree, form)
         self.keep(&self.left, ROOM)
         self.keep(&self.power, ROOM)
+        self.keep(&self.stale, MARK if form == COPIED else STALE)
         self.lane = self.memory.doubles(40)
         for lane in range(8):
             self.lane[lane] = 1.0
@@ -106,6 +112,21 @@ cdef class Blocks(Model):
             self.take_out_of(own, turn + own - block, level + own - block, degree + own - block)
         self.score_factors(i, block, turn, log_q)
         score_power(level, degree, log_q, self.power + block)
+        if own >= 0:
+            self.keep_digits(i, block, own)
+
+    cdef void keep_digits(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """``count_out`` where ``left`` says that the closed form leaves no digits."""
+        if not self.left[own] >= LEAST_LEFT:
+            self.count_out(i, block, own)
+
+    cdef void count_out(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """Score an item that cluster `own` counts, given the others there, by taking it out."""
+        self.leave(i, own)
+        self.settle(own)
+        self.score(i, block, -1)
+        self.join(i, own)
+        self.settle(own)
 
     cdef void forget_scores(self) noexcept nogil:
         """Take over that parameters of all clusters have changed."""

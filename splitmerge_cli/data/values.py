@@ -7,6 +7,7 @@ columns: a column that models read as its logarithm, its square root, or a power
 numbered, or drawn at random; names of generated tokens.
 """
 
+import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -378,3 +379,53 @@ def token_names(n: int) -> list[str]:
     """Names of `n` tokens: A, B, ..., Z, AA, AB, ..."""
     names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
     return list(islice(names, n))
+
+
+def digest_of(dataset: Any) -> str:
+    """SHA-256 of all that a run may depend on: values, their kind and types, true labels, names."""
+    digest = hashlib.sha256()
+    for part in _parts(dataset):
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).data)
+        else:
+            digest.update(f"{part!r};".encode())
+    return digest.hexdigest()
+
+
+def _parts(dataset: Any) -> Iterator[Any]:
+    if dataset.reduction is not None:
+        # scores that another library of linear algebra makes may differ in their last digits
+        yield from (*_parts(dataset.original), dataset.meta["reduced"])
+        return
+    yield from (dataset.kind.name, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
+    if dataset.positions is not None:
+        yield dataset.positions
+    if dataset.copies is not None:
+        yield from (dataset.copies.items, dataset.copies.names)
+    if dataset.scales is not None:
+        yield dataset.scales
+    if dataset.exposure is not None:
+        yield dataset.exposure
+    if dataset.sources is not None:
+        yield dataset.sources
+    if (bundles := dataset.bundles) is not None:
+        yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
+        yield bundles.names
+    if (relations := dataset.relations) is not None:
+        for layer in relations.layers:
+            yield from (layer.name, layer.ends, layer.form, layer.value, layer.levels, layer.directed, layer.loops)
+            yield layer.unknown
+        yield from (relations.sides, relations.side_names)
+        if relations.columns is not None:
+            yield from _parts(relations.columns)
+    x = dataset.values
+    if is_csr(x):
+        yield from (x.shape, x.indptr, x.indices, x.data)
+    elif isinstance(x, np.ndarray):
+        yield x
+    else:  # documents
+        yield from (x.tokens.words, x.tokens.starts, x.V, x.documents, x.heldout is None)
+        if x.heldout is not None:
+            held = x.heldout
+            yield from (held.by, held.tokens.words, held.tokens.starts, held.observed, held.documents)

@@ -242,7 +242,7 @@ class Dendrogram:
     """A partition of K clusters, and how they are merged."""
 
     labels: NDArray[np.int32]
-    """``[N]``: the partition, the largest cluster first."""
+    """``[N]``: the partition, the largest cluster first; behind these, from K on, clusters that are never merged."""
     merges: NDArray[np.int64]
     """``[K - 1, 2]``: what each merge joins, 0, ..., K - 1 being the clusters and K + t what merge t makes."""
     expected_loss: NDArray[np.float64]
@@ -265,22 +265,26 @@ class Dendrogram:
         >>> tree.cut(2).tolist(), tree.cut(1).tolist()
         ([0, 0, 1, 1], [0, 0, 0, 0])
         """
-        K = self.n_clusters
+        K, apart = self.n_clusters, max(0, int(self.labels.max()) + 1 - self.n_clusters)
         if not 1 <= clusters <= K:
             raise ValueError(f"clusters={clusters}: expected from 1 to {K}, the clusters of the estimate")
         node = np.arange(K)
         for t, pair in enumerate(self.merges[: K - clusters]):
             node[np.isin(node, pair)] = K + t
-        return partition_losses.by_size(node[self.labels])
+        node = np.append(node, -1 - np.arange(apart))
+        return partition_losses.by_size(node[self.labels], last=self.labels >= K)
 
 
-def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Dendrogram:
+def merge_clusters(
+    labels: ArrayLike, partitions: ArrayLike, loss: str = "vi", apart: NDArray[np.bool_] | None = None
+) -> Dendrogram:
     """Merge the clusters of a partition, as a rule a point estimate, until one is left, each time the two whose union
     has the least expected loss over the sampled partitions ``[M, N]``; those that the point estimate averages count.
+    Clusters of items that are `apart`, ``[N]``, stay as they are.
 
     Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
-    start, rows = partition_losses.by_size(labels), thin_partitions(partitions)
+    start, rows = partition_losses.by_size(labels, last=apart), thin_partitions(partitions)
     if start.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {start.shape}")
     # the partition joins the sampled ones, without weight: its clusters separate no block
@@ -297,19 +301,21 @@ def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -
     losses = [max(0.0, (float(f[sizes].sum()) + expected.theirs - 2 * shared) / expected.scale)]
     changes = np.stack([change(k) for k in range(K)])
     np.fill_diagonal(changes, np.inf)
-    node, merges = np.arange(K), np.empty((K - 1, 2), dtype=np.int64)
-    for t in range(K - 1):
+    merged = K if apart is None or apart.all() else int(start[~apart].max()) + 1
+    changes[merged:], changes[:, merged:] = np.inf, np.inf
+    node, merges = np.arange(K), np.empty((merged - 1, 2), dtype=np.int64)
+    for t in range(merged - 1):
         k, other = sorted(divmod(int(changes.argmin()), K))
         losses.append(max(0.0, losses[-1] + changes[k, other]))
         merges[t] = node[[k, other]]
-        node[k] = K + t
+        node[k] = merged + t
         table[:, k] += table[:, other]
         table[:, other] = 0
         sizes[k] += sizes[other]
         sizes[other] = 0
         gone = sizes == 0
         changes[k] = change(k)
-        changes[k, k], changes[k, gone] = np.inf, np.inf
+        changes[k, k], changes[k, gone], changes[k, merged:] = np.inf, np.inf, np.inf
         changes[:, k] = changes[k]
         changes[other], changes[:, other] = np.inf, np.inf
     return Dendrogram(start, merges, np.array(losses), loss)

@@ -54,10 +54,13 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
-def by_size(labels: ArrayLike, sizes: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
+def by_size(
+    labels: ArrayLike, sizes: NDArray[np.float64] | None = None, last: NDArray[np.bool_] | None = None
+) -> NDArray[np.int32]:
     """Number the clusters of a partition 0, 1, ..., the largest first; clusters of equal size by their first items.
 
-    `sizes`, ``[N]``, is what each item adds to the size of its cluster; without it each adds 1.
+    `sizes`, ``[N]``, is what each item adds to the size of its cluster; without it each adds 1. Clusters of items that
+    are `last`, ``[N]``, come behind the others.
 
     Examples
     --------
@@ -65,7 +68,8 @@ def by_size(labels: ArrayLike, sizes: NDArray[np.float64] | None = None) -> NDAr
     [1, 0, 0, 2]
     """
     numbered = by_appearance(labels)
-    order = np.argsort(-np.bincount(numbered, sizes), kind="stable")
+    is_last = np.zeros(1) if last is None else np.bincount(numbered, last) > 0
+    order = np.lexsort(np.broadcast_arrays(-np.bincount(numbered, sizes), is_last))
     return np.argsort(order)[numbered].astype(np.int32)
 
 

@@ -276,7 +276,7 @@ def count_larger(labels: ArrayLike, sizes: ArrayLike | None = None) -> int:
     """
     of_clusters = np.bincount(np.asarray(labels), sizes)
     larger = sum(not is_outlying(size, of_clusters.sum()) for size in of_clusters.tolist())
-    return larger or len(of_clusters)
+    return larger or int(np.count_nonzero(of_clusters))
 
 
 def counts_larger(partitions: ArrayLike, sizes: ArrayLike | None = None) -> NDArray[np.int64]:

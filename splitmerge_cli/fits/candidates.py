@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.alternatives import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.objects import MIXED
 from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals

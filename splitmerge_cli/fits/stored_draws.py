@@ -24,6 +24,7 @@ from splitmerge_cli.fits.objects import NotConverged, dataset_again, warn
 from splitmerge_cli.runs import dataset_of, open_run
 from splitmerge_cli.runs.answers import joined_partitions
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
+from splitmerge_cli.runs.grouping import join_apart, rows_apart
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import hyperparameters
@@ -168,7 +169,8 @@ class StoredDraws:
             )
         if (joined := joined_partitions(self.run)) is not None:
             return joined
-        return np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
+        draws = np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
+        return join_apart(draws, rows_apart(draws, self.run.summary) if self.complete else None)
 
     @cached_property
     @name_missing

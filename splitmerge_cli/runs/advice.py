@@ -68,7 +68,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None and judged.converged:
-        step = answers_of(spec.model.kind).next_keys(run, spec.data.values) or _unjoin(run.summary, spec)
+        step = _unjoin(run.summary, spec)
     if step is None:
         if judged.converged and spec.data.name != "given":
             yield from answers_of(spec.model.kind).merging_lines(run)
@@ -115,7 +115,8 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "continue the chains:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return grouping.choose_gap(run.summary, spec.gap)
+    own = answers_of(spec.model.kind).next_keys(run, spec.data.values)
+    return own or grouping.choose_gap(run.summary, spec.gap)
 
 
 def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

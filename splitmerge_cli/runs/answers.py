@@ -33,7 +33,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import do_overlap, row_sizes
+from splitmerge_cli.runs.grouping import do_overlap, join_apart, row_sizes, rows_apart
 from splitmerge_cli.runs.recorders import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
@@ -311,11 +311,12 @@ def listed_counts(
     recorder: Recorder, sampled: Mapping[int, Late], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], bool]:
     """The numbers of clusters in the draws of a run as they are reported, and whether outliers and rows of no cluster
-    are left out: they are if the run lists them and has recorded `FEWEST` draws or more. Else `counts`, of all clusters
-    and all draws."""
+    are left out: they are if the run lists them and has recorded `FEWEST` draws or more, or draws with rows of no
+    cluster. Else `counts`, of all clusters and all draws."""
     dataset = recorder.dataset
     is_apart = recorder.is_listed and not recorder.not_estimated and answers_of(dataset.kind).describes_clusters
-    if not is_apart or sum(len(rows.labels) for rows in sampled.values()) < FEWEST:
+    are_marked = any(rows.apart is not None and rows.apart.any() for rows in sampled.values())
+    if not is_apart or (sum(len(rows.labels) for rows in sampled.values()) < FEWEST and not are_marked):
         return counts, False
     return np.concatenate([rows.count_clusters(dataset.row_sizes) for rows in sampled.values()]), True
 
@@ -356,7 +357,8 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
     by_chain = second_half_partitions(run.path, summary["N"], summary["iterations"])
     if not by_chain:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
-    return np.concatenate(list(by_chain.values()))
+    draws = np.concatenate(list(by_chain.values()))
+    return join_apart(draws, rows_apart(draws, summary))
 
 
 def joined_partitions(run: "Run") -> NDArray[np.int32] | None:

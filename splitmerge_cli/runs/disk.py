@@ -1,16 +1,8 @@
-"""Room on the disk: how much is written, and folders for temporary runs.
-
-How much a run or a certificate would write, and whether the disk holds that.
-
-A folder for temporary runs. It is removed however the process ends.
-"""
+"""Room on the disk: how much a run or a certificate would write, and whether the disk holds that."""
 
 import math
 import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,30 +98,3 @@ def format_bytes(count: float) -> str:
             return f"{count:,.3g} {unit}"
         count /= 1024
     return f"{count:,.1f} TiB"
-
-
-_GUARD = 'read -r _; rm -rf -- "$1"'
-"""A shell that waits for the end of its input, which comes when the process at the other end ends."""
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Context with a temporary folder, which a second process removes where this one is killed in it."""
-    folder = tempfile.mkdtemp(prefix="smcmc-")
-    guard = None
-    # without a shell the folder is removed unless the process is killed
-    with suppress(OSError):
-        guard = subprocess.Popen(
-            ["sh", "-c", _GUARD, "sh", folder],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if guard is not None and guard.stdin is not None:
-            guard.stdin.close()
-            guard.wait()

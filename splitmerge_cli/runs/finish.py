@@ -3,14 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.diagnostics.cluster_table import FIRST
@@ -30,7 +30,7 @@ from splitmerge_cli.runs.answers import (
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters
+from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters, rows_apart
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders import best
@@ -108,8 +108,14 @@ def assemble(
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
-    if apart := find_apart(summary["point_estimate"].get("labels", []), averaged_draws, answers.apart):
+    chosen = summary["point_estimate"]
+    if apart := find_apart(averaged_draws, answers.apart):
         summary[schema.APART] = apart
+        if "labels" in chosen:
+            chosen["labels"] = _number_apart_last(chosen["labels"], plan, summary).tolist()
+        if pooled is not None:
+            labels = _number_apart_last(pooled.estimate.labels, plan, summary)
+            pooled = replace(pooled, estimate=replace(pooled.estimate, labels=labels))
     summary[schema.INTERVAL] = list(interval_of_counts(listed))
     summary[schema.OUTLIERS_APART] = is_apart
     summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
@@ -146,8 +152,13 @@ def assemble(
     certainty = None if membership is None else membership["certainty"]
     summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
-        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, apart)
+        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, summary)
     store.keep_text(SUMMARY, json_text(summary))
+
+
+def _number_apart_last(labels: ArrayLike, plan: "Plan", summary: Mapping[str, Any]) -> NDArray[np.int32]:
+    """Labels of clusters in which rows of no cluster have the last numbers."""
+    return by_size(labels, plan.dataset.row_sizes, rows_apart(labels, summary))
 
 
 def _may_have_groups(plan: "Plan") -> bool:

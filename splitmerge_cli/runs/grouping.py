@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError, class_of
 from splitmerge_cli.data.dataset import Kind, get_kind
-from splitmerge_cli.diagnostics.cluster_table import count_of, span
+from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, span
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import (
     FEW_SHARE,
@@ -41,30 +41,51 @@ PIECES = 3
 """Groups, at least, that are pieces of one where none stands clearly apart. Two are two groups with a pass between."""
 
 
-def row_sizes(summary: Mapping[str, Any], whole: bool = False) -> list[float] | None:
-    """Size that each row of a run adds to its cluster; None: 1. Unless the partition counts as a `whole`, a row of no
-    cluster adds nothing."""
+def rows_apart(partitions: ArrayLike, summary: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    """Which rows are of no cluster in partitions ``[N]`` or ``[M, N]`` of a run's rows, its estimate, draws or levels:
+    those of a cluster whose rows are of none in most draws, on average. None: no row of the run is."""
+    if (apart := summary.get(schema.APART)) is None:
+        return None
+    labels = np.asarray(partitions)
+    rows = [_mostly_apart(row, apart["probability"]) for row in np.atleast_2d(labels)]
+    return np.array(rows, dtype=bool).reshape(labels.shape)
+
+
+def _mostly_apart(labels: NDArray[Any], probability: ArrayLike) -> NDArray[np.bool_]:
+    means = np.bincount(labels, probability) / np.maximum(np.bincount(labels), 1)
+    return np.asarray((means > 0.5)[labels])
+
+
+def row_sizes(summary: Mapping[str, Any], labels: ArrayLike | None = None, whole: bool = False) -> list[float] | None:
+    """Size that each row of a run adds to its cluster in the partition `labels`, by default the estimate; None: 1.
+    Unless the partition counts as a `whole`, a row of no cluster adds nothing."""
     sizes: list[float] | None = summary.get(schema.BUNDLES, {}).get("sizes")
-    apart = summary.get(schema.APART, {}).get("clusters")
-    if whole or not apart or "labels" not in summary["point_estimate"]:
+    labels = summary.get("point_estimate", {}).get("labels") if labels is None else labels
+    if whole or labels is None or (is_apart := rows_apart(labels, summary)) is None:
         return sizes
-    is_apart = np.isin(summary["point_estimate"]["labels"], apart)
     return np.where(is_apart, 0.0, 1.0 if sizes is None else sizes).tolist()
 
 
-def find_apart(labels: ArrayLike, draws: Mapping[int, Late], word: str) -> dict[str, Any] | None:
-    """For the summary: the `clusters` of an estimate most of whose rows are of no cluster in most draws, with the
-    `word` for these rows, the `probability` of each row, and their `share` of all rows, mean and 95 % interval. None if
-    no draw has any."""
+def name_clusters(labels: ArrayLike, summary: Mapping[str, Any], first: int) -> list[str]:
+    """What people call each cluster of a partition of a run's rows: its number, or the word for rows of no cluster."""
+    found = np.asarray(labels)
+    names = [str(number_clusters(k, first)) for k in range(int(found.max()) + 1)]
+    if (is_apart := rows_apart(found, summary)) is not None:
+        for k in np.unique(found[is_apart]):
+            names[k] = summary[schema.APART]["word"]
+    return names
+
+
+def find_apart(draws: Mapping[int, Late], word: str) -> dict[str, Any] | None:
+    """For the summary: the `word` for rows of no cluster, the `probability` of each row that it is one, and their
+    `share` of all rows, mean and 95 % interval. None if no draw has any."""
     marked = [rows.apart for rows in draws.values() if rows.apart is not None]
     if not marked or not (apart := np.concatenate(marked)).any():
         return None
     probability, shares = apart.mean(axis=0), apart.mean(axis=1)
-    of_clusters = np.bincount(np.asarray(labels), probability) / np.bincount(np.asarray(labels))
     ends = np.quantile(shares, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     return {
         "word": word,
-        "clusters": np.flatnonzero(of_clusters > 0.5).tolist(),
         "probability": probability.round(6).tolist(),
         "share": [float(shares.mean()), *ends.tolist()],
     }
@@ -112,23 +133,25 @@ def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
     return "unit" if has_units(summary) else kind.item, kind.cluster
 
 
-def count_listed(labels: ArrayLike, sizes_of_rows: ArrayLike | None = None, noun: str = "cluster") -> str:
-    """The numbers of clusters and outliers of a partition in words, as the first line of a result has them.
+def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, noun: str = "cluster") -> str:
+    """The numbers of clusters, outliers and rows of no cluster of a partition in words, as the first line of a result
+    has them. `summary`: ``summary.json`` of the run whose rows it is of.
 
     Examples
     --------
     >>> count_listed([0] * 60 + [1] * 40 + [2])
     '2 clusters and 1 outlier'
     """
-    sizes = np.bincount(np.asarray(labels), sizes_of_rows)
-    clusters = count_larger(labels, sizes_of_rows)
-    apart = sizes[[is_outlying(size, sizes.sum()) for size in sizes.tolist()]].sum() if clusters < len(sizes) else 0
-    return describe_counts(clusters, round(apart), noun)
-
-
-def describe_counts(clusters: int, outliers: int, noun: str = "cluster") -> str:
-    """Numbers of clusters and outliers in words."""
-    return count_of(clusters, noun) + f" and {count_of(outliers, 'outlier')}" * (outliers > 0)
+    found, facts = np.asarray(labels), summary or {}
+    sizes_of_rows = row_sizes(facts, found)
+    sizes, clusters = np.bincount(found, sizes_of_rows), count_larger(found, sizes_of_rows)
+    are_outliers = clusters < np.count_nonzero(sizes)
+    outliers = sum(size for size in sizes.tolist() if is_outlying(size, sizes.sum())) if are_outliers else 0
+    counted = [count_of(clusters, noun), *([count_of(round(outliers), "outlier")] if outliers else [])]
+    if (is_apart := rows_apart(found, facts)) is not None and is_apart.any():
+        rows = np.ones(len(found)) if (whole := row_sizes(facts, whole=True)) is None else np.asarray(whole)
+        counted.append(count_of(round(rows[is_apart].sum()), f"{facts[schema.APART]['word']} {nouns(facts)[0]}"))
+    return f"{', '.join(counted[:-1])} and {counted[-1]}" if len(counted) > 1 else counted[0]
 
 
 def describe_rows(summary: Mapping[str, Any]) -> str:
@@ -275,8 +298,8 @@ def _error_of_share(dataset: "Dataset", late: Mapping[int, Late], gap: float, mo
 
 def _count(labels: ArrayLike, draws: Mapping[int, Late]) -> int:
     """The number of clusters of an estimate from draws that are not listed as outliers, nor of no cluster."""
-    apart = (find_apart(labels, draws, "") or {}).get("clusters", [])
-    return count_larger(labels, np.where(np.isin(labels, apart), 0.0, 1.0))
+    is_apart = rows_apart(labels, {schema.APART: find_apart(draws, "")})
+    return count_larger(labels, None if is_apart is None else np.where(is_apart, 0.0, 1.0))
 
 
 def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:

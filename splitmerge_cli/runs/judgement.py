@@ -103,8 +103,6 @@ def judge_anew(diagnosis: Iterable["Row"], others: Iterable["Row"]) -> list["Row
 
 def evidence_of(run: "Run") -> list["Row"]:
     """The diagnosis of a run, finished or not, from what its chains have recorded so far."""
-    from splitmerge_cli.runs.answers import late_rows
-
     trace, late = run.trace(), {}
     iterations_made = trace.groupby("chain")["iteration"].max()
     if (recorded := run.partitions()) is not None:

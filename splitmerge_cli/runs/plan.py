@@ -17,7 +17,7 @@ from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.reading import digest_of
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.grouping import why_not_joined

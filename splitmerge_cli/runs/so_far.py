@@ -75,8 +75,8 @@ def _cluster_lines(
             labels = estimate_partition(draws, interval=interval, items=items, apart=apart).labels
             certainty = uncertainty.membership_of(labels, draws, items)["certainty"]
             source = "an estimate from the draws so far"
-    clusters, _ = summaries.describe_clusters(dataset, labels, certainty)
+    clusters, _ = summaries.describe_clusters(dataset, labels, certainty, {})
     facts = {"N": N, "model": plan.model.name} | dataset.facts_of_bundles
-    rows, outliers = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
-    heading = f"{summaries.count(len(rows), outliers, facts)}, {source}"
+    rows, _ = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
+    heading = f"{summaries.count(labels, facts)}, {source}"
     yield from cluster_lines(rows, heading, most_clusters)

@@ -25,14 +25,15 @@ from splitmerge_cli.diagnostics.cluster_table import (
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import (
-    describe_counts,
+    count_listed,
     describe_readings,
     describe_rows,
     listed_clusters,
     nouns,
     row_sizes,
+    rows_apart,
     total_size,
 )
 from splitmerge_cli.runs.identity import of_data
@@ -65,10 +66,12 @@ MOST_ROWS = 100_000
 def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
     clusters. Rows of no cluster come behind the clusters."""
-    outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
-    if len(outliers) == len(rows):
-        return rows, []
-    return sorted(rows[: len(rows) - len(outliers)], key=lambda row: bool(row.get(schema.APART))), outliers
+    apart = [row for row in rows if row.get(schema.APART)]
+    clusters, of_clusters = [row for row in rows if row not in apart], N - sum(int(row["size"]) for row in apart)
+    outliers = [row for row in clusters if is_outlying(int(row["size"]), of_clusters)]
+    if len(outliers) == len(clusters):
+        return [*clusters, *apart], []
+    return [*(row for row in clusters if row not in outliers), *apart], outliers
 
 
 def is_described(plan: "Plan") -> bool:
@@ -84,15 +87,11 @@ def write(
     dataset: "Dataset",
     labels: ArrayLike,
     certainty: ArrayLike | None,
-    apart: Mapping[str, Any] | None = None,
+    summary: Mapping[str, Any],
 ) -> None:
-    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``. `apart`: which clusters
-    hold rows of no cluster (`splitmerge_cli.runs.grouping.find_apart`)."""
-    clusters, columns = describe_clusters(dataset, labels, certainty)
-    if apart is not None:
-        is_apart = np.isin(clusters["cluster"], number_clusters(np.array(apart["clusters"], dtype=np.int64)))
-        clusters[schema.APART] = np.where(is_apart, apart["word"], "").tolist()
-        clusters["telling"] = np.where(is_apart, apart["word"], np.array(clusters["telling"], dtype=object)).tolist()
+    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv`` of a run with this
+    summary."""
+    clusters, columns = describe_clusters(dataset, labels, certainty, summary)
     for name, table in ((CLUSTER_SUMMARY, clusters), (COLUMN_SUMMARY, columns)):
         if table is not None:
             text = StringIO()
@@ -103,10 +102,14 @@ def write(
 
 
 def describe_clusters(
-    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None, first: int = FIRST
+    dataset: "Dataset",
+    labels: ArrayLike,
+    certainty: ArrayLike | None,
+    summary: Mapping[str, Any],
+    first: int = FIRST,
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Columns by name with an entry for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`.
-    The first cluster has the number `first`."""
+    The first cluster has the number `first`; the `summary` of the run says which rows are of no cluster."""
     from splitmerge_cli.diagnostics import cluster_summary
 
     known = dataset.kind.statistics(dataset, labels)
@@ -114,9 +117,21 @@ def describe_clusters(
     K, first_columns = len(clusters["cluster"]), list(schema.CLUSTER_SUMMARY[:6])
     filled = {"certainty": [np.nan] * K, "prototype": [""] * K, "telling": [""] * K} | clusters
     clusters = {name: filled[name] for name in dict.fromkeys([*first_columns, *clusters])}
+    mark_apart(clusters, labels, summary, first)
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
     return clusters, cluster_summary.columns(dataset, labels, known, first)
+
+
+def mark_apart(clusters: Any, labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
+    """Name what rows of no cluster are, in a column of its own and in place of what their cluster differs in;
+    `clusters`: columns by name, or a data frame."""
+    if (is_apart := rows_apart(labels, summary)) is None:
+        return
+    word = summary[schema.APART]["word"]
+    marked = np.isin(clusters["cluster"], number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
+    clusters[schema.APART] = np.where(marked, word, "").tolist()
+    clusters["telling"] = np.where(marked, word, np.array(list(clusters["telling"]), dtype=object)).tolist()
 
 
 def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
@@ -151,7 +166,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
         return
     rows, of_columns = tables(run)
     rows, outliers = set_apart(rows, total_size(run.summary))
-    yield from cluster_lines(rows, headline(run, len(rows), outliers), most_clusters, width)
+    yield from cluster_lines(rows, headline(run), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from edge_lines(rows[:most_clusters])
@@ -221,8 +236,6 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
 def interval_lines(run: Run) -> Iterator[str]:
     """Lines about the number of clusters of a finished run, see `describe_interval`; none if its chains have not
     converged: a range over chains that differ describes none of them."""
-    from splitmerge_cli.runs.answers import interval_of_run
-
     if judgement_of(run).converged is False:
         return iter(())
     return describe_interval(interval_of_run(run), run.summary, nouns(run.summary)[1])
@@ -334,7 +347,7 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     sure = None if certainty.isna().any() else certainty
-    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.first_cluster)
+    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.summary, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
 
 
@@ -368,19 +381,19 @@ def as_text(table: Mapping[str, Any], of_numbers: str = "") -> list[dict[str, st
     return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def count(clusters: int, outliers: Sequence[Mapping[str, str]], summary: Mapping[str, Any]) -> str:
-    """Format the numbers of clusters and outliers of a run, and of what: items, or units or weights of rows."""
-    outlying, apart = sum(int(row["size"]) for row in outliers), summary.get(schema.APART, {"clusters": []})
-    rows = sum(row in apart["clusters"] for row in summary["point_estimate"]["labels"]) if apart["clusters"] else 0
-    further = f" and {count_of(rows, apart['word'] + ' ' + nouns(summary)[0])}" if rows else ""
-    return f"{describe_counts(clusters - len(apart['clusters']), outlying)}{further} of {describe_rows(summary)}"
+def count(labels: ArrayLike, summary: Mapping[str, Any]) -> str:
+    """Format the numbers of clusters and outliers of a partition, and of what: items, or units or weights of rows."""
+    return f"{count_listed(labels, summary)} of {describe_rows(summary)}"
 
 
-def headline(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]] = ()) -> str:
+def headline(run: Run) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
-    summary = run.summary
+    summary, chosen = run.summary, run.summary["point_estimate"]
     readings, judged = describe_readings(summary), judgement_of(run)
-    counted = count(clusters, outliers, summary) + readings
+    if "labels" in chosen:
+        counted = count(chosen["labels"], summary) + readings
+    else:
+        counted = f"{count_of(chosen['n_clusters'], 'cluster')} of {describe_rows(summary)}{readings}"
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:

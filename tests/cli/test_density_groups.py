@@ -103,11 +103,16 @@ def draws() -> tuple[Dataset, dict[int, Late]]:
 
 def test_the_first_line_has_the_interval_unless_most_draws_have_its_number(monkeypatch) -> None:
     monkeypatch.setattr(summaries, "judgement_of", lambda _: SimpleNamespace(converged=True))
-    summary = {"model": "mixed", "N": 344, "point_estimate": {"expected_vi": 0.4}, "n_clusters_95": [6, 8]}
+    summary = {
+        "model": "mixed",
+        "N": 344,
+        "point_estimate": {"expected_vi": 0.4, "n_clusters": 7},
+        "n_clusters_95": [6, 8],
+    }
 
     def head(share: float) -> str:
         run = SimpleNamespace(summary=summary | {schema.AS_THE_ESTIMATE: share}, config={"chains": 4})
-        return summaries.headline(run, 7)
+        return summaries.headline(run)
 
     assert head(0.55) == "7 clusters of 344 rows (6 to 8, 95 %), the point estimate of all chains"
     assert head(0.65) == "7 clusters of 344 rows, the point estimate of all chains"

@@ -71,7 +71,7 @@ def test_the_kind_is_a_folder_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "waiting"
     folder.mkdir()
     (folder / "__init__.py").write_text(example("kind.md", "kinds/waiting/__init__.py"))
-    (folder / "exponential.pyx").write_text(example("kind.md", "exponential.pyx"))
+    (folder / "exponential.pyx").write_text(example("model.md", "exponential.pyx"))
     (folder / "setup.py").write_text(SETUP)
     run(folder, "setup.py", "-q", "build_ext", "--inplace")
     (tmp_path / "my" / "model").mkdir(parents=True)

@@ -196,7 +196,7 @@ def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
 ) -> None:
     Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\n" * 4, encoding="utf-8")
     spec = compose([*QUICK, *own])
-    summary = LONG | {"N": 10_000, "notes": notes}
+    summary = LONG | {"N": 10_000, "notes": notes, "model": spec.model.name}
     run = SimpleNamespace(summary=summary, config=spec.values, path=Path("run"), config_dir=None)
     lines = list(advice.say_next(run, Convergence(**BAD), spec))
     are_commands = [line.startswith("next: smcmc run ") and "iterations=" in line for line in lines]

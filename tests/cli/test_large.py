@@ -10,7 +10,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.summary import count_found, diagnose, without_rounding
-from splitmerge_cli.kinds.networks import quantities
+from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
@@ -80,12 +80,12 @@ def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: A
         assert one == two
 
 
-def test_a_network_starts_from_many_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantities, "NODES", 30)
+def test_a_network_starts_from_merged_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "FEW", 30)
     ended = smcmc("run", "data=networkx", "data.graph=karate", "model=irm", *QUICK)
-    assert "note: K0=6, because no initial state is named and 34 nodes are 30 or more" in ended.stderr
-    assert Run(ended.stdout.strip().splitlines()[-1]).config["K0"] == 6
-    assert "K0=6" not in smcmc("run", "data=networkx", "data.graph=karate", "model=irm", "K0=5", *QUICK).stderr
+    assert "note: init=best, because no initial state is named and 34 nodes are 30 or more" in ended.stderr
+    assert Run(ended.stdout.strip().splitlines()[-1]).config["init"] == "best"
+    assert "init=best" not in smcmc("run", "data=networkx", "data.graph=karate", "model=irm", "K0=5", *QUICK).stderr
 
 
 def trace_of(*chains: list[float]) -> pd.DataFrame:

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 import splitmerge_cli as sm
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.diagnostics.agreement import ari
+from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.tables import choice
-from splitmerge_cli.runs.grouping import find_apart, join_apart, row_sizes
+from splitmerge_cli.runs.grouping import count_listed, find_apart, join_apart, row_sizes, rows_apart
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store.read import Run
 
@@ -45,7 +48,8 @@ def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     assert "model.noise=auto: 0.01, a background of noise; none is" in said
     assert run.config["model"]["noise"] == 0.01
     clusters, apart = run.clusters(), run.summary["apart"]
-    (k,) = apart["clusters"]
+    # behind the clusters
+    k = clusters["cluster"].max() - 1
     rows = int((clusters["cluster"] == k + 1).sum())
     assert f"2 clusters and {rows} noise rows of 300 rows" in said
     assert 0.05 < apart["share"][1] < 0.1 < apart["share"][2] < 0.2
@@ -63,6 +67,57 @@ def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     assert again.stdout.split()[-1] == result.stdout.split()[-1]
     summary = smcmc("summary", str(run.path))
     assert f"2 clusters and {rows} noise rows of 300 rows" in summary.stdout
+
+
+@pytest.fixture(scope="module")
+def noisy() -> sm.Posterior:
+    """A run of few draws, whose noise is the second largest cluster."""
+    frame, truth = draw(4, 3, noise=0.3)
+    few: dict[str, Any] = {"iterations": 300, "chains": 2, "progress": "none", "options": {"trace.partitions": 10}}
+    return sm.sample(MODEL | {"noise": 0.01}, frame[truth != 1], **few)
+
+
+def test_noise_is_noise_in_every_view_of_a_run(smcmc, noisy: sm.Posterior) -> None:
+    """And no cluster in any; its number is the last."""
+    run, N = noisy.run, noisy.n_items
+    rows = int((noisy.labels == noisy.labels.max()).sum())
+    K = int(noisy.labels.max())
+    counted = count_of(K, "cluster")
+
+    def show(*words: str) -> str:
+        return " ".join(smcmc("summary", str(run.path), *words).stdout.split())
+
+    assert f"{counted} and {rows} noise rows of {N} rows" in show()
+    # fewer draws than an interval needs count it no more than many do
+    assert sum(len(labels) for labels in noisy.partitions[:, :1]) < 100
+    assert "without outliers and noise" in show() and noisy.n_clusters_interval[0] == 1
+    assert f"1 cluster and {rows} noise rows of {N} rows" in show("clusters=1")
+    assert smcmc("summary", str(run.path), f"clusters={K + 1}").exit_code == 2
+    assert f"levels of {K}" in show("--levels")
+    assert " noise rows, mean distance" in show("answers=1") and show("answers=1").endswith(" noise")
+    assert " of cluster noise" not in show("core=0.5") and "of noise" in show("core=0.5")
+    # Python
+    assert f"{counted} and {rows} noise rows" in repr(noisy)
+    assert ((noisy.at(1) == 1) == (noisy.labels == K)).all()
+    assert noisy.levels()["clusters"].tolist() == list(range(K, 0, -1))
+    assert noisy.cluster_summary()["apart"].tolist() == [""] * K + ["noise"]
+    assert noisy.membership()["noise"][noisy.labels == K].mean() > 0.5
+    for one in noisy.representatives(2):
+        assert count_listed(one.labels, run.summary).endswith(" noise rows")
+    # draws, whose clusters of noise are one
+    is_apart = rows_apart(noisy.partitions, run.summary)
+    assert is_apart is not None
+    assert all(len(set(draw[of_draw])) <= 1 for draw, of_draw in zip(noisy.partitions, is_apart, strict=True))
+
+
+def test_pictures_name_noise_and_draw_it_grey(noisy: sm.Posterior) -> None:
+    looks = style.looks_of(noisy.run, noisy.labels)
+    assert list(looks)[-1] == noisy.labels.max()
+    assert [colour == style.ALONE for colour, _ in looks.values()] == [False] * (len(looks) - 1) + [True]
+    assert style.numbers_by_size(noisy.run, noisy.labels).count("noise") == 1
+    for name in ("pairs", "cluster_means", "co_clustering", "credible_ball"):
+        written = [text.get_text() for text in noisy.plot(name).findobj(Text)]
+        assert any("noise" in text for text in written), name
 
 
 @pytest.mark.parametrize("D", [2, 4])
@@ -127,16 +182,31 @@ def test_densities_checks_and_groups_of_a_run_with_noise() -> None:
     assert agree(frame, joined.labels, truth)
 
 
+def test_noise_of_a_table_with_categories_is_chosen_and_found() -> None:
+    """Uniform over the levels, too. Columns on scales have densities in the units of the data, as noise has."""
+    frame, truth = draw(5, 3)
+    rng = np.random.default_rng(5)
+    usual = np.where(truth == 2, rng.integers(3, size=len(truth)), truth)
+    frame["colour"] = np.array(["red", "green", "blue"])[np.where(rng.random(len(truth)) < 0.1, 2, usual)]
+    frame["a"] = np.exp(frame["a"] / 4.0)
+    auto = {"name": "mixed", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical", "noise": "auto"}
+    posterior = sm.sample(auto, frame, iterations=400, progress="none", options={"data.scale": {"a": "log"}}, seed=2)
+    assert posterior.run.config["model"]["noise"] == 0.01
+    is_noise = rows_apart(posterior.labels, posterior.run.summary)
+    assert is_noise is not None and is_noise[truth == 2].mean() > 0.7 and is_noise[truth != 2].mean() < 0.03
+    assert posterior.run.summary["fit"]["draws"] > 0
+
+
 def test_rows_apart_have_one_label_and_no_size() -> None:
     labels = np.array([[0, 0, 1, 1, 2, 3], [0, 0, 0, 1, 1, 1]], dtype=np.int32)
     apart = np.array([[0, 0, 0, 0, 1, 1], [0] * 6], dtype=bool)
     assert join_apart(labels.copy(), apart).tolist() == [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]
     assert join_apart(labels, None) is labels
     late = Late(np.arange(2), join_apart(labels.copy(), apart), apart=apart)
-    found = find_apart(np.array([0, 0, 1, 1, 2, 2]), {0: late.take([0]), 1: late.take([0])}, "noise")
+    found = find_apart({0: late.take([0]), 1: late.take([0])}, "noise")
     assert found is not None
-    assert (found["clusters"], found["share"]) == ([2], [pytest.approx(1 / 3)] * 3)
-    assert find_apart(np.array([0, 0, 1, 1, 2, 2]), {0: late.take([1])}, "noise") is None
+    assert found["share"] == [pytest.approx(1 / 3)] * 3
+    assert find_apart({0: late.take([1])}, "noise") is None
     summary = {"point_estimate": {"labels": [0, 0, 1, 1, 2, 2]}, "apart": found}
     assert row_sizes(summary) == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     assert row_sizes(summary, whole=True) is None
@@ -146,12 +216,11 @@ def test_rows_apart_have_one_label_and_no_size() -> None:
 
 def test_the_gain_of_a_uniform_component() -> None:
     """Nothing where no row is less probable than noise."""
-    x = np.linspace(0.0, 1.0, 11)[:, None]
-    assert choice._gain_of_noise(np.full(11, 1.0), x) == pytest.approx(0.0, abs=1e-6)
-    assert choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), x) > 30.0
+    assert choice._gain_of_noise(np.full(11, 1.0), np.zeros(11)) == pytest.approx(0.0, abs=1e-6)
+    assert choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), np.zeros(11)) > 30.0
 
 
-@pytest.mark.parametrize("model", ["lines", "mixed", "gamma_poisson"])
+@pytest.mark.parametrize("model", ["lines", "gamma_poisson"])
 def test_a_model_without_a_background_is_not_asked_for_one(smcmc, tmp_path: Path, model: str) -> None:
     """What lines call noise is something else."""
     pd.DataFrame({"x": [1, 2, 3, 4], "y": [2, 4, 6, 9]}).to_csv(tmp_path / "few.csv", index=False)

@@ -130,19 +130,19 @@ def test_blocks_have_the_numbers_that_the_caption_promises() -> None:
     labels = np.repeat([0, 1, 2], [12, 11, 1])
     apart = np.repeat([0, 1, 0], [12, 11, 1])
     _, ax = columns.plt.subplots()
-    uncertainty._blocks(ax, np.stack([labels, apart, apart]), labels, apart)
+    uncertainty._blocks(ax, np.stack([labels, apart, apart]), labels, apart, {})
     assert [text.get_text() for text in ax.texts] == ["1.00", "1.00"]
     # the largest and the smallest cluster are parts of cluster 0 of the estimate; the smallest is too narrow for a name
     assert [label.get_text() for label in ax.get_yticklabels()] == ["0.1", "1"]
-    uncertainty._blocks(ax, np.stack([labels, np.zeros(24, int)]), labels, apart)
+    uncertainty._blocks(ax, np.stack([labels, np.zeros(24, int)]), labels, apart, {})
     assert sorted(text.get_text() for text in ax.texts[2:]) == ["0.50", "0.50", "1.00", "1.00"]
 
 
 def test_clusters_are_named_by_those_of_the_point_estimate() -> None:
     estimate = np.array([5, 5, 5, 5, 6, 6, 7, 7])
-    assert uncertainty.name_parts([0, 0, 0, 1, 2, 2, 2, 2], estimate) == ["6+7", "5.1", "5.2"]
+    assert uncertainty.name_parts([0, 0, 0, 1, 2, 2, 2, 2], estimate, {}) == ["6+7", "5.1", "5.2"]
     # a tenth of the items at least
-    assert uncertainty.name_parts(np.zeros(21, int), np.repeat([0, 1, 2], [17, 3, 1])) == ["0+1"]
+    assert uncertainty.name_parts(np.zeros(21, int), np.repeat([0, 1, 2], [17, 3, 1]), {}) == ["0+1"]
 
 
 def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:

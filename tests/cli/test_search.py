@@ -10,7 +10,7 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.kinds.networks.quantities import NODES
+from splitmerge_cli.kinds.networks.start import FEW
 from splitmerge_cli.runs import drive, prepare, schedule, starts, stopping
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
@@ -117,7 +117,7 @@ def test_a_network_that_started_at_random_goes_on_so(smcmc: Any) -> None:
     directed = compose([*words, "data.directed=true"])
     assert "init=random" in str(command_of(directed, start_of(directed).keep(80)))
     assert not start_of(compose(words)).keep(80)
-    assert start_of(compose(words)).keep(NODES)
+    assert start_of(compose(words)).keep(FEW)
 
 
 def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:

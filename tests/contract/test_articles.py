@@ -6,10 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import articles
-import make_articles
 import pandas as pd
 import pytest
-import yaml
 from editions import overview
 
 from splitmerge_cli.config import ConfigError
@@ -60,21 +58,6 @@ def test_an_article_is_filled_from_what_is_kept(key):
     every = counts(stored_claims(figure.id) for figure in find_article(key).paper.figures)
     assert f"| all | {every.sum()} | {' | '.join(map(str, every))} |" in text
     assert not re.search(rf"^\| [^|]*\b{key}-(?:fig|table)", text.partition("# Errata")[0], re.M)
-
-
-@pytest.mark.parametrize("key", WRITTEN)
-def test_each_figure_table_and_equation_is_numbered_in_order(key):
-    text = find_article(key).text
-    for pattern in (r"^Figure (\d+) \(", r"^Table (\d+): \S", r" \((\d+)\) \$\$"):
-        numbers = [int(number) for number in re.findall(pattern, text, re.M)]
-        assert numbers == list(range(1, len(numbers) + 1)) and numbers
-
-
-def test_metadata_is_that_of_the_journal():
-    told = make_articles.metadata(paper_of("sdds-fig1"), {"keywords": "a, b", "abstract": "One\ntwo."})
-    assert told["title"].startswith("[Re] A Smart-Dumb") and told["abstract"] == "One two."
-    assert told["replication"][0]["cite"].startswith("Wang & Russell, 2015".replace(", 2015", " 2015"))
-    assert yaml.safe_load(yaml.safe_dump(told)) == told
 
 
 @pytest.mark.parametrize(
@@ -130,11 +113,6 @@ def test_claims_are_shown_as_they_are_kept(tmp_path):
     assert filled.startswith("Table 1: Steps.") and len(rows) == kept["counted"].sum() > 0
     for row, verdict in zip(rows, kept.loc[kept["counted"], "verdict"], strict=True):
         assert row.rstrip(" |").endswith(verdict)
-
-
-def test_citations_are_those_of_pandoc(tmp_path):
-    text = "As @jain2004 say [@dahl2005; @neal2000].\n\n"
-    assert article(tmp_path, text + "```{references}\n```\n").text == text + "The works\n"
 
 
 def test_scores_of_the_released_program_are_those_of_its_table():

@@ -147,3 +147,25 @@ def test_each_claim_that_is_not_reproduced_has_one_class() -> None:
     assert rows.loc[classes.CONTRADICTED, "decides"].str.fullmatch(r"[1-9]\d* tried").all()
     assert set(rows.loc[classes.INPUT, "data"]) == {"usair scale=0.7"}
     assert (rows.loc[classes.ALONE, "decides"] == "").all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "published", "tolerance", "low", "high", "of_class", "ground"),
+    [
+        ("factor", 10.0, 2.0, 30.0, 35.0, classes.CONTRADICTED, classes.OUR_RULE),
+        ("factor", 10.0, 2.0, 45.0, 50.0, classes.CONTRADICTED, classes.SOLID),
+        ("factor", 10.0, 2.0, 30.0, 35.0, classes.NOT_OURS, classes.UNKNOWN),
+        ("mixing", 1.01, 2.0, 1.3, 1.5, classes.ALONE, classes.OUR_RULE),
+        ("mixing", 1.01, 2.0, 1.5, 1.7, classes.ALONE, classes.SOLID),
+        ("distance", 0.9, 0.05, 0.7, 0.81, classes.ALONE, classes.OUR_RULE),
+        ("at_most", 0.0, 0.1, 0.15, 0.3, classes.ALONE, classes.OUR_RULE),
+        ("at_least", 0.0, 10.0, 1.0, 4.0, classes.ALONE, classes.SOLID),
+        ("exact", 0.5, 0.0, np.nan, np.nan, classes.ALONE, classes.SOLID),
+        ("most", np.nan, np.nan, 0.1, 0.2, classes.INPUT, classes.UNKNOWN),
+    ],
+)
+def test_what_a_verdict_rests_on(
+    rule: str, published: float, tolerance: float, low: float, high: float, of_class: str, ground: str
+) -> None:
+    row = {"rule": rule, "published": published, "tolerance": tolerance, "low": low, "high": high, "class": of_class}
+    assert classes._ground(row) == ground

@@ -164,6 +164,10 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
             for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
         ),
         *(({"outcome": j, "select": True}, "expected no model.outcome") for j in (1, 5)),
+        ({"noise": 0.3, "select": True}, "model.noise=0.3: model.select=true; expected model.select=false"),
+        ({"noise": 0.3, "tails": "t"}, "model.noise=0.3: model.tails=t.*expected model.tails=normal"),
+        ({"noise": 0.3, "complete": False, "covariance": "full"}, "model.noise=0.3: model.covariance=full, and cells"),
+        *(({"noise": 0.3, "outcome": j}, "model.noise=0.3: model.outcome.*expected no model.outcome") for j in (1, 5)),
         *(
             ({"outcome": 5, "effects": [], key: value}, "expected a number with model.outcome")
             for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))

@@ -3,6 +3,7 @@ items. Kernels are in the tests of every sampler, and of pairs of features; rank
 """
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.tables.cases import noise_log_weight
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.kinds.tables.cases import noise_log_weight, noisy_points_log_weight
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
+from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight
 from splitmerge_cli.verify.enumerate import State, normalise, partitions
 from splitmerge_cli.verify.transitions import stationarity_defect, transition_matrix
 
@@ -51,7 +53,7 @@ def test_log_lik_is_the_sum_over_kinds_in_every_partition(name: str) -> None:
     """And where no cluster is noise, where a row is outside of the box, and where the columns grow."""
     points, options = FORMS[name]
     model = build(points, **options)
-    weigh = noise_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
+    weigh = noisy_points_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
     for labels, K in STATES:
         model.set_labels(np.array(labels, dtype=np.int32))
         assert model.log_lik_total() == pytest.approx(weigh((labels, K)), abs=1e-10)
@@ -71,14 +73,14 @@ def test_mutants_of_the_background_are_found(name: str) -> None:
     def pi(weigh: Any) -> NDArray[np.float64]:
         return normalise([weigh(state) for state in STATES])
 
-    assert stationarity_defect(P, pi(noise_log_weight(points, 1.3, "crp", RHO, BOX, *rest))) < 1e-12
+    assert stationarity_defect(P, pi(noisy_points_log_weight(points, 1.3, "crp", RHO, BOX, *rest))) < 1e-12
     wide = np.array([[-1.0, -2.0], [10.0, 2.0]])
     mutants = {
         "no noise": gaussian_log_weight(points, 1.3, "crp", *rest),
-        "kinds turned round": noise_log_weight(points, 1.3, "crp", 1.0 - RHO, BOX, *rest),
-        "another volume": noise_log_weight(points, 1.3, "crp", RHO, 2.0 * BOX, *rest),
-        "a row outside that may be noise": noise_log_weight(points, 1.3, "crp", RHO, wide, *rest),
-        "the power left out": noise_log_weight(points, 1.3, "crp", RHO, BOX, *rest[:-1], 1.0),
+        "kinds turned round": noisy_points_log_weight(points, 1.3, "crp", 1.0 - RHO, BOX, *rest),
+        "another volume": noisy_points_log_weight(points, 1.3, "crp", RHO, 2.0 * BOX, *rest),
+        "a row outside that may be noise": noisy_points_log_weight(points, 1.3, "crp", RHO, wide, *rest),
+        "the power left out": noisy_points_log_weight(points, 1.3, "crp", RHO, BOX, *rest[:-1], 1.0),
     }
     for mutant, weigh in mutants.items():
         if mutant != "the power left out" or rest[-1] != 1.0:
@@ -90,14 +92,84 @@ def test_densities_of_new_rows_are_ratios_of_likelihoods(name: str) -> None:
     points, options = FORMS[name]
     new = np.array([[0.4, -0.8], [20.0, 0.3]])
     model = build(np.vstack([points, new]), 5, **options)
-    alone = noise_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
+    alone = noisy_points_log_weight(points, 1.0, "uniform", RHO, BOX, *rest_of(options))
     for labels, K in (STATES[3], STATES[30]):
         model.set_labels(np.append(labels, [K, K]).astype(np.int32))
         found, _ = model.log_predictive(5)
         for i, k in itertools.product(range(2), range(K + 1)):
             rows = np.vstack([points, new[i]])
-            weigh = noise_log_weight(rows, 1.0, "uniform", RHO, BOX, *rest_of(options))
+            weigh = noisy_points_log_weight(rows, 1.0, "uniform", RHO, BOX, *rest_of(options))
             ratio = weigh(((*labels, k), max(K, k + 1))) - alone((labels, K))
+            assert found[i, k] == pytest.approx(ratio, abs=1e-9)
+
+
+OF_LEVELS: tuple[tuple[str, ...], ...] = (("0", "1"), ("a", "b", "c"), (), (), ())
+TYPES, LEVELS = ("binary", "categorical", "count", "real", "real"), (2, 3, 0, 0, 0)
+CELLS = np.array([[0, 2, 3, 0.1, 1.3], [1, 0, 0, 0.4, np.nan], [0, 1, np.nan, -0.3, 1.1], [1, 2, 5, 2.6, -1.0]])
+CELLS = np.vstack([CELLS, [0, 0, 9, 3.0, 0.2]])
+ENDS = np.array([[-0.5, 1.5], [-0.5, 2.5], [-0.5, 6.5], *BOX.T]).T
+"""The count of the last row is outside."""
+OF_TABLE: dict[str, dict[str, Any]] = {
+    "diag": {},
+    "full, power": {"covariance": "full", "power": 0.4},
+    "resolution": {"resolution": [0.5, 0.2]},
+}
+
+
+def build_table(options: dict[str, Any], cells: NDArray[np.float64], known: int | None = None) -> Any:
+    of_table = {"concentration": 1.3, "rate": 0.5, "noise": RHO, "box": ENDS[:, 2:].T.ravel().tolist()} | HYPER
+    dataset = Dataset("small", "mixed", cells, types=[ColumnType(*of) for of in zip(TYPES, OF_LEVELS, strict=True)])
+    return Mixed.build(dataset.values, dataset.types, known, of_table | {"resolution": "none"} | options)
+
+
+def weigh_cells(options: dict[str, Any], rows: Any, concentration: float, prior: str) -> Any:
+    of_table = {"beta1": 0.5, "beta0": 0.5, "alpha": 0.5, "shape": 1.0, "rate": 0.5} | HYPER
+    return mixed_log_weight(rows, TYPES, LEVELS, concentration, prior=prior, **of_table, **options)
+
+
+def complete(name: str) -> NDArray[np.float64]:
+    """Of jointly normal columns no cell is missing."""
+    return np.where(np.isnan(CELLS), [0, 0, np.nan, 0, 0.7], CELLS) if name.startswith("full") else CELLS
+
+
+@pytest.mark.parametrize("name", OF_TABLE)
+def test_noise_behind_a_table_of_several_types(name: str) -> None:
+    """Likelihoods are sums over kinds, a Gibbs kernel is stationary for the posterior, and for no mutant."""
+    cells, options = complete(name), OF_TABLE[name]
+    model, power = build_table(options, cells), options.get("power", 1.0)
+    weigh = partial(weigh_cells, options)
+    alone = noise_log_weight(cells, 1.0, "uniform", RHO, ENDS, weigh, power)
+    for labels, K in STATES:
+        model.set_labels(np.array(labels, dtype=np.int32))
+        assert model.log_lik_total() == pytest.approx(alone((labels, K)), abs=1e-10)
+    assert model.noise_probabilities[model.labels[4]] == 0.0
+    rng = Rng(0)
+    P = transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
+
+    def defect(ends: NDArray[np.float64], rho: float = RHO, weigh: Any = weigh) -> float:
+        log_weight = noise_log_weight(cells, 1.3, "crp", rho, ends, weigh, power)
+        return stationarity_defect(P, normalise([log_weight(state) for state in STATES]))
+
+    assert defect(ENDS) < 1e-12
+    one_less, no_levels, wide = ENDS.copy(), ENDS.copy(), ENDS.copy()
+    one_less[1, 2], no_levels[1, 0], wide[1, 2] = 5.5, 2.5, 9.5
+    mutants = {"counts to 5": one_less, "three levels for two": no_levels, "a row outside that may be noise": wide}
+    for mutant, ends in mutants.items():
+        assert defect(ends) > 1e-4, mutant
+    assert defect(ENDS, 1.0 - RHO) > 1e-4
+    assert defect(ENDS, RHO, partial(weigh_cells, options | {"power": 0.9 * power})) > 1e-4
+
+
+def test_densities_of_new_rows_of_a_table_are_ratios_of_likelihoods() -> None:
+    new = np.array([[1, 1, 2, 0.4, -0.8], [1, 1, 20, 0.4, np.nan]])
+    model, weigh = build_table({}, np.vstack([CELLS, new]), 5), partial(weigh_cells, {})
+    alone = noise_log_weight(CELLS, 1.0, "uniform", RHO, ENDS, weigh)
+    for labels, K in (STATES[3], STATES[30]):
+        model.set_labels(np.append(labels, [K, K]).astype(np.int32))
+        found, _ = model.log_predictive(5)
+        for i, k in itertools.product(range(2), range(K + 1)):
+            together = noise_log_weight(np.vstack([CELLS, new[i]]), 1.0, "uniform", RHO, ENDS, weigh)
+            ratio = together(((*labels, k), max(K, k + 1))) - alone((labels, K))
             assert found[i, k] == pytest.approx(ratio, abs=1e-9)
 
 

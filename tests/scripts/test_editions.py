@@ -10,6 +10,7 @@ from typing import Any
 
 import correct_verdicts
 import edition_pages
+import judge_edition_5
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,11 +100,13 @@ def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(editi
     listed = yaml.safe_load(correct_verdicts.FILE.read_text("utf-8"))
     # edition 2 is older than added.csv
     changed = [line for line in sorted(listed["changed"]) if edition > 2 or "/added.csv" not in line]
-    # edition 5 judges rows that were added for it
     changed = changed if edition < correct_verdicts.EDITION else []
-    later = [f"{paper}/added.csv (changed)" for paper in ("arm", "lshsm", "sdds", "triadic")]
-    later += ["arm/readings.csv (changed)"]
-    changed = sorted({*changed, *(later if edition in (3, 4) else [])})
+    # for edition 5: rows that it judges, what the clock decides, and parts of the papers that are not built
+    later = [f"{paper}/settings.csv (changed)" for paper in ("arm", "smag", "triadic")] if edition < 5 else []
+    if edition in (3, 4):
+        later += [f"{paper}/added.csv (changed)" for paper in ("arm", "lshsm", "sdds", "triadic")]
+        later += ["arm/readings.csv (changed)"]
+    changed = sorted({*changed, *later})
     assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
         assert sha256_of(KEPT.parent / name) == digest
@@ -337,3 +340,54 @@ def test_the_units_of_computed_figures_give_their_verdicts(original: Path) -> No
     assert json.loads((original / "kept" / "index.json").read_text())["format"] == kept.FORMAT
     with (original / "kept" / "sdds-fig1-units.csv").open(newline="") as stream:
         assert next(csv.reader(stream)) == list(verdict_tables.UNITS)
+
+
+# edition 5
+
+
+def test_a_printed_rhat_is_reproduced_if_one_set_of_four_in_twenty_gives_it() -> None:
+    claim = Claim("arm-table3", "d", "arm", "rhat_T1000", 1.01, "", "", tolerance=2.0)
+    kept_before = verdicts.Verdict(claim, "", 1.5, 1.3, 1.7, 12, verdicts.NOT_REPRODUCED, "before")
+    rule = {"restarts": 4, "share": 0.05}
+    names = [str(k) for k in range(100)]
+    for low, expected in ((5, REPRODUCED), (4, verdicts.NOT_REPRODUCED)):
+        values = [1.1] * low + [1.5] * (100 - low)
+        now = judge_edition_5.place_share(kept_before, names, values, rule)
+        assert now.verdict == expected and f"{low}.0% of the 100 sets" in now.reason
+        units = verdict_tables.units_frame([now])
+        assert recompute_verdicts.judge("mixing", claim.value, claim.tolerance, units) == expected
+    wide = replace(kept_before, claim=replace(claim, value=1.5))
+    assert judge_edition_5.place_share(wide, names, [1.1] * 96 + [2.9] * 4, rule).verdict == verdicts.NOT_REPRODUCED
+    assert judge_edition_5.place_share(wide, names, [1.1] * 95 + [2.9] * 5, rule).verdict == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("before", "needed", "expected"),
+    [
+        (UNDECIDED, 1_001, verdicts.AT_EDGE),
+        (UNDECIDED, 1_000, UNDECIDED),
+        (UNDECIDED, np.inf, verdicts.NOT_TESTABLE),
+        (UNDECIDED, None, UNDECIDED),
+        (REPRODUCED, 1_001, REPRODUCED),
+    ],
+)
+def test_what_remains_undecided_has_a_class(before: str, needed: float | None, expected: str) -> None:
+    claim = Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
+    verdict = verdicts.Verdict(claim, "", 0.1, -1, 1, 9, before, "so", needed=needed)
+    now = judge_edition_5.classify(verdict)
+    assert now.verdict == expected and (now is verdict) == (expected == before)
+    assert now.reason.startswith("not testable by this design") == (needed == np.inf)
+
+
+def test_a_second_code_finds_the_classes_and_the_level_of_an_interval() -> None:
+    """More units of the same centre and spread decide, or do not; 99 % is wider than 95 %."""
+    x = np.r_[np.full(10, -1.0), np.full(12, 1.0)]
+    claim = Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
+    for shift, expected in ((0.0, UNDECIDED), (-0.09, "at the edge")):
+        units = verdict_tables.units_frame([verdicts.by_sign(claim, {"gain": x + shift})])
+        assert recompute_verdicts.judge("positive", 1.0, np.nan, units) == UNDECIDED
+        assert recompute_verdicts.classify("positive", 1.0, np.nan, units) == expected
+    units = verdict_tables.units_frame([verdicts.by_sign(claim, {"gain": x + 0.37})])
+    assert recompute_verdicts.judge("positive", 1.0, np.nan, units) == REPRODUCED
+    wider = units.assign(interval=units["interval"] + ", 99 %")
+    assert recompute_verdicts.judge("positive", 1.0, np.nan, wider) == UNDECIDED

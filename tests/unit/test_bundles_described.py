@@ -39,7 +39,10 @@ def test_weighted_rows_are_described_as_repeated_rows(kind: str) -> None:
     rows = np.repeat(np.arange(8), COUNTS)
     repeated_data = [data[i] for i in rows] if kind == "tokens" else frame.iloc[rows].reset_index(drop=True)
     repeated = from_object(repeated_data, kind, **options)
-    tables = summaries.describe_clusters(once, LABELS, None), summaries.describe_clusters(repeated, LABELS[rows], None)
+    tables = (
+        summaries.describe_clusters(once, LABELS, None, {}),
+        summaries.describe_clusters(repeated, LABELS[rows], None, {}),
+    )
     for ours, theirs in zip(*tables, strict=True):
         assert (ours is None) == (theirs is None)
         if ours is not None:
@@ -55,11 +58,10 @@ def test_units_count_once_and_are_named() -> None:
     assert table["size"].tolist() == [2, 1] and table["prototype"] == ["bob", "ann"]
     assert table["certainty"].tolist() == pytest.approx([0.85, 0.5])
     facts = {"N": 8, "bundles": data.bundles.entry}
-    assert summaries.count(2, [], facts) == "2 clusters of 3 units (8 rows)"
+    assert summaries.count([0, 0, 1, 1, 1, 0, 1, 1], facts) == "2 clusters of 3 units (8 rows)"
     weighed = replace(data, bundles=Bundles(np.arange(8, dtype=np.int32), COUNTS))
-    assert (
-        summaries.count(2, [], {"N": 8, "bundles": weighed.bundles.entry}) == "2 clusters of 8 rows, which count as 19"
-    )
+    facts = {"N": 8, "bundles": weighed.bundles.entry}
+    assert summaries.count([0, 0, 1, 1, 1, 0, 1, 1], facts) == "2 clusters of 8 rows, which count as 19"
     assert "units" in why_not_joined(data)
 
 

@@ -428,14 +428,6 @@ def test_a_meet_that_the_prior_rules_out_is_no_start() -> None:
             assert any(np.array_equal(model.labels, labels) for labels in given)
 
 
-def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.kinds.networks.quantities.NODES", 30)
-    said: list[str] = []
-    keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
-    spec = starts.start_of(specify(keys)).choose(said.append)
-    assert spec.K0 == 4 and said[0].startswith("K0=4, ")
-
-
 ANSWERS = {f"q{j}": "ordinal" for j in range(5)}
 
 

@@ -9,10 +9,10 @@ import pytest
 from splitmerge_cli.api.sampling import row_options, specify_sample
 from splitmerge_cli.config import ConfigError, specify, specify_stored
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.bundled import round_weights
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.scaled import fit_power
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import run_id
 

@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse
 
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of, find_dataset, hold
+from splitmerge_cli.data.reading import find_dataset, hold
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
 

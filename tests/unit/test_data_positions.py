@@ -10,8 +10,8 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns as pictures

@@ -15,8 +15,8 @@ from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.components import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_summary import columns
 from splitmerge_cli.kinds.tables.choice import find_scales
 from splitmerge_cli.received import DataError

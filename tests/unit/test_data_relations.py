@@ -15,7 +15,7 @@ import scipy.sparse
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of
+from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.kinds.networks.data import KEYS, network_of
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.readers import objects

@@ -15,9 +15,8 @@ from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import digest_of
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.values import MAGNITUDE, Scale
+from splitmerge_cli.data.values import MAGNITUDE, Scale, digest_of
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice

@@ -29,8 +29,8 @@ from splitmerge_cli.kinds.tables.plots.columns import (
 def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:
     dataset = Dataset("own", "points", x, columns=[f"c{j}" for j in range(x.shape[1])])
     none = np.zeros(len(x), dtype=bool)
-    ranks = {int(k): int(k) for k in np.unique(labels)}
-    return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, ranks, 1)
+    looks = {int(k): style_of(int(k)) for k in np.unique(labels)}
+    return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, looks, list("123"))
 
 
 def test_the_columns_are_those_that_the_summary_names() -> None:

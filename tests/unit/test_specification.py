@@ -24,6 +24,7 @@ from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
 from splitmerge_cli.config.resolution import Composed
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
+from splitmerge_cli.runs.sweeps.job import text_of
 
 TABLE = {"data": "csv", "data.path": "x.csv"}
 OF_DATA = {
@@ -243,6 +244,15 @@ def test_a_job_crosses_to_another_process_as_it_is(words: list[str]) -> None:
     found = unpack(json.loads(json.dumps(pack(spec))))
     require_equal(replace(found, automatic=spec.automatic), spec)
     assert (found.seed, found.chains, found.workers, found.out) == (spec.seed, spec.chains, spec.workers, spec.out)
+
+
+def test_a_launcher_of_hydra_is_given_a_job_as_it_is() -> None:
+    spec = specify(
+        ["data=csv", "data.path=a '${N}' \"b\\.csv", "model=gaussian", "model.kappa0=gamma(1,2)", "init=ä: {x}"]
+    )
+    word = f"+job={hydra_adapter.encode(hydra_adapter.protect(text_of(spec)))}"
+    found = unpack(json.loads(hydra_adapter.compose([word], SEARCH_PATH).job))
+    require_equal(replace(found.with_(workers=None), automatic=spec.automatic), spec)
 
 
 def test_a_run_made_of_a_job_is_called_by_the_words_of_both() -> None:

@@ -26,7 +26,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import advice, misfit, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
-from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, row_sizes, total_size
+from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
@@ -105,7 +105,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
         return _pictures(run, section, level + 1, prefix)
 
     sections = [
-        ("Result", "result", lambda: _result(run, len(rows), outliers)),
+        ("Result", "result", lambda: _result(run)),
         (unit, "clusters", lambda: chain(_clusters(run, rows, outliers, columns, trouble), draw_parts("clusters"))),
         (f"Number of {unit.lower()}", "number", lambda: chain(_number(run), draw_parts("number"))),
         ("Certainty", "certainty", lambda: chain(_certainty(run), draw_parts("certainty"))),
@@ -165,10 +165,9 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
         return [], None, f"The data could not be loaded again: {error}"
 
 
-def _result(run: Run, clusters: int, outliers: Rows) -> Iterator[Markup]:
+def _result(run: Run) -> Iterator[Markup]:
     summary = run.summary
-    clusters = clusters or summary["point_estimate"]["n_clusters"]
-    first = answers_of(kind_of(run)).headline(run) or summaries.headline(run, clusters, outliers)
+    first = answers_of(kind_of(run)).headline(run) or summaries.headline(run)
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
@@ -303,7 +302,7 @@ def _items(run: Run) -> "pd.DataFrame":
 def _certainty(run: Run) -> Iterator[Markup]:
     ball, summary = run.summary.get("credible_ball"), run.summary
     item, cluster = nouns(summary)
-    items, sizes = plural_of(item), row_sizes(summary)
+    items = plural_of(item)
     if not ball:
         apart = judgement_of(run).converged is False
         why = "the chains have not converged" if apart else "no partitions of it were averaged"
@@ -312,7 +311,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
     if ball["radius"] == 0:
         yield paragraph(f"The estimate itself has probability {ball['share']:.2f}.")
     else:
-        ends = [count_listed(ball[key]["labels"], sizes, cluster) for key in ("vertical_upper", "vertical_lower")]
+        ends = [count_listed(ball[key]["labels"], summary, cluster) for key in ("vertical_upper", "vertical_lower")]
         yield paragraph(
             f"Partitions at most {ball['radius']:.3g} nats from the estimate (variation of information) have a total "
             f"probability of {ball['share']:.2f}. They have from {' to '.join(ends)}. Two partitions of "

@@ -21,7 +21,7 @@ from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import nouns
+from splitmerge_cli.runs.grouping import nouns, rows_apart
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -39,7 +39,9 @@ NUMBER: dict[str, Any] = {
 def has_levels(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
     merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
-    return merged and run.summary["point_estimate"]["n_clusters"] > 1
+    labels = np.array(run.summary["point_estimate"].get("labels", ()))
+    is_apart = rows_apart(labels, run.summary)
+    return bool(merged and len(np.unique(labels if is_apart is None else labels[~is_apart])) > 1)
 
 
 def dendrogram(run: Run) -> Figure:

@@ -31,7 +31,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import figure_styles
-from splitmerge_cli.diagnostics.cluster_table import number_clusters, shorten
+from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.runs.grouping import name_clusters, rows_apart
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.read import Run
 
@@ -470,4 +471,15 @@ def write_numbers(ax: Axes, points: Points, labels: ArrayLike, names: Sequence[s
 def numbers_by_size(run: Run, labels: ArrayLike) -> list[str]:
     """Numbers of clusters as the files of a run have them, the largest cluster first."""
     found = np.asarray(labels)
-    return [str(number_clusters(int(found[items[0]]), run.first_cluster)) for items in by_size(found)]
+    names = name_clusters(found, run.summary, run.first_cluster)
+    return [names[found[items[0]]] for items in by_size(found)]
+
+
+def looks_of(run: Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
+    """Colour and marker of each cluster of a partition, the largest first, by its rank; behind them, as grey dots, rows
+    of no cluster."""
+    found = np.asarray(labels)
+    clusters, is_apart = [int(found[items[0]]) for items in by_size(found)], rows_apart(found, run.summary)
+    apart = [] if is_apart is None else np.unique(found[is_apart]).tolist()
+    looks = {k: style_of(rank) for rank, k in enumerate(k for k in clusters if k not in apart)}
+    return looks | dict.fromkeys(apart, (ALONE, "."))

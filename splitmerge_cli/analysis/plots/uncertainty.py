@@ -1,7 +1,7 @@
 """How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,11 +16,11 @@ from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
-from splitmerge_cli.diagnostics.point_estimate import counts_larger
+from splitmerge_cli.diagnostics.point_estimate import count_larger
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs.answers import joined_partitions, sampled_partitions, second_half_partitions
-from splitmerge_cli.runs.grouping import count_listed, nouns, row_sizes
+from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, row_sizes, rows_apart
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -85,7 +85,7 @@ def co_clustering(run: Run) -> Figure:
     ax.set_title(f"Which {items} belong together: {subject(run)}")
     footnote(
         figure,
-        f"{caption}. Lines: the {count_listed(labels, row_sizes(run.summary))} of the point estimate, the\n"
+        f"{caption}. Lines: the {count_listed(labels, run.summary)} of the point estimate, the\n"
         f"largest first; rows and numbers as in clusters.csv. In a cluster the most certain {items} come first.",
     )
     return figure
@@ -97,7 +97,9 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     """
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
-    numbers = number_clusters(np.array(estimate["labels"]), run.first_cluster)
+    listed = np.array(estimate["labels"])
+    numbers = number_clusters(listed, run.first_cluster)
+    words = dict(enumerate(name_clusters(listed, summary, run.first_cluster), run.first_cluster))
     items = plural_of(nouns(summary)[0])
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
@@ -107,15 +109,15 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(labels, np.array(estimate["labels"])))
+            style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(run, labels, listed))
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
-            drawn = _blocks(ax, sampled, labels, numbers)
+            drawn = _blocks(ax, sampled, labels, numbers, words)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
-        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{count_listed(labels, row_sizes(summary))}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{count_listed(labels, summary)}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
     figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")
@@ -136,34 +138,35 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     if x is not None:
         figure.canvas.draw()
         for ax, (_, partition) in zip(axes.flat, shown, strict=True):
-            style.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers))
+            style.write_numbers(ax, x, partition["labels"], name_parts(partition["labels"], numbers, words))
     return figure
 
 
-def _looks_of_parts(labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
+def _looks_of_parts(run: Run, labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
     """Return the colours and markers of clusters by number.
 
     The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
     largest such part."""
-    ranks = {int(estimate[items[0]]): rank for rank, items in enumerate(style.by_size(estimate))}
+    of_estimate, is_apart = style.looks_of(run, estimate), rows_apart(estimate, run.summary)
     looks, parts = {}, Counter[int]()
     for items in style.by_size(labels):
-        rank = ranks[int(np.bincount(estimate[items]).argmax())]
-        colour, marker = style.style_of(rank)
-        place = style.MARKERS.index(marker) + parts[rank]
-        looks[int(labels[items[0]])] = colour, style.MARKERS[place % len(style.MARKERS)]
-        parts[rank] += 1
+        whole = int(np.bincount(estimate[items]).argmax())
+        colour, marker = of_estimate[whole]
+        if is_apart is None or not is_apart[estimate == whole].any():
+            marker = style.MARKERS[(style.MARKERS.index(marker) + parts[whole]) % len(style.MARKERS)]
+        looks[int(labels[items[0]])] = colour, marker
+        parts[whole] += 1
     return looks
 
 
-def name_parts(labels: ArrayLike, numbers: NDArray[np.int64]) -> list[str]:
+def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int, str]) -> list[str]:
     """Name the clusters of a partition, the largest first, by the clusters of the point estimate, whose `numbers`
-    ``[N]`` people read, with a share of at least `LEAST_PART` of their items."""
+    ``[N]`` people read as these `words`, with a share of at least `LEAST_PART` of their items."""
     names = []
     for items in style.by_size(labels):
         counts = np.bincount(numbers[items])
         held = np.flatnonzero(counts >= LEAST_PART * len(items))
-        names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
+        names.append("+".join(words.get(k, str(k)) for k in held[:3].tolist()) + "+…" * (len(held) > 3))
     return [f"{n}.{names[: k + 1].count(n)}" if names.count(n) > 1 else n for k, n in enumerate(names)]
 
 
@@ -196,14 +199,23 @@ def _reported_counts(run: Run) -> list[NDArray[np.int64]]:
         return list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
     joined = joined_partitions(run)
     by_chain = second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
-    return [counts_larger(rows, row_sizes(run.summary)) for rows in (by_chain.values() if joined is None else [joined])]
+    series = list(by_chain.values()) if joined is None else [joined]
+    each = [[count_larger(row, row_sizes(run.summary, row)) for row in rows] for rows in series]
+    return [np.array(counts, dtype=np.int64) for counts in each]
 
 
-def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-    """Mean co-clustering between the clusters of a partition, with its values; `numbers`: of the point estimate."""
+def _blocks(
+    ax: Axes,
+    sampled: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    words: Mapping[int, str],
+) -> Any:
+    """Mean co-clustering between the clusters of a partition, with its values; `numbers` and `words` as of
+    `name_parts`."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
     ax.set_xticks([])
-    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers), 2 * NARROWEST * len(labels))
+    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))
     _outline(ax, edges[1:])
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
     for a in wide:

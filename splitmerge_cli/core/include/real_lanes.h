@@ -4,8 +4,8 @@
 #include "simd_math.h"
 
 /* Adds the log predictive of an item's cells in the eight clusters of a block. The rows of a block, eight lanes
-   each: for the columns without missing cells a common level and degree, then mean and gain of each; for those with
-   missing cells mean, gain, level and degree. */
+   each: for the columns without missing cells a common level, a degree and what scores a cell of the cluster's own, then
+   mean and gain of each; for those with missing cells mean, gain, level and degree. */
 static inline void score_reals(const double *block, const double *x, ptrdiff_t complete, ptrdiff_t R,
                                ptrdiff_t piece, double *power)
 {
@@ -16,7 +16,7 @@ static inline void score_reals(const double *block, const double *x, ptrdiff_t c
         if (complete) {
             const lanes level = REAL_ROW(0), degree = REAL_ROW(1);
             lanes log_q = {0};
-            row += 16;
+            row += 24;
             for (ptrdiff_t from = 0; from < complete; from += piece) {
                 const ptrdiff_t to = from + piece < complete ? from + piece : complete;
                 lanes q = (lanes){0} + 1.0;

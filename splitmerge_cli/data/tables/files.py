@@ -59,99 +59,25 @@ def csv(
 ) -> Dataset:
     """Read a table, one item per row.
 
-    Parameters
-    ----------
-    path : str or Path
-        A text file (.csv, .tsv, .txt, .data, .dat or without an ending), .jsonl, .parquet, .feather or .xlsx, also
-        packed as .gz, .bz2, .xz, .zst or as the one file of a .zip; or .npy; ``points`` also a sparse matrix in .npz,
-        as ``scipy.sparse.save_npz`` writes it. ``-``: standard input, which is read once and held in memory; its first
-        bytes tell text, .parquet, .feather and .xlsx apart, and whether it is packed.
-    kind : {"tokens", "binary", "points", "mixed", "records"}
-        ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
-        or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
-        `splitmerge_cli.data.tables.inference` says what each column is read as. Of the last three cells may be missing.
-        ``records``: columns are fields, by their cells.
-    truth : str or int, optional
-        Column of the true labels, by name or by number: 1 is the first, -1 the last.
-    header : {"auto", True, False, 2}
-        Whether the first line of a text file names the columns, or the first two do together; see
-        `splitmerge_cli.data.tables.text_tables`.
-    columns : sequence of str or int, optional
-        Columns of the data, in this order, each as in `truth`; by default all except `truth` and `drop`, and except
-        pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...;
-        and but columns that have neither a name nor a value.
-    drop : sequence of str or int, optional
-        Columns to leave out.
-    N : int, optional
-        Take the first N rows; all by default.
-    types : mapping, optional
-        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip), or words in their order.
-    missing : sequence or str or number, optional
-        But of ``tokens``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
-    separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
-        What ends the cells of a text; ``auto``: see `splitmerge_cli.data.tables.separators.layout`. Of tokens, unless a
-        column is named or numbered, a comma in .csv and a tab in .tsv and .txt.
-    decimal : {"auto", "point", "comma"}
-        What stands before the decimals of the numbers of a text.
-    encoding : str
-        Encoding of a text.
-    sheet : str or int, optional
-        Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
-    skip : int or sequence of int, optional
-        Rows at the top of a text or sheet to leave out, such as a title; ``[1, 2]``: 1 at the top, 2 at the bottom.
-    repeated : {"keep", "once"}
-        Whether rows that repeat others are items of their own, or each different row is one item; see
-        `splitmerge_cli.data.tables.repeats`.
-    scale : mapping, optional
-        ``points``, ``mixed``: real columns that are read on a scale of their own; see
-        `splitmerge_cli.data.tables.scaled.read_scales`.
-    reduce : {"none", "pca", "auto"} or int, optional
-        ``points``, ``mixed``: real columns that are read as their principal components; see
-        `splitmerge_cli.data.tables.scaled.reduce_columns`.
-    exposure : str or int, optional
-        ``counts``: column of what the counts of a row are per unit of, positive numbers; ``total``: the sum of its
-        counts.
-    weights : str or int, optional
-        Column of how often each row counts: whole numbers from 0. Fractions are powers of the rows' likelihoods.
-    weights_scale : {"rows", "none"}, optional
-        Whether weights are scaled to sum to the number of rows, as powers; by default fractions are.
-    group : str or int, optional
-        Column of units: the rows of one unit are one item.
-    labels : str or int, optional
-        Column of known classes, with gaps: the rows of one class are one item, and rows of different classes stay
-        apart, unless `apart` is False.
-    apart : bool
-    must_link, cannot_link : str or Path, optional
-        Text files of two columns: pairs of rows, by number (1 is the first row of data) or by name, that stay together,
-        or apart.
-    prior_counts : {"rows", "items"}, optional
-        What the prior of the partition counts: rows, as often as their weights say, or items. By default rows, but
-        items with `group` and with fractions.
-    other : str or Path, optional
-        ``records``: another file of records with the same columns.
-    files : str or int, optional
-        ``records``: column of the file that a record comes from.
-    duplicates : bool
-        With `other` or `files`: whether a cluster may have several rows of a file.
-    names : mapping, optional
-        With `other`: columns of that file, and the names that they have in the first, where these are others.
+    Options: ``conf/data/csv.yaml``. Types and values of a table of each `kind`: ``tokens`` has one column of any
+    strings or integers, ``binary`` columns of 0 and 1, or of true and false, or yes and no, ``points`` columns of
+    numbers, or a sparse matrix in .npz, ``mixed`` columns of several types (`splitmerge_cli.data.tables.inference`),
+    ``records`` fields.
 
-    Returns
-    -------
-    Dataset
-        Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that
-        is the type of an .npy file; sparse if they are in .npz, entries of the same place added up. A large .npy file
-        of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is. The
-        notes say what was left out, which first line was taken for names without being asked for, which separator the
-        rows showed, and what the columns of ``mixed`` are read as.
+    Without `columns` some are left out besides `truth` and `drop`: pandas' index or the numbers of the rows (first
+    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Of
+    tokens, unless a column is named or numbered, a comma separates cells in .csv and a tab in .tsv and .txt. A large
+    .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
+    Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart, and
+    whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
+    float64; float32 if that is the type of an .npy file; sparse if they are in .npz, entries of the same place added
+    up. The notes say what was left out, which first line was taken for names without being asked for, which separator
+    the rows showed, and what the columns of ``mixed`` are read as.
 
-    Raises
-    ------
-    DataError
-        The file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or NaN,
-        (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
-        read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N
-        is larger than the number of rows.
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or
+    NaN, (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
+    read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N is
+    larger than the number of rows.
     """
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:

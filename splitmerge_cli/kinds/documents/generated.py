@@ -38,31 +38,8 @@ def nested_topics(
 ) -> Dataset:
     """Documents of nested topics, which are hard to tell apart: topic t is uniform on words t, t + 1, ... of them all.
 
-    Parameters
-    ----------
-    N : int
-        Number of documents.
-    length : int
-        Number of tokens of each.
-    words : int
-        Size of the vocabulary, and number of topics.
-    concentration : float
-        The mixture of a document is drawn from a Dirichlet distribution with this parameter for every topic; 1: a
-        uniform point of the simplex.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``, with the true topic of every token, the topics and the mixtures.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range.
+    Options: ``conf/data/docs200.yaml``. With the true topic of every token, the topics and the mixtures; a
+    `concentration` of 1 draws uniform points of the simplex. A `DataError`: an option out of range.
     """
     require_size("N", N)
     require_size("data.length", length, LARGEST // N)
@@ -96,42 +73,11 @@ def synthetic_documents(
 ) -> Dataset:
     """Documents drawn from the prior of a topic model.
 
-    Parameters
-    ----------
-    N : int
-        Number of documents.
-    length : float
-        Mean number of tokens of a document.
-    lengths : {"poisson", "fixed"}
-        ``poisson``: the numbers of tokens are Poisson; a document may be empty. ``fixed``: all have `length` tokens.
-    topics : int
-        Number of topics.
-    words : int
-        Size of the vocabulary.
-    eta : float
-        A topic is a draw from the symmetric Dirichlet distribution with this parameter for every word.
-    alpha0 : float
-        The mixture of a document is a draw from the Dirichlet distribution with parameters alpha0 times the weights of
-        the topics.
-    gamma : float, optional
-        The weights are the first sticks of a Dirichlet process of this concentration, the last topic taking the rest:
-        the hierarchical Dirichlet process, cut off after so many topics. By default all weights are equal: latent
-        Dirichlet allocation.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``, with the true topic of every token, the topics and the mixtures. ``meta["weights"]``:
-        float64 ``[topics]``.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range, or no document has a token.
+    Options: ``conf/data/synthetic_documents.yaml``. With the true topic of every token, the topics and the mixtures;
+    ``meta["weights"]``: float64 ``[topics]``. With `gamma` these are the first sticks of a Dirichlet process, the last
+    topic taking the rest: the hierarchical Dirichlet process, cut off. Without, all weights are equal: latent Dirichlet
+    allocation. A document of ``lengths=poisson`` may be empty. A `DataError`: an option out of range, or no document
+    has a token.
     """
     require_size("N", N)
     require(lengths in LENGTHS, "data.lengths", lengths, f"one of {', '.join(LENGTHS)}")

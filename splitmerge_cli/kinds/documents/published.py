@@ -15,11 +15,9 @@ The abstracts of PubMed as bags of words: the large data set of Luo & Shrivastav
 Shrivastava 2018 count NMI and accuracy are not public.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -35,42 +33,7 @@ from splitmerge_cli.kinds.documents.readers.counts import Documents, points, rea
 from splitmerge_cli.kinds.documents.readers.words import keep_words, require_split, require_words, split
 from splitmerge_cli.received import DataError
 
-Reader = TypeVar("Reader", bound=Callable[..., Dataset])
-PARAMETERS = {
-    "N": "N : int, optional\n    Take the first N documents, in the order of the set; all by default.",
-    "stop_words": "stop_words : str or Path, optional\n    Words that are left out, as "
-    "`splitmerge_cli.kinds.documents.readers.words.keep_words` takes it.",
-    "min_documents": "min_documents : int\n    Words that fewer documents have are left out.",
-    "max_share": "max_share : float\n    Words that more than this share of the documents have are left out.",
-    "longest": "longest : int, optional\n    Documents of more tokens, stop words counted, are left out.",
-    "heldout": "heldout, heldout_by, split_seed\n    What is held out, as "
-    "`splitmerge_cli.kinds.documents.readers.words.split` takes it.",
-}
-DOCSTRING = """{what}
 
-Parameters
-----------
-{parameters}
-
-Returns
--------
-Dataset
-    Kind ``documents``, with labels.
-
-Raises
-------
-DataError
-    An option out of range; no document is left; a file is absent or not the published one.
-"""
-
-
-def _document(function: Reader) -> Reader:
-    parameters = "\n".join(PARAMETERS[name] for name in signature(function).parameters if name in PARAMETERS)
-    function.__doc__ = DOCSTRING.format(what=cleandoc(function.__doc__ or ""), parameters=parameters)
-    return function
-
-
-@_document
 def news20_w100(
     N: int | None = None, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0
 ) -> Dataset:
@@ -78,11 +41,13 @@ def news20_w100(
 
     A word is a token of a document or it is not: the data are 0 and 1. The documents are in the order of their groups,
     which are the labels.
+
+    Options: ``conf/data/20news_w100.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range; no
+    document is left; a file is absent or not the published one.
     """
     return _read("20news_w100", N, (heldout, heldout_by, split_seed))
 
 
-@_document
 def nips_abstracts(
     N: int | None = None,
     stop_words: str | Path | None = None,
@@ -99,6 +64,9 @@ def nips_abstracts(
     words": 1,392 is 80% of 1,740, so it is likely the training part (``data.heldout=.2``), but those 1,392 have some
     216,000 tokens; it says neither how it counts words nor which it leaves out. 60 abstracts run on into the paper. The
     abstracts are in the order of years; their labels are the subjects under which the conference had the papers.
+
+    Options: ``conf/data/nips_abstracts.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range;
+    no document is left; a file is absent or not the published one.
     """
     good = longest is None or (isinstance(longest, int) and not isinstance(longest, bool) and 1 <= longest <= LARGEST)
     require(good, "data.longest", longest, f"a whole number from 1 to {LARGEST}, or null")
@@ -106,7 +74,6 @@ def nips_abstracts(
     return _read("nips_abstracts", N, (heldout, heldout_by, split_seed), words, {"longest": longest})
 
 
-@_document
 def nips0_12(
     N: int | None = None,
     stop_words: str | Path | None = None,
@@ -119,11 +86,13 @@ def nips0_12(
     """1,740 whole papers of NIPS 0 to 12 (1987 to 1999), 2,301,375 tokens of 13,649 words, stop words left out.
 
     The papers are in the order of years; their labels are the subjects under which the conference had them.
+
+    Options: ``conf/data/nips0_12.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range; no
+    document is left; a file is absent or not the published one.
     """
     return _read("nips0_12", N, (heldout, heldout_by, split_seed), (stop_words, min_documents, max_share))
 
 
-@_document
 def ohsumed23_documents(
     N: int | None = None,
     min_documents: int = 1,
@@ -136,6 +105,9 @@ def ohsumed23_documents(
 
     For experimentation only: these data are incomplete and out of date. The labels are the categories. A
     `min_documents` of 1 leaves out words of PubMed that none of the documents has.
+
+    Options: ``conf/data/ohsumed23_documents.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of
+    range; no document is left; a file is absent or not the published one.
     """
     held, meta = (heldout, heldout_by, split_seed), {"terms": OUT_OF_DATE}
     return _read("ohsumed23_documents", N, held, (None, min_documents, max_share), meta=meta)
@@ -214,25 +186,10 @@ def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int =
 
     For experimentation only: these data are incomplete and out of date.
 
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N documents; all 7,400 by default.
-    weights : {"tfidf", "log", "counts", "binary"}
-        Weight of a word in a document. ``tfidf``: count times smooth inverse document frequency, every document scaled
-        to length 1. ``log``: log(1 + count). ``counts``: the count. ``binary``: 1.
-    min_documents : int
-        A word is a column if at least so many of the documents have it: 1 leaves out words that none of them has.
-
-    Returns
-    -------
-    Dataset
-        Kind ``points``, sparse; the truth is the category. ``meta["documents"]`` says what was kept.
-
-    Raises
-    ------
-    DataError
-        An option out of range; a file is absent or not the published one.
+    Options: ``conf/data/ohsumed23.yaml``. ``tfidf``: count times smooth inverse document frequency, every document
+    scaled to length 1. A `min_documents` of 1 leaves out words that none of the documents has. Sparse; the truth is the
+    category. ``meta["documents"]`` says what was kept. A `DataError`: an option out of range; a file is absent or not
+    the published one.
     """
     return points("ohsumed23", read_published("ohsumed23", N), weights, min_documents, OUT_OF_DATE)
 
@@ -262,27 +219,10 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
     The first reading converts the text into arrays next to it (about 4 GB), which takes minutes; from then on the first
     documents cost what they hold. There is no truth: no labels are public.
 
-    Parameters
-    ----------
-    documents : int, optional
-        Take the first so many documents; None: all 8.2 million.
-    weights : {"tfidf", "log", "counts", "binary"}
-        Weight of a word in a document. ``tfidf``: count times smooth inverse document frequency, every document scaled
-        to length 1. ``log``: log(1 + count). ``counts``: the count. ``binary``: 1.
-    min_documents : int
-        A word is a column if at least so many of the documents have it: 1 leaves out words that none of them has.
-
-    Returns
-    -------
-    Dataset
-        Kind ``points``, sparse, without a truth. ``meta["documents"]`` says what was kept. Its notes say that the files
-        are unverified.
-
-    Raises
-    ------
-    DataError
-        An option out of range; a file is absent, not the one that was fetched, or holds something else; the arrays
-        cannot be written.
+    Options: ``conf/data/pubmed.yaml``. ``tfidf``: count times smooth inverse document frequency, every document scaled
+    to length 1. A `min_documents` of 1 leaves out words that none of the documents has. Sparse. ``meta["documents"]``
+    says what was kept. The notes say that the files are unverified. A `DataError`: an option out of range; a file is
+    absent, not the one that was fetched, or holds something else; the arrays cannot be written.
     """
     dataset = points("pubmed", read_pubmed(documents), weights, min_documents)
     notes = downloads.verification_notes("pubmed", bag_of_words.digest)

@@ -43,7 +43,7 @@ class Graph(Kind):
             "splitmerge_cli.kinds.networks.links:score_lines",
         ),
     }
-    start = "splitmerge_cli.kinds.networks.quantities:NetworkStart"
+    start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     answers = "splitmerge_cli.kinds.networks.quantities:NetworkAnswers"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")

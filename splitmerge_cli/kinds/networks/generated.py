@@ -201,53 +201,13 @@ def generate(
 ) -> Dataset:
     """A network: simple and undirected, unless planted blocks have more.
 
-    Parameters
-    ----------
-    N : int
-        Number of nodes.
-    structure : {"blocks", "grid", "random"}
-        ``blocks``: planted blocks of N / blocks nodes each (the first N mod blocks one more), in random order.
-        ``grid``: a regular grid with wrap-around, so that every node has 2 neighbours per dimension. ``random``:
-        Erdos and Renyi's graph, every pair of nodes an edge with probability `p`.
-    blocks : int
-        Number of blocks.
-    p_in, p_out : float
-        Probability of an edge between two nodes of one block, and of two.
-    p : float
-        Probability of an edge in a random graph.
-    dimensions : int
-        Number of dimensions of the grid; not looked at when `sides` is given.
-    sides : sequence of int, optional
-        Sides of the grid, at least 3 each, whose product is N. None: the sides nearest to each other.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
-    directed : bool
-        Blocks: whether edges have directions; a block has many edges to itself and to the next one.
-    values : {"binary", "count", "real", "levels"}, optional
-        Blocks: values of edges. ``count``: of mean 4 times the probability; ``real``: of mean 2 where edges are many,
-        else 0, and standard deviation 1; ``levels``: +, with probability 0.9 where edges are many, else 0.2, and -.
-    loops : bool
-        Blocks: whether a node may have an edge to itself.
-    degrees : float
-        Blocks: coefficient of variation of the numbers of edges that nodes are expected to have.
-    layers : int
-        Blocks: number of relations; in each, a block has many edges to a block one place further on.
-    bipartite : bool
-        Blocks: whether nodes are of two kinds, half each, with so many `blocks` each.
-    unknown : float
-        Blocks: share of pairs of which it is not known whether they are edges.
-    columns : bool
-        Blocks: whether nodes have a column of numbers and one of two answers.
+    Options: ``conf/data/network.yaml``. The truth is the planted block; blocks are in random order, the first N mod
+    `blocks` have one node more. In a grid with wrap-around every node has 2 neighbours per dimension; `sides` are 3 at
+    least, and take the place of `dimensions`. Of `values`, ``count`` has mean 4 times the probability; ``real`` mean 2
+    where edges are many, else 0, and standard deviation 1; ``levels`` +, with probability 0.9 where edges are many,
+    else 0.2, and -. In each of `layers` a block has many edges to a block one place further on.
 
-    Returns
-    -------
-    Dataset
-        Kind ``graph``; the truth is the planted block.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range, more blocks than nodes, or no grid of N nodes.
+    A `DataError`: an option out of range, more blocks than nodes, or no grid of N nodes.
     """
     require_size("N", N)
     require_seed(seed)
@@ -381,27 +341,6 @@ EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
 
 
-DOCSTRING = """{what}
-
-Parameters
-----------
-scale : float
-    Share of the nodes that are kept: the round(scale n) of highest degree.
-N : int, optional
-    Number of nodes that are kept, in place of `scale`.
-
-Returns
--------
-Dataset
-    Kind ``graph``{names}.
-
-Raises
-------
-DataError
-    A parameter out of range; a file is absent or not the published one.
-"""
-
-
 def _reader(name: str, label: str | None, description: str, names: str) -> Callable[..., Dataset]:
     """Build the function that reads a network; column `label` of the file of nodes holds the names."""
 
@@ -419,7 +358,8 @@ def _reader(name: str, label: str | None, description: str, names: str) -> Calla
         meta = {key: value for key, value in graph.meta.items() if key != "path"}
         return keep(replace(graph, name=name, names=names_read, meta=meta), scale, N)
 
-    read.__doc__ = DOCSTRING.format(what=description, names=names)
+    failing = "A `DataError`: an option out of range; a file is absent or not the published one."
+    read.__doc__ = f"{description}\n\nKind ``graph``{names}. Options: ``conf/data/{name}.yaml``. {failing}"
     return read
 
 

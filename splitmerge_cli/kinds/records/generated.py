@@ -68,32 +68,8 @@ def generate(
 ) -> Dataset:
     """Records of people, in random order.
 
-    Parameters
-    ----------
-    N : int
-        Number of records.
-    entities : int, optional
-        Number of people, each with a record; the others go to people at random. By default 7 to 10 records.
-    distortion : float
-        Share of cells with an error.
-    slips : float
-        Share of errors that are slips; the others are wrong values.
-    missing : float
-        Share of cells that are empty.
-    sources : int
-        Number of files. With two or more a person has at most one record in each, and the data have `sources`.
-    seed : int
-        Seed of the data, independent of the seed of the chains.
-
-    Returns
-    -------
-    Dataset
-        Kind ``records``; the truth is the person.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range.
+    Options: ``conf/data/records.yaml``. Each of the people has a record, the others go to people at random; the truth
+    is the person. With two files or more the data have `sources`. A `DataError`: an option out of range.
 
     Examples
     --------

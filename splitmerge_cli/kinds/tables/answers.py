@@ -16,7 +16,7 @@ from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import join_apart
+from splitmerge_cli.runs.grouping import join_apart, rows_apart
 from splitmerge_cli.runs.misfit import has_many_copies
 from splitmerge_cli.runs.store.schema import APART, WEIGHT
 from splitmerge_cli.runs.summaries import name_items
@@ -113,9 +113,10 @@ class ColumnAnswers(Answers):
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
         """Describe the noise, clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for
         each."""
-        if (noise := summary.get(APART)) and noise["clusters"]:
-            mean, low, high = (f"{100 * value:.0f}" for value in noise["share"])
-            numbers = 1 + np.flatnonzero(np.isin(summary["point_estimate"]["labels"], noise["clusters"]))
+        is_noise = rows_apart(summary["point_estimate"].get("labels", []), summary)
+        if is_noise is not None and is_noise.any():
+            mean, low, high = (f"{100 * value:.0f}" for value in summary[APART]["share"])
+            numbers = 1 + np.flatnonzero(is_noise)
             more = f" and {len(numbers) - MOST_NAMED:,} more" * (len(numbers) > MOST_NAMED)
             yield (
                 f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "

@@ -19,6 +19,7 @@ from scipy.stats import multivariate_normal
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds.tables.models.mixed_cells import box_of_table
 from splitmerge_cli.kinds.tables.models.normal import Normal
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 from splitmerge_cli.verify import continuous
@@ -97,7 +98,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         rest = covariance, m0, kappa0, a0, b0, steps, zeta
         if rho := options.get("noise"):
             ends = box_of(points, options.get("box"), options["resolution"])
-            return noise_log_weight(x, concentration, prior, rho, ends, *rest)
+            return noisy_points_log_weight(x, concentration, prior, rho, ends, *rest)
         return continuous.gaussian_log_weight(x, concentration, prior, *rest)
 
     title = ("sparse " if sparse else "") + format_points(points)
@@ -121,21 +122,18 @@ def noise_log_weight(
     prior: str,
     rho: float,
     box: NDArray[np.float64],
-    *rest: Any,
+    weigh: Callable[..., Callable[[State], float]],
+    power: float = 1.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition each of whose clusters is noise with probability `rho`, its rows uniform over the box:
-    summed over the 2^K ways. `rest` are the parameters of `gaussian_log_weight` behind the prior."""
+    summed over the 2^K ways. `weigh` gives rows of `x`, a concentration and a prior the weight without noise."""
     inside = (np.isnan(x) | ((x >= box[0]) & (x <= box[1]))).all(axis=1)
     volumes = np.where(np.isnan(x), 1.0, box[1] - box[0]).prod(axis=1)
-    log_noise = np.where(inside, -rest[-1] * np.log(volumes), -np.inf)
+    log_noise = np.where(inside, -power * np.log(volumes), -np.inf)
 
     @cache
     def of_normal(rows: tuple[int, ...], labels: tuple[int, ...]) -> float:
-        return (
-            continuous.gaussian_log_weight(x[list(rows)], 1.0, "uniform", *rest)((labels, max(labels) + 1))
-            if rows
-            else 0.0
-        )
+        return weigh(x[list(rows)], 1.0, "uniform")((labels, max(labels) + 1)) if rows else 0.0
 
     def log_lik(z: NDArray[np.int64]) -> float:
         found = []
@@ -149,6 +147,22 @@ def noise_log_weight(
         return float(logsumexp(found))
 
     return mixture_log_weight(log_lik, concentration, prior)
+
+
+def noisy_points_log_weight(
+    x: NDArray[np.float64],
+    concentration: Concentration,
+    prior: str,
+    rho: float,
+    box: NDArray[np.float64],
+    *rest: Any,
+) -> Callable[[State], float]:
+    """`noise_log_weight` of points; `rest` are the parameters of `gaussian_log_weight` behind the prior."""
+
+    def weigh(rows: Any, concentration: Concentration, prior: str) -> Callable[[State], float]:
+        return continuous.gaussian_log_weight(rows, concentration, prior, *rest)
+
+    return noise_log_weight(x, concentration, prior, rho, box, weigh, rest[-1])
 
 
 def _build_apart(build: Callable[[], Model], out: int = 1) -> Model:
@@ -298,6 +312,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     types, levels = ("binary", level, "count", "real", "real"), ("a", "b", "c")
     columns = [SimpleNamespace(type=kind, levels=levels if kind == level else ()) for kind in types]
     made = partial(build, x, columns, **options)
+    if options.get("noise"):
+        made = partial(build.build, x, columns, None, options)  # type: ignore[attr-defined]
     if options.get("covariance") == "full" and not is_joint:
         # of one column both are one model, of the cells that are there
         options["covariance"] = "diag"
@@ -333,12 +349,22 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             kinds, numbers = [*kinds, "binary"], [*numbers, 2]
         return cells, kinds, numbers
 
+    def weigh_rows(
+        own: Mapping[str, Any], rows: Any, concentration: Concentration, prior: str
+    ) -> Callable[[State], float]:
+        return weigh_table(*read_columns(rows), **{**own, "concentration": concentration, "prior": prior})
+
     def weigh(
         table: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
     ) -> Callable[[State], float]:
         steps = resolutions_of(options["resolution"], len(real_columns), x[:, real_columns].T)
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
         alone = {"concentration": 1.0, "prior": "uniform"}
+        if rho := own.pop("noise", None):
+            ends = box_of_table(x, types, (2, 3, 0, 0, 0), own.pop("box", None), options["resolution"])
+            return noise_log_weight(
+                table, concentration, options["prior"], rho, ends, partial(weigh_rows, own), options.get("power", 1.0)
+            )
         if not selects:
             return (weigh_all if sums else weigh_table)(*read_columns(table), **own)
         by_column = {key: np.broadcast_to(own[key], 2) for key in ("m0", "b0", "resolution")}
@@ -544,6 +570,9 @@ CASES: dict[str, OwnCase] = {
             {"levels": "ordinal"},
             {"levels": "ordinal", "complete": True, "power": 0.4},
             {"levels": "ordinal", "select": True},
+            {"noise": 0.3},
+            {"noise": 0.3, "zeros": "apart", "power": 0.4},
+            {"noise": 0.3, "covariance": "full", "complete": True, "b0": "gamma(2,3)"},
             {"outcome": 5, "effects": [4]},
             {"outcome": 1, "effects": [4], "slope_weight": 0.7},
             {"outcome": 5, "effects": [2, 3], "complete": True, "power": 0.4, "resolution": [0.5, 2.0]},

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.predictive import log_jacobian
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
@@ -226,7 +227,9 @@ def compare_noise(
     density, simplest = dict[str, NDArray[np.float64]](), ("0", f"{NOISE:g}")
     if not problem:
         density, facts = compare("noise", {"0": (without, dataset)}, fits, {}, ["0"])
-        if _gain_of_noise(density["0"], np.asarray(dataset.values, dtype=np.float64)) < GAINED:
+        noisy = model_of(with_noise)
+        uniform = noisy.target.from_data(dataset, **noisy.options).log_uniform + log_jacobian(model, dataset)
+        if _gain_of_noise(density["0"], dataset.sum_by_item(uniform)) < GAINED:
             density = {}
     if density:
         compared = {"0": (without, dataset), f"{NOISE:g}": (with_noise, dataset)}
@@ -234,10 +237,9 @@ def compare_noise(
     return rank("noise", density, facts if density else {}, simplest, CLEAR)
 
 
-def _gain_of_noise(log_density: NDArray[np.float64], x: NDArray[np.float64]) -> float:
-    """Nats that a uniform component of the best share adds to these densities of rows."""
-    low, high = real_columns.box_of(x, None, "none")
-    ratio = np.exp(np.minimum(-np.log(high - low).sum() - log_density, 300.0))
+def _gain_of_noise(log_density: NDArray[np.float64], log_uniform: NDArray[np.float64]) -> float:
+    """Nats that a uniform component of the best share and these densities adds to those of rows."""
+    ratio = np.exp(np.minimum(log_uniform - log_density, 300.0))
     share = 0.05
     for _ in range(STEPS):
         share = float((share * ratio / (share * ratio + 1.0 - share)).mean())

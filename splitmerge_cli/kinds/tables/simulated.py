@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
-from splitmerge_cli.kinds.tables.models.mixed_cells import APART
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART, box_of_table, types_of
 from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
-from splitmerge_cli.kinds.tables.models.real_columns import box_of
+from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
+from splitmerge_cli.verify.continuous import gaussian_log_weight
+
+BUILD = "splitmerge_cli.kinds.tables.models.mixed:Mixed.build"
+"""What makes the model of a table, which imports this."""
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:
@@ -167,8 +172,6 @@ def simulate_with_noise(rng: Rng, given: Given) -> Array:
     # noise is rare, and these are more than half of what a run would import of SciPy
     from scipy.special import expit
 
-    from splitmerge_cli.verify.continuous import gaussian_log_weight
-
     x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
     b0, kappa0, _ = _read_scales(given, x.shape[1])
     box = box_of(x[: given.known or None], of.get("box"), steps)
@@ -290,6 +293,31 @@ def simulate_table(rng: Rng, given: Given) -> Array:
         else:
             draw = {"binary": simulate_bits, "count": simulate_rates, "real": simulate_points}[kind]
             made[:, own] = draw(rng, part)
+    return made
+
+
+def simulate_table_with_noise(rng: Rng, given: Given) -> Array:
+    """`simulate_table`; with a background of noise, clusters that are noise given their rows are uniform over the box,
+    and over the levels of discrete columns."""
+    made, of, data = simulate_table(rng, given), given.options, given.data
+    if not (rho := of.get("noise")):
+        return made
+    x, n, probability = np.asarray(data.values, dtype=np.float64), len(given.evidence), np.full(given.K, rho)
+    kinds, levels = types_of(x, data.types)
+    if n:
+        model = resolve_name(BUILD)(x[:n], data.types, None, dict(of))
+        present, labels = np.unique(given.evidence, return_inverse=True)
+        if given.parameters is not None:
+            model.set_parameters(given.parameters)
+        model.set_labels(labels.astype(np.int32))
+        probability[present] = model.noise_probabilities
+    is_noise = (rng.random(given.K) < probability)[given.z]
+    low, high = given.take(box_of_table(x, kinds, levels, of["box"], of["resolution"]))
+    drawn = rng.uniform(low, high, (int(is_noise.sum()), len(low)))
+    is_real = given.take(np.array([kinds]) == "real")[0]
+    steps = np.ones(len(kinds))
+    steps[np.array(kinds) == "real"] = resolutions_of(of["resolution"], kinds.count("real"), None, "real columns")
+    made[is_noise] = _round(drawn, given.take(steps[None])[0], np.where(is_real, given.take(x), 0.0))
     return made
 
 

@@ -34,7 +34,7 @@ class Tokens(Kind):
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
-    quantities = "splitmerge_cli.kinds.tokens.reader:TokenQuantities"
+    quantities = "splitmerge_cli.kinds.tokens.quantities:TokenQuantities"
     start = "splitmerge_cli.runs.starts:RowStart"
 
     def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:

@@ -74,55 +74,24 @@ def corpus(
 ) -> Dataset:
     """Read documents.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, or a folder of texts.
-    format : {"auto", "tokens", "npz", "ldac", "uci", "text"}
-        ``tokens``: a table (text, .parquet, .feather, .xlsx) of document and word, a row per token, or of document,
-        word and count. ``npz``: a sparse matrix of counts ``[documents, words]``, as ``scipy.sparse.save_npz`` writes
-        it. ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the
-        numbers of documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a
-        file with a document a line, or a folder with a file for each, whose words are found by
-        `splitmerge_cli.kinds.documents.readers.words`. ``auto``: by the ending of the name or, where that decides
-        nothing, by the first lines. Text files may be gzipped.
-    vocabulary : str or Path, optional
-        A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
-        without it, for ``tokens`` the words of the table; not for ``text``.
-    columns : sequence of str or int, optional
-        ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
-        texts, a document a row, split into words as in ``text``; by default the one column that holds texts, in a
-        table that has one; else those with such names, or the first, second and third, but for first ones that have no
-        name and count the rows.
-    header : {"auto", True, False}
-        ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
-        in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
-        cells that count the rows.
-    encoding : str
-        Encoding of all text.
-    stop_words, min_documents, max_share
-        Which words are left out, as `splitmerge_cli.kinds.documents.readers.words.keep_words` takes it.
-    N : int, optional
-        Take the first N documents; all by default.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.kinds.documents.readers.words.split` takes it.
-    separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
-        ``tokens``: what ends the cells of a text file; ``auto``: see
-        `splitmerge_cli.data.tables.separators.layout`.
-    min_length : "auto" or int
-        ``text``: characters of a word at least. ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
+    Options: ``conf/data/corpus.yaml``.
 
-    Returns
-    -------
-    Dataset
-        Kind ``documents``, empty ones among them. Words and documents of a table are in the order of their first
-        appearance, its tokens in the order of the rows. Texts in folders of the folder have these for labels.
+    Formats: ``tokens``, a table (text, .parquet, .feather, .xlsx) of document and word, a row per token, or of
+    document, word and count, or of one column of texts; ``npz``, a sparse matrix of counts ``[documents, words]``, as
+    ``scipy.sparse.save_npz`` writes it; ``ldac``, lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0;
+    ``uci``, three lines with the numbers of documents, words and entries, then lines of document, word and count,
+    numbered from 1; ``text``, a file with a document a line, or a folder with a file for each. Text files may be
+    gzipped. `vocabulary` is needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers without it, for
+    ``tokens`` the words of the table; not for ``text``.
 
-    Raises
-    ------
-    DataError
-        The file is missing, empty, or not as said (the message names the row); no document has a word; an option is
-        out of range.
+    By default `columns` are the one that holds texts, in a table that has one; else those with such names, or the
+    first, second and third, but for first ones that have no name and count the rows. ``header=auto`` takes the first
+    line for names if it holds a name given in `columns`, names such as doc and word, or a word where counts are, or
+    begins with an empty cell above cells that count the rows.
+
+    Words and documents of a table are in the order of their first appearance, its tokens in the order of the rows;
+    documents may be empty. Texts in folders of the folder have these for labels. A `DataError`: the file is missing,
+    empty, or not as said (the message names the row); no document has a word; an option is out of range.
     """
     require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
     listed = isinstance(columns, list | tuple) and len(columns) in (1, 2, 3)

@@ -62,85 +62,34 @@ def edges(
 
     It is simple and undirected unless an option from `directed` to `unknown` asks for more.
 
-    Parameters
-    ----------
-    path : str or Path
-        A text file (optionally .gz), .xlsx or .parquet; a graph in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv
-        (Graphviz); a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market). Lines of a text at the top that begin
-        with # or % are comments.
-    source, target : str or int, optional
-        Columns of the two ends, by name or by number (1 the first, -1 the last); by default those named source and
-        target where there are both, else the first two.
-    weights : str or int, optional
-        Column (of a graph: attribute of the edges) of the weights. ``auto``: the one named weight; in a file
-        without names of columns the third, if it holds numbers. None: there are no weights, every row weighs 1. With
-        `values`, ``auto`` is also a column with another common name (value, sign, rating, ...), or the only one left.
-    threshold : float
-        Two nodes are tied if the weights of their rows, in both directions, add up to more.
-    header : {"auto", True, False}
-        Whether the first row of a text file names the columns. ``auto``: it does if it holds a name given as `source`,
-        `target` or `weights`, if it holds common names of such columns (source, from, node1, ...), if it holds words
-        and all rows below have whole numbers, or if it holds two words that stand nowhere else and names below repeat.
-    separator : {"auto", "comma", "tab", "semicolon", "space"}
-        What separates the cells of a text file; ``space``: any run of spaces and tabs. ``auto``: a comma in .csv, a tab
-        in .tsv, else what the first row holds.
-    comments : bool
-        False: a line that begins with # or % is a row.
-    nodes : str or int, optional
-        A file whose first column names all nodes, each once, in their order (text or .parquet), or the number of nodes;
-        needed where some nodes have no edge. By default the nodes are the ends of the edges: whole numbers ascending,
-        other names in the order of their appearance. A number n: if the names are whole numbers from 0 to n - 1, or
-        from 1 to n, the nodes are these (where they are both, `base` says which); else those without an edge follow the
-        others and have no name.
-    base : {0, 1}, optional
-        The number of the first node, where the names of the nodes are whole numbers: with a number n of `nodes`, the
-        nodes are `base` to `base` + n - 1; without, they are still those that end an edge, none of a lower number.
-    truth : str or int, optional
-        Column of the true clusters in the file `nodes` (of a graph: attribute of the nodes).
-    scale : float
-        Share of the nodes that are kept: the nodes of highest degree, as in Herlau et al. 2014.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-    directed : bool
-        Whether edges have a direction, from source to target.
-    values : {"binary", "count", "real", "levels"}, optional
-        What weights are: ``count``, whole numbers, of which 0 is no edge (without a column of weights: rows of a pair);
-        ``real``, numbers of any sign that edges have; ``levels``, a few signs, ranks or words that edges have;
-        ``binary``, a pair is an edge or not (`threshold`). A missing weight makes its pair unknown. Rows of a pair:
-        counts add up, numbers are averaged, the first level holds.
-    loops : bool
-        Whether edges of a node to itself are read.
-    layer : str or int, optional
-        Column (of a graph: attribute of the edges) that names the relation of each edge, where there are several
-        between the same nodes.
-    bipartite : bool, str or int
-        True: sources and targets, rows and columns, are nodes of two kinds, of which names may coincide. A column of
-        the file `nodes`, or an attribute of the nodes: it has the two kinds.
-    unknown : str, optional
-        A file of pairs of nodes of which it is not known whether they are edges: two columns, a third for the layer.
-    columns : list of str or int, optional
-        Columns of the file `nodes` (of a graph: attributes of the nodes) that share the clusters with the edges.
-    types : mapping, optional
-        Types of some of these columns, as for a mixed table: binary, categorical, ordinal, count or real.
-    matrix : {"auto", True, False}
-        Whether a text or sheet is a matrix of ties, in which 0 is no edge. An empty cell is 0, too; with `values` it is
-        an unknown pair. ``auto``: it is if its first row and first column hold the same names, or it has as many rows
-        as columns, 5 at least, of numbers.
+    Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), a
+    matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are attributes of a graph's edges,
+    columns of nodes those of its nodes.
 
-    Returns
-    -------
-    Dataset
-        Kind ``graph``; its `relations` hold what was asked for. Its notes say what was left out. ``meta`` of a simple
-        network: rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``; nodes, edges,
-        ``isolated`` nodes.
+    ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
+    `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights
+    every row weighs 1. A missing weight makes its pair unknown. Of rows of a pair counts add up, numbers are averaged,
+    the first level holds; a count of 0 is no edge.
 
-    Raises
-    ------
-    DataError
-        The file is missing, empty or not readable as such; a row is ragged, or lacks an end; a weight is negative or no
-        number; a node that `nodes` does not name, or names twice, or that is none by `base`; the names of the nodes fit
-        0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column that is
-        asked for is unknown.
+    ``header=auto`` takes the first row for names if it holds a name given as `source`, `target` or `weights`, or common
+    names of such columns (source, from, node1, ...), or words where all rows below have whole numbers, or two words
+    that stand nowhere else and names below repeat. ``separator=auto`` is a comma in .csv, a tab in .tsv, else what the
+    first row holds. ``matrix=auto`` reads a text or sheet as a matrix if its first row and column hold the same names,
+    or it has as many rows as columns, 5 at least, of numbers; an empty cell is 0, with `values` an unknown pair.
+
+    Without `nodes` these are the ends of the edges: whole numbers ascending, other names in the order of their
+    appearance. With a number n of `nodes` whose names are whole numbers from 0 to n - 1, or from 1 to n, the nodes are
+    these (where they are both, `base` says which); else those without an edge follow the others and have no name.
+    Without `nodes`, `base` is a bound: no node has a lower number.
+
+    `relations` of the data set hold what was asked for; its notes say what was left out. ``meta`` of a simple network:
+    rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``; nodes, edges, ``isolated``
+    nodes.
+
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged, or lacks an end; a weight is
+    negative or no number; a node that `nodes` does not name, or names twice, or that is none by `base`; the names of
+    the nodes fit 0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column
+    that is asked for is unknown.
     """
     options = {key: value for key, value in locals().items() if key != "path"}
     header = header_key("data.header", header)

@@ -54,33 +54,12 @@ def network(
 ) -> Dataset:
     """A network that networkx holds, simple and undirected unless an option asks for more.
 
-    Parameters
-    ----------
-    graph : {"karate", "davis", "florentine", "les_miserables"}
-        ``karate``: 34 members of a karate club, 78 ties; the truth is the club that each joined when it broke apart
-        (Zachary 1977). ``davis``: 18 women and 14 events, 89 attendances; the truth is women or events (Davis et al.
-        1941). ``florentine``: 15 families, 20 marriages and 15 business ties (Padgett & Ansell 1993).
-        ``les_miserables``: 77 characters of the novel, 254 pairs that appear together (Knuth 1993).
-    scale : float
-        Share of the nodes that are kept: the nodes of highest degree, as in Herlau et al. 2014.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-    values : {"binary", "count", "real", "levels"}, optional
-        What weights are (``karate``: activities that two members share; ``les_miserables``: chapters).
-    bipartite : bool
-        ``davis``: whether women and events are two kinds of nodes.
-    layer : {"relation"}, optional
-        ``florentine``: marriages and business as two relations. None: marriages.
-
-    Returns
-    -------
-    Dataset
-        Kind ``graph``, with the names of the nodes.
-
-    Raises
-    ------
-    DataError
-        Another graph; `scale` or `N` out of range; what the network has not.
+    Options: ``conf/data/networkx.yaml``. ``karate``: 34 members of a karate club, 78 ties; the truth is the club that
+    each joined when it broke apart (Zachary 1977); weights are activities that two share. ``davis``: 18 women and 14
+    events, 89 attendances; the truth is women or events (Davis et al. 1941). ``florentine``: 15 families, 20 marriages
+    and 15 business ties (Padgett & Ansell 1993). ``les_miserables``: 77 characters of the novel, 254 pairs that appear
+    together, weights are chapters (Knuth 1993). A `DataError`: another graph; an option out of range; what the network
+    has not.
     """
     require(graph in GRAPHS, "data.graph", graph, f"one of {', '.join(GRAPHS)}")
     check_kept(scale, N)

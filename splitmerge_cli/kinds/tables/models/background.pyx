@@ -16,7 +16,9 @@ base measure has an atom of weight rho at the noise) the share of noise is Beta(
 what is no noise is a Chinese restaurant process of concentration alpha (1 - rho): docs/derivations.md, "A background of
 noise". (Banfield and Raftery 1993; Coretto and Hennig 2016, both with one share for one uniform component.)
 
-``Background`` holds a model without noise, whose columns follow its own.
+``Background`` holds a model without noise, whose columns follow its own; ``TableBackground`` a table of several types.
+There noise is uniform over the levels of a discrete column, and over the whole numbers of the box of a column of counts:
+a box of half a step more on each side has the volume that their number is.
 """
 from libc.math cimport INFINITY, exp, ldexp, log, log1p
 from libc.stdint cimport int64_t
@@ -30,7 +32,13 @@ from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
 from splitmerge_cli.kinds.tables.models.normal cimport Normal, Scaled
 
+from splitmerge_cli.core.checks import Rows
+from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import Prepared
+from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.kinds.tables.models.mixed_cells import box_of_table, types_of
+from splitmerge_cli.kinds.tables.models.normal import NOISE
+from splitmerge_cli.kinds.tables.models.real_columns import box_of
 
 cdef extern from "simd_math.h":
     pass
@@ -77,6 +85,47 @@ def log_noise_of(rows, box):
     return np.where(is_outside, -INFINITY, np.where(np.isnan(rows), 0.0, -np.log(box[1] - box[0])).sum(axis=1))
 
 
+def share_of(options, values, *problems):
+    """The options of a background, which are taken out of `options`: `noise` and `box`. A ValueError where one is asked
+    for, and one of the `problems` says that the model takes none: whether it has it, what it is, what is expected."""
+    given = read_options("model", NOISE, {option.name: options.pop(option.name, option.default) for option in NOISE})
+    for has, problem, expected in (
+        (is_sparse(values), "the points are sparse", "dense points"),
+        (isinstance(values, Rows), "the rows are in shards", "rows in one place"),
+        *problems,
+    ):
+        if given["noise"] and has:
+            raise ValueError(f"model.noise={given['noise']:g}: {problem}; expected {expected}, or model.noise=0")
+    return given["noise"], given["box"]
+
+
+def add_to_points(make, values, known, options):
+    """The model that `make` makes of the options, with a background of noise if they ask for one."""
+    share, box = share_of(
+        options, values, (options.get("select"), "model.select=true", "model.select=false"),
+        (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"))
+    inner = make(values, known=known, **options)
+    if not share:
+        return inner
+    points = np.asarray(values)
+    return Background(inner, points, box_of(points[:known], box, options.get("resolution", "none")), share)
+
+
+def add_to_table(make, values, types, known, options):
+    """The table of several types that `make` makes of the options, with a background of noise."""
+    kinds, levels = types_of(values, types)
+    is_full = options.get("covariance") == "full" and kinds.count("real") > 1
+    absent = is_full and np.isnan(values[:, [kind == "real" for kind in kinds]]).any()
+    share, box = share_of(
+        options, values, (options.get("select"), "model.select=true", "model.select=false"),
+        (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"),
+        (options.get("outcome") is not None, "model.outcome, which noise has no effects on", "no model.outcome"),
+        (absent, "model.covariance=full, and cells of real columns are missing", "model.covariance=diag"))
+    inner = make(values, types, known, **options)
+    ends = box_of_table(values[:known], kinds, levels, box, options.get("resolution", "none"))
+    return TableBackground(inner, values, ends, share)
+
+
 cdef class Background(Scaled):
     """Mixture of normal clusters and a uniform background.
 
@@ -96,7 +145,8 @@ cdef class Background(Scaled):
     cdef Mixed cells                    # `inner`, where cells may be missing
     cdef double zeta
     cdef double log_normal, log_noise   # log prior probabilities of the kinds
-    cdef object values, box
+    cdef object values
+    cdef readonly object box            # [2, D] lowest and highest value of each column
     cdef const int64_t *area            # [N] log density of a row as noise, to the power
     cdef whole *areas                   # [cap] sum over a cluster
     cdef double *odds                   # [cap] log odds that a cluster is normal
@@ -178,6 +228,8 @@ cdef class Background(Scaled):
         """What the model without noise leaves out of the log predictive of row i in its scores."""
         if self.points is not None:
             return -self.zeta * self.points.log_units
+        if self.cells.joint is not None:
+            return self.cells.constant[i] * self.cells.constant_unit - self.zeta * self.cells.joint.log_units_of(i)
         return self.cells.constant[i] * self.cells.constant_unit
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -190,22 +242,6 @@ cdef class Background(Scaled):
             normal = self.inner.power[own] + self.log_rest(i)
             odds = self.odds[own] - (normal - area)
             self.power[own] = log_sum(normal - log1p(exp(-odds)), area - log1p(exp(odds)))
-
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        cdef double found
-        if counted:
-            self.leave(i, k)
-        if self.stale[k]:
-            self.settle(k)
-        # `power` stays: what asks for this may read it
-        found = log_sum(self.level[k] + self.inner.log_pred(i, k),
-                        self.noise[k] + ldexp(<double> self.area[i], -FRACTION))
-        if counted:
-            self.join(i, k)
-        return found
-
-    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        return self.direct(i, k, False)
 
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
@@ -229,6 +265,11 @@ cdef class Background(Scaled):
 
         return expit([-self.log_odds_normal(k) for k in range(self.K)])
 
+    @property
+    def log_uniform(self):
+        """ndarray of float64, shape (N,): log density of each row as noise."""
+        return log_noise_of(np.asarray(self.values, dtype=np.float64), self.box)
+
     # -- densities of items
     def log_densities(self, Py_ssize_t first):
         """As of the model without noise, and in the box as noise: the density itself under a power."""
@@ -242,3 +283,10 @@ cdef class Background(Scaled):
         # the last of the clusters are the new items; behind it stands an empty column
         odds = np.array([self.log_odds_normal(k if k < n else self.K) for k in range(self.K)])
         return np.logaddexp(normal + log_expit(odds), log_noise_of(rows, self.box)[:, None] + log_expit(-odds))
+
+
+cdef class TableBackground(Background):
+    """`Background` of a table with columns of several types; `values`: as a `Mixed` reads them."""
+
+    kind = "mixed"
+    OPTIONS = Mixed.OPTIONS

@@ -53,7 +53,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, LONGS, MARK, ROOM, STALE, WHOLES
+from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, LONGS, ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.normal cimport (
     FRACTION, ISO, LOG_FRACTION, Normal, RowWeights, Scaled, ScalePrior,
 )
@@ -96,9 +96,6 @@ cdef extern from *:
                      Py_ssize_t n_squares, int64_t sign) noexcept nogil
     void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
                      double *weighed) noexcept nogil
-
-# A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
-cdef double LEAST_LEFT = 1e-4
 
 
 cdef class DenseGaussian(Normal):
@@ -203,7 +200,6 @@ cdef class DenseGaussian(Normal):
         self.keep(&self.gain, COPIED)
         self.keep(&self.weight, COPIED)
         self.keep(&self.log_det, COPIED)
-        self.keep(&self.stale, MARK)
         self.keep(&self.stale_own, STALE)
         if self.coarse:
             self.keep(&self.own_scatter, ROOM, max(D, self.n_squares), BY_COLUMN)
@@ -450,19 +446,14 @@ cdef class DenseGaussian(Normal):
         level[0] = self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        """As of any model of a product; of a point that leaves no digits of the others by taking it out."""
         if self.weights is not None:
             self.score_weighted(self.point(i), self.weights.weight[i], block, own)
         else:
             Normal.score(self, i, block, -1 if self.coarse else own)
             if self.coarse and own >= 0:
                 self.power[own] = self.score_counted(i, own)
-        if own >= 0 and not self.left[own] >= LEAST_LEFT:
-            self.leave(i, own)
-            self.settle(own)
-            self.score(i, block, -1)
-            self.join(i, own)
-            self.settle(own)
+        if own >= 0 and (self.coarse or self.weights is not None):
+            self.keep_digits(i, block, own)
 
     cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         """``score`` of a point with this weight."""

@@ -10,7 +10,6 @@ With ``noise`` a `Background` holds one of these: DiagonalGaussian, IsotropicGau
 cells, or Mixed.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ import numpy as np
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
 from splitmerge_cli.data.values import is_sparse
-from splitmerge_cli.kinds.tables.models.background import Background
+from splitmerge_cli.kinds.tables.models.background import add_to_points
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_independent import (
@@ -30,8 +29,8 @@ from splitmerge_cli.kinds.tables.models.gaussian_independent import (
     IsotropicGaussian,
 )
 from splitmerge_cli.kinds.tables.models.mixed import of_one_type
-from splitmerge_cli.kinds.tables.models.normal import NOISE, Normal
-from splitmerge_cli.kinds.tables.models.real_columns import box_of, moments_of_columns, settle_resolution, units_of
+from splitmerge_cli.kinds.tables.models.normal import Normal
+from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.simulated import simulate_with_noise
@@ -47,24 +46,6 @@ _COVARIANCE = next(option for option in DenseGaussian.OPTIONS if option.name == 
 def _covariance(options: dict[str, Any]) -> Any:
     covariance = options.get("covariance", _COVARIANCE.default)
     return covariance if covariance in tuple(DENSE) else _COVARIANCE.read(covariance, "model")
-
-
-def _add_noise(make: Callable[..., Any], values: Any, known: int | None, options: dict[str, Any]) -> Any:
-    """The model that `make` makes of the options, with a background of noise if they ask for one."""
-    of_noise = {option.name: option.read(options.pop(option.name, option.default), "model") for option in NOISE}
-    if not of_noise["noise"]:
-        return make(values, known=known, **options)
-    for has, problem, expected in (
-        (is_sparse(values), "the points are sparse", "dense points"),
-        (isinstance(values, Rows), "the rows are in shards", "rows in one place"),
-        (options.get("select"), "model.select=true", "model.select=false"),
-        (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"),
-    ):
-        if has:
-            raise ValueError(f"model.noise={of_noise['noise']:g}: {problem}; expected {expected}, or model.noise=0")
-    points, resolution = np.asarray(values), options.get("resolution", "none")
-    inner = make(values, known=known, **options)
-    return Background(inner, points, box_of(points[:known], of_noise["box"], resolution), of_noise["noise"])
 
 
 class GaussianShards(DenseShards):
@@ -133,7 +114,7 @@ class Gaussian(Normal):
 
     def __new__(cls, x: Any, known: int | None = None, **options: Any) -> Any:
         if "noise" in options:
-            return _add_noise(cls, x, known, options)
+            return add_to_points(cls, x, known, options)
         selects = options.pop("select", False)
         if is_sparse(x):
             if selects:
@@ -171,7 +152,7 @@ class Gaussian(Normal):
             )
         if covariance == "diag":
             options = {key: value for key, value in params.items() if key not in ("covariance", "known")}
-            return _add_noise(partial(of_one_type, type="real"), data.values, params.get("known"), options)
+            return add_to_points(partial(of_one_type, type="real"), data.values, params.get("known"), options)
         if covariance == "iso":
             raise ValueError(
                 f"model.covariance={covariance}: {data.first_missing}; expected a table without "

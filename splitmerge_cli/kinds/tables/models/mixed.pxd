@@ -62,8 +62,6 @@ cdef class Mixed(Scaled):
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
-    cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
 

@@ -39,6 +39,7 @@ from splitmerge_cli.kinds.tables.models.regression cimport Regression
 from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
 from splitmerge_cli import priors
+from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
@@ -51,17 +52,18 @@ from splitmerge_cli.kinds.tables.models.mixed_cells import (
     APART, JOINT, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
 )
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
-from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, POWER, RESOLUTION, SELECT, TAILS
+from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, NOISE, POWER, RESOLUTION, SELECT, TAILS
 from splitmerge_cli.kinds.tables.models.outcome_cells import (
     OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, require_effects,
     split_reals,
 )
 from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
-from splitmerge_cli.kinds.tables.simulated import simulate_table
+from splitmerge_cli.kinds.tables.simulated import simulate_table_with_noise
 
 SHARDS = "splitmerge_cli.kinds.tables.models.mixed_shards:MixedShards"
 SELECTED = "splitmerge_cli.kinds.tables.models.selected_columns:SelectedColumns"
 """Class of a table with indicators of columns, which has a `Mixed` for each."""
+NOISY = "splitmerge_cli.kinds.tables.models.background:add_to_table"
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -112,8 +114,8 @@ cdef class Mixed(Scaled):
 
     kind = "mixed"
     READS_MISSING = True
-    CAPABILITIES = (MixedParameters, SHARDS)
-    simulate = staticmethod(simulate_table)
+    CAPABILITIES = (MixedParameters, SHARDS, Noise)
+    simulate = staticmethod(simulate_table_with_noise)
     CALIBRATION = {
         "diag": {"options": _FIXED | {"covariance": "diag"}},
         "full": {"options": _FIXED | {"covariance": "full"}},
@@ -149,6 +151,7 @@ cdef class Mixed(Scaled):
         SELECT,
         ZEROS,
         *OF_OUTCOME,
+        *NOISE,
     )
 
     def __init__(self, x, types, known=None, standard=None, **options):
@@ -159,8 +162,9 @@ cdef class Mixed(Scaled):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = types_of(values, types, columns)
-        if given["select"]:
-            raise ValueError("model.select=true: expected Mixed.build, which makes such models")
+        for key in ("select", "noise"):
+            if given[key]:
+                raise ValueError(f"model.{key}: expected Mixed.build, which makes such models")
         self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
         if columns is not None and given["outcome"] is not None:
             raise ValueError("model.outcome: expected none of rows in shards")
@@ -284,7 +288,9 @@ cdef class Mixed(Scaled):
 
     @classmethod
     def build(cls, values, types, known, params):
-        """The model with or without indicators of columns."""
+        """The model with or without indicators of columns, or a background of noise."""
+        if params.get("noise"):
+            return resolve_name(NOISY)(cls, values, types, known, dict(params))
         if not params.get("select"):
             return cls(values, types, known, **params)
         if params.get("tails") == "t":
@@ -533,48 +539,7 @@ cdef class Mixed(Scaled):
         if self.regression is not None:
             self.regression.add_scores(i, block, self.power + block)
         if own >= 0:
-            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
-
-    cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of the jointly normal columns of item i in cluster k, which counts it or not, in units."""
-        if self.joint.stale[k]:
-            self.joint.settle(k)
-        self.joint.score(i, k & ~7, k if counted else -1)
-        return self.joint.power[k]
-
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        cdef Py_ssize_t c, n, M = self.total + 2
-        cdef const int32_t *count = self.count + k * self.levels
-        cdef const int32_t *code = self.code + i * self.C
-        cdef const int64_t *sum = self.sum + k * self.sums
-        cdef int64_t v, s
-        cdef double rate, total = 0.0
-        for c in range(self.nominal):
-            if code[c]:
-                n = self.cells(k, self.slot_discrete[c]) - counted
-                total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - counted]
-                          - self.log_all[self.total_of[c] * M + n])
-        if self.ordered is not None and counted:
-            total += self.ordered.sum_answers(count, code + self.nominal, self.ordered.q, True)
-        elif self.ordered is not None:
-            # weights of 216 points for each column: once for all items
-            if self.stale[k]:
-                self.settle(k)
-            for c in range(self.nominal, self.C):
-                total += self.at[(k >> 3) * 8 * self.rows + (k & 7) + 8 * code[c]]
-        for c in range(self.P):
-            v = self.tally[i * self.P + c]
-            if v >= 0:
-                s = sum[c] - (v if counted else 0)
-                rate = self.rate[c] + self.cells(k, self.slot_count[c]) - counted
-                total += (log_rise(self.rise, self.length, self.zeta, self.shape, s, v)
-                          - (self.shape + self.zeta * s) * log1p(1.0 / rate)
-                          - v * self.zeta * (log(rate + 1.0) + self.log_zeta))
-        if self.reals is not None:
-            total = self.reals.direct(i, k, self.size[k], self.cell_counts(k), counted, total)
-        if self.joint is not None:
-            total += self.joint_score(i, k, counted)
-        return total if self.regression is None else total + self.regression.direct(i, k, counted)
+            self.power[own] = self.score_own(i, own)
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
         """Bring the rows that score an item which cluster k counts up to date; ``settle`` has been called."""
@@ -592,7 +557,8 @@ cdef class Mixed(Scaled):
             row += 40
 
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """In closed form from the rows of ``score_mixed``; where that would lose digits, from the statistics."""
+        """Log predictive of item i in cluster k, which counts it, given the others there, on the scale of ``power``: in
+        closed form from the rows of ``score_mixed``; where that would lose digits, by taking the item out."""
         cdef Py_ssize_t c, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -600,9 +566,6 @@ cdef class Mixed(Scaled):
         cdef const double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
         cdef int64_t v, s
         cdef double total = 0.0
-        if self.reals is not None and self.reals.coarse:
-            # the rows have one grain more than the others
-            return self.direct(i, k, True)
         if self.stale_own[k]:
             self.settle_own(k)
         for c in range(self.nominal):
@@ -618,15 +581,18 @@ cdef class Mixed(Scaled):
                 total += (log_rise(self.rise, self.length, self.zeta, self.shape, s, v)
                           - (self.shape + self.zeta * s) * row[24] - v * row[32])
             row += 40
-        if self.reals is not None and not self.reals.add_own_score(i, k, self.size[k], self.cell_counts(k), &total):
-            return self.direct(i, k, True)
+        if (self.reals is not None and not self.reals.add_own_score(i, k, self.size[k], self.cell_counts(k), &total)
+                or self.regression is not None and not self.regression.add_own_score(i, k, &total)):
+            self.count_out(i, k & ~7, k)
+            return self.power[k]
         if self.joint is not None:
-            total += self.joint_score(i, k, True)
-        return total if self.regression is None else total + self.regression.score_own(i, k)
+            self.joint.score(i, k & ~7, k)
+            total += self.joint.power[k]
+        return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
-        return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
+        return Scaled.log_pred(self, i, k) + self.constant[i] * self.constant_unit - units
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t c, r, n, M = self.total + 2
@@ -696,6 +662,7 @@ cdef class Mixed(Scaled):
                 found = self.left_out_densities()
             finally:
                 self.regression = regression
+                self.forget_scores()
             return found + self.regression.left_out_probabilities(self.labels, self.K)
         if self.imputed is None and self.weights is None:
             return super().left_out_densities()
@@ -704,6 +671,7 @@ cdef class Mixed(Scaled):
             found = super().left_out_densities()
         finally:
             self.joint = joint
+            self.forget_scores()
         if self.imputed is not None:
             return found + self.imputed.left_out_closed(self.labels, self.K)
         self.joint.reset(self.z, self.K)
@@ -724,8 +692,7 @@ cdef class Mixed(Scaled):
                 total += log((self.pseudo_count(code[c]) + self.zeta * self.count[k * self.levels + code[c]])
                              / of_all)
         if self.ordered is not None:
-            total += self.ordered.sum_answers(self.count + k * self.levels, code + self.nominal, self.ordered.density,
-                                              False)
+            total += self.ordered.log_density(self.count + k * self.levels, code + self.nominal)
         for c in range(self.P):
             n = self.tally[i * self.P + c]
             if n >= 0:

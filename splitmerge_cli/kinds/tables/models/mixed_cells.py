@@ -14,6 +14,7 @@ from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, ou
 from splitmerge_cli.kinds.tables.models.real_columns import (
     LEAST_SCALE,
     Numbers,
+    box_of,
     factor_piece,
     moments_of,
     per_column,
@@ -208,6 +209,10 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
     found = dict(params)
     if cuts := cuts_of(data.values, marked, levels, options["cuts"]):
         found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
+    if options["noise"]:
+        numbers = [j for j, kind in enumerate(kinds) if kind in ("real", "count")]
+        ends = box_of_table(data.values, kinds, levels, options["box"], options["resolution"])
+        found["box"] = ends[:, numbers].T.ravel().tolist() or None
     if options["rate"] is None:
         found["rate"] = default_rates([columns[j] for j, kind in enumerate(marked) if kind == "count"], options) or None
     # a real outcome is among them
@@ -217,6 +222,19 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
         found |= prior_options("diag", options["m0"], options["b0"], mean, variance, "real columns")
         found["resolution"] = resolutions_of(options["resolution"], len(reals), reals, "real columns").tolist()
     return found
+
+
+def box_of_table(values: Numbers, kinds: Sequence[str], levels: Sequence[int], box: Any, resolution: Any) -> Numbers:
+    """As of `box_of`, for a table of several types: counts and codes are recorded in steps of 1, the codes of a column
+    are its levels. The option `box` has the ends of the columns of numbers, counts and reals."""
+    reals, numbers = ([j for j, kind in enumerate(kinds) if kind in of] for of in (("real",), ("real", "count")))
+    steps, coded = np.ones(len(kinds)), np.array(levels) > 0
+    steps[reals] = resolutions_of(resolution, len(reals), values[:, reals].T, "real columns")
+    ends = box_of(values, None, steps)
+    ends[:, coded] = np.array([np.zeros(coded.sum()), np.array(levels)[coded]]) - 0.5
+    if box is not None:
+        ends[:, numbers] = box_of(values[:, numbers], box, None)
+    return ends
 
 
 def default_rates(counts: Iterable[Numbers], options: Mapping[str, Any]) -> list[float]:

@@ -80,7 +80,7 @@ NOISE = (
     Number("noise", 0.0, "share of the rows that are expected to be noise, uniform over model.box: a cluster is noise with "
            "this probability; 0: none; smcmc run takes auto: 0.01 if that predicts rows better", least=0.0, most=0.5,
            later=True),
-    Numbers("box", None, "model.noise: lowest and highest value of each column, one after another; null: those of the "
+    Numbers("box", None, "model.noise: lowest and highest value of each column of numbers, one after another; null: those of the "
             "data", optional=True, least=-1e30, most=1e30, each="end of a column", later=True),
 )
 """Options of a background of noise, which ``gaussian.py`` adds to a model."""

@@ -23,8 +23,7 @@ cdef class OrderedLevels(Sums):
                       double *sum) noexcept nogil
     cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
                           bint inverse) noexcept nogil
-    cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
-                            bint own) noexcept nogil
+    cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil
     cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil

@@ -187,18 +187,16 @@ cdef class OrderedLevels(Sums):
                 total += self.own[k * self.levels + code[c] - self.before]
         return total
 
-    cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
-                            bint own) noexcept nogil:
-        """Sum of ``log_level`` over the answers of an item. `q`: the table of this name, for the log predictive of an
-        item that the cluster counts (`own`), given the others there; or `density`, for the log predictive probability
-        of an item that it does not count, for which the posterior has the power."""
+    cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil:
+        """Log predictive probability of the answers of an item that is not counted, for which the posterior has the
+        power."""
         cdef point_weights points
         cdef Py_ssize_t c
         cdef double total, log_pred = 0.0
         for c in range(self.n):
             if code[c]:
                 self.weigh(c, count, NULL, points.w, &total)
-                log_pred += self.log_level(points.w, total, q, code[c], own)
+                log_pred += self.log_level(points.w, total, self.density, code[c], False)
         return log_pred
 
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil:

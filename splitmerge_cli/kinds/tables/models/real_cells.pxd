@@ -55,8 +55,6 @@ cdef class RealCells(Sums):
     cdef void settle(self, Py_ssize_t k, Py_ssize_t n, const int32_t *seen) noexcept nogil
     cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                             double *total) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen, bint counted,
-                       double total) noexcept nogil
     cdef double log_lik(self, Py_ssize_t a, Py_ssize_t n, const int32_t *seen, Py_ssize_t b, Py_ssize_t n2,
                         const int32_t *seen2, double total) noexcept nogil
     cdef double log_density(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
@@ -81,6 +79,19 @@ cdef class RealCells(Sums):
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
         """kappa_n / (kappa_n + 1)"""
         return (self.kappa0 + n) * self.shrunk[n + 1]
+
+    cdef inline double grain_in(self, const double *row, Py_ssize_t c, Py_ssize_t n) noexcept nogil:
+        """Half the grain of a cell of column c over b_n with it."""
+        return self.grain[c] * row[8] / self.shrink(n)
+
+    cdef inline double left_in(self, const double *row, double x, Py_ssize_t c, Py_ssize_t n) noexcept nogil:
+        """b of the other cells of column c over b_n of all n, of which x is one."""
+        cdef double share = (self.kappa0 + n + 1.0) * self.shrunk[n - 1] * row[8] * (x - row[0]) * (x - row[0]), grain
+        if not self.coarse:
+            return 1.0 - share
+        # `row` is over b_n with another grain
+        grain = self.grain_in(row, c, n)
+        return 1.0 - (share + grain) / (1.0 - grain)
 
     cdef inline void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil:
         """Add the log predictive of item i in the eight clusters from `block` on."""

@@ -68,7 +68,7 @@ cdef class RealCells(Sums):
 
     def __init__(self, data, Py_ssize_t N, b0, kappa0, double a0, double zeta):
         self.R, self.complete, self.piece, self.M = data.R, data.complete, data.piece, N + 2
-        self.rows = 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
+        self.rows = 4 * self.R - 2 * self.complete + (3 if self.complete else 0)
         self.keep(&self.square, WHOLES, self.R, BY_COLUMN)
         self.keep(&self.sum, LONGS, self.R, BY_COLUMN)
         self.keep(&self.at, ROOM, self.rows, BY_LANE)
@@ -167,7 +167,7 @@ cdef class RealCells(Sums):
         cdef double *common = row
         cdef double scale, next, product = 1.0, level = 0.0, rise = 0.0
         if self.complete:
-            row += 16
+            row += 24
             for c in range(self.complete):
                 scale = self.scale(k, c, 0, n, row)
                 next = scale + 0.5 * self.grain[c]
@@ -180,10 +180,10 @@ cdef class RealCells(Sums):
                 if not product < 1e150:
                     level += log(product)
                     product = 1.0
-            common[0] = self.complete * self.log_c[n] - 0.5 * self.zeta * (level + log(product))
+            common[16] = -0.5 * self.zeta * (level + log(product))
             common[8] = -self.zeta * (self.a0 + 0.5 * n + 0.5)
             # what scores another cell has its grain, too
-            common[0] += common[8] * rise
+            common[0] = self.complete * self.log_c[n] + common[16] + common[8] * rise
         for c in range(self.complete, self.R):
             m = self.cells(c, n, seen)
             scale = self.scale(k, c, 0, m, row)
@@ -202,14 +202,12 @@ cdef class RealCells(Sums):
         cdef Py_ssize_t c, m
         cdef const double *x = self.x + i * self.R
         cdef const double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7)
-        cdef double kappa, turn, left, product = 1.0, log_q = 0.0
+        cdef double left, product = 1.0, log_q = 0.0
         if self.complete:
-            kappa = self.kappa0 + n
-            turn = (kappa + 1.0) * self.shrunk[n - 1]
-            total[0] += row[0] - self.complete * (self.log_c[n] - self.log_c[n - 1])
-            row += 16
+            total[0] += self.complete * self.log_c[n - 1] + row[16]
+            row += 24
             for c in range(self.complete):
-                left = 1.0 - turn * row[8] * (x[c] - row[0]) * (x[c] - row[0])
+                left = self.left_in(row, x[c], c, n)
                 if not left >= LEAST_LEFT:
                     return False
                 product *= left
@@ -221,29 +219,16 @@ cdef class RealCells(Sums):
         for c in range(self.complete, self.R):
             if x[c] == x[c]:
                 m = self.cells(c, n, seen)
-                turn = (self.kappa0 + m + 1.0) * self.shrunk[m - 1]
-                left = 1.0 - turn * row[8] * (x[c] - row[0]) * (x[c] - row[0])
+                left = self.left_in(row, x[c], c, m)
                 if not left >= LEAST_LEFT:
                     return False
                 total[0] += (row[16] - self.log_c[m] + self.log_c[m - 1]
                              + self.zeta * (self.a0 + 0.5 * m - 0.5) * log(left))
+                if self.coarse:
+                    # the level of another cell has its grain, too
+                    total[0] += row[24] * log(1.0 - self.grain_in(row, c, m))
             row += 32
         return True
-
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen, bint counted,
-                       double total) noexcept nogil:
-        """`total` and the log predictive of item i in cluster k, which counts it or not: from the statistics."""
-        cdef Py_ssize_t c, m
-        cdef const double *x = self.x + i * self.R
-        cdef double scale, next, mean
-        for c in range(self.R):
-            if x[c] == x[c]:
-                m = self.cells(c, n, seen) - counted
-                scale = self.scale(k, c, <int64_t> x[c] if counted else 0, m, &mean)
-                next = scale + 0.5 * self.grain[c]
-                total += (self.log_c[m] - 0.5 * self.zeta * log(scale) - self.zeta * (self.a0 + 0.5 * m + 0.5)
-                          * log(next / scale + 0.5 * self.shrink(m) / scale * (x[c] - mean) * (x[c] - mean)))
-        return total
 
     cdef double log_lik(self, Py_ssize_t a, Py_ssize_t n, const int32_t *seen, Py_ssize_t b, Py_ssize_t n2,
                         const int32_t *seen2, double total) noexcept nogil:

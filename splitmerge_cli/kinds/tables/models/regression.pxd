@@ -48,8 +48,7 @@ cdef class Regression(Sums):
     cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil
     cdef double place(self, Py_ssize_t i, Py_ssize_t k, double *off) noexcept nogil
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, double *total) noexcept nogil
     cdef double log_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_probability(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil

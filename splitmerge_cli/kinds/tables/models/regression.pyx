@@ -106,7 +106,7 @@ cdef extern from *:
                        double *power) noexcept nogil
     double place_outcome(const double *block, const double *x, Py_ssize_t D, double *u, double *off) noexcept nogil
 
-# An outcome's own share is taken out in closed form while that keeps its digits, and by counting where it does not.
+# An outcome's own share is taken out in closed form while that keeps its digits.
 cdef double LEAST_LEFT = 1e-4
 cdef double LOG_TWO_PI = log(2.0 * M_PI)
 
@@ -266,39 +266,25 @@ cdef class Regression(Sums):
         self.settle(k)
         return place_outcome(self.block_of(k), self.x + i * self.D, self.D, self.work, off)
 
-    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not."""
-        cdef double off, widened, q
-        cdef const double *level = self.level_of(k)
+    cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, double *total) noexcept nogil:
+        """Add the log predictive of item i in cluster k, which counts it, given the others there, in closed form; False
+        where that would lose digits."""
+        cdef double off, left, b, rest, a = self.a0 + 0.5 * self.zeta * self.n[k]
         if not self.is_observed(i):
-            return 0.0
-        if counted:
-            return self.score_own(i, k)
-        widened = 1.0 + self.zeta * self.place(i, k, &off)
-        q = level[16] * off * off / widened
-        return level[0] - 0.5 * log(widened) - (q if self.is_latent else level[32] * log(level[24] + q))
-
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there: in closed form, or by
-        counting where that would lose digits."""
-        cdef double off, left, b, rest, total, a = self.a0 + 0.5 * self.zeta * self.n[k]
-        if not self.is_observed(i):
-            return 0.0
+            return True
         left = 1.0 - self.zeta * self.place(i, k, &off)
-        total = self.log_c[self.n[k] - 1]
+        if not left >= LEAST_LEFT:
+            return False
+        total[0] += self.log_c[self.n[k] - 1] + 0.5 * log(left)
         if self.is_latent:
-            if left >= LEAST_LEFT:
-                return total + 0.5 * log(left) - 0.5 * self.unit * self.unit * off * off / left
-        else:
-            b = 0.5 * self.zeta / self.level_of(k)[16]
-            rest = b - 0.5 * self.zeta * (self.grain + off * off / left)
-            if left >= LEAST_LEFT and rest >= LEAST_LEFT * b:
-                return total + 0.5 * log(left) + (a - 0.5 * self.zeta) * log(rest) - a * log(b)
-        self.tell(i, k, -1)
-        total = self.direct(i, k, False)
-        self.tell(i, k, 1)
-        self.settle(k)
-        return total
+            total[0] -= 0.5 * self.unit * self.unit * off * off / left
+            return True
+        b = 0.5 * self.zeta / self.level_of(k)[16]
+        rest = b - 0.5 * self.zeta * (self.grain + off * off / left)
+        if not rest >= LEAST_LEFT * b:
+            return False
+        total[0] += (a - 0.5 * self.zeta) * log(rest) - a * log(b)
+        return True
 
     cdef double log_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Return the log predictive density of an outcome that cluster k does not count; the posterior of the

@@ -299,6 +299,7 @@ cdef class SelectedColumns(Scaled):
         for d in range(self.D):
             column = self.columns[d]
             self.place(d, self.z, self.K, self.N)
+            column.settle(0)
             for i in range(0 if self.inside[d] else self.N):
-                found[i] += column.direct(i, 0, True) + column.constant[i] * column.constant_unit
+                found[i] += column.score_own(i, 0) + column.constant[i] * column.constant_unit
         return found

@@ -17,10 +17,10 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import state_of, subject
-from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters, plural_of
+from splitmerge_cli.diagnostics.cluster_table import number, plural_of
 from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE
-from splitmerge_cli.runs.grouping import has_units, nouns, row_sizes, total_size
+from splitmerge_cli.runs.grouping import has_units, name_clusters, nouns, row_sizes, total_size
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -75,10 +75,10 @@ class Found:
     """bool ``[N]``: items of a certainty below `UNSURE`."""
     alone: NDArray[np.bool_]
     """bool ``[N]``: items that are alone in their cluster."""
-    ranks: dict[int, int]
-    """Rank by size of every cluster."""
-    first: int = FIRST
-    """Number of the first cluster."""
+    looks: dict[int, tuple[str, str]]
+    """Colour and marker of every cluster, the largest first."""
+    names: list[str]
+    """What people call each cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":
@@ -86,17 +86,10 @@ class Found:
         dataset = dataset_of(run).original
         labels = np.array(run.summary["point_estimate"]["labels"])
         certainty = run.clusters()["certainty"].to_numpy(dtype=float)
-        ranks = {int(labels[items[0]]): rank for rank, items in enumerate(style.by_size(labels))}
+        looks, names = style.looks_of(run, labels), name_clusters(labels, run.summary, run.first_cluster)
         alone = (np.bincount(labels) == 1)[labels]
         rows = evenly(len(labels), MOST_POINTS)
-        return cls(
-            dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks, run.first_cluster
-        )
-
-    @property
-    def looks(self) -> dict[int, tuple[str, str]]:
-        """Colour and marker of every cluster."""
-        return {cluster: style.style_of(rank) for cluster, rank in self.ranks.items()}
+        return cls(dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, looks, names)
 
     def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Labels of some items, and whether each is unsure, alone."""
@@ -136,7 +129,7 @@ def _numeric(known: Statistics) -> list[int]:
 def choose_columns(drawn: Found) -> list[int]:
     """Columns of numbers that are drawn against each other, `PAIRED` at most: first the columns that the summary names,
     the largest cluster first, then the columns of largest mean divergence."""
-    numeric, order = _numeric(drawn.known), sorted(drawn.ranks, key=drawn.ranks.__getitem__)
+    numeric, order = _numeric(drawn.known), list(drawn.looks)
     ranked = [*named_columns(drawn.known, order), *np.argsort(-drawn.known.telling, kind="stable").tolist()]
     return [j for j in dict.fromkeys(ranked) if j in numeric][:PAIRED]
 
@@ -169,7 +162,7 @@ def pairs(run: Run) -> Figure:
             if b > a:
                 ax.axis("off")
             elif a == b:
-                _draw_histogram(ax, cells[a], labels, drawn_part.ranks)
+                _draw_histogram(ax, cells[a], labels, drawn_part.looks)
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
                 points = np.column_stack([drawn[b], drawn[a]])[both]
@@ -196,15 +189,13 @@ def pairs(run: Run) -> Figure:
     return figure
 
 
-def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
+def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], looks: dict[int, tuple[str, str]]) -> None:
     present = ~np.isnan(x)
     edges = np.histogram_bin_edges(x[present], bins=24)
     below = np.zeros(len(edges) - 1)
-    for cluster, rank in sorted(ranks.items(), key=lambda pair: pair[1]):
+    for cluster, (colour, _) in looks.items():
         held, _ = np.histogram(x[present & (labels == cluster)], edges)
-        ax.stairs(
-            below + held, edges, baseline=below, fill=True, color=style.style_of(rank)[0], edgecolor="white", lw=0.3
-        )
+        ax.stairs(below + held, edges, baseline=below, fill=True, color=colour, edgecolor="white", lw=0.3)
         below += held
     ax.set(yticks=[], ylim=(0, None))
     ax.spines["left"].set_visible(False)
@@ -218,12 +209,13 @@ def _marks(drawn: Found) -> str:
 
 def _keys(ax: Axes, drawn: Found) -> None:
     """Clusters and their sizes, as ``clusters.csv`` numbers them, where the panel is free."""
-    sizes, ranks = np.bincount(drawn.labels), drawn.ranks
-    order = [k for k in sorted(ranks, key=ranks.__getitem__) if sizes[k] > 1]
+    sizes = np.bincount(drawn.labels)
+    order = [k for k in drawn.looks if sizes[k] > 1]
     handles = []
     for cluster in order[:MOST_KEYS]:
-        colour, marker = style.style_of(ranks[cluster])
-        label = f"cluster {number_clusters(cluster, drawn.first)}: {sizes[cluster]:,}"
+        colour, marker = drawn.looks[cluster]
+        name = drawn.names[cluster]
+        label = f"{'cluster ' * name.isdigit()}{name}: {sizes[cluster]:,}"
         handles.append(style.entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
     if (more := len(order) - MOST_KEYS) > 0:
         handles.append(style.entry(linestyle="", label=f"{more} smaller ones"))
@@ -407,7 +399,7 @@ def cluster_means(run: Run) -> Figure:
     turned = 0 if K <= 25 else 90
     ax.set_xticks(
         range(K),
-        [str(k) for k in number_clusters(clusters, run.first_cluster)],
+        [name_clusters(labels, run.summary, run.first_cluster)[k] for k in clusters],
         fontsize=6.5 if K <= 30 else style.SMALLEST,
         rotation=turned,
     )

@@ -19,13 +19,14 @@ from splitmerge_cli.analysis.plots.style import (
     Points,
     by_size,
     footnote,
+    looks_of,
     numbers_by_size,
     plain_text,
     scatter,
     style_of,
     write_numbers,
 )
-from splitmerge_cli.runs.grouping import count_listed, row_sizes
+from splitmerge_cli.runs.grouping import count_listed, rows_apart
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -123,12 +124,13 @@ def clusters(run: Run) -> Figure:
     figure, ax = plt.subplots(figsize=(FULL, 5.4))
     x = np.asarray(dataset.values, dtype=np.float64)
     unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
-    scatter(ax, x, labels, size=14.0, unsure=unsure)
+    scatter(ax, x, labels, size=14.0, unsure=unsure, looks=looks_of(run, labels))
     draw, caption = FITS[option(run, "model")]
     if dataset.items is not None and dataset.unit_names is not None:
         join_units(ax, x, labels, dataset.items)
         caption += " Thin lines join the points of a unit."
-    draw(ax, x, labels, run.config["model"])
+    in_clusters = slice(None) if (is_apart := rows_apart(labels, run.summary)) is None else ~is_apart
+    draw(ax, x[in_clusters], labels[in_clusters], run.config["model"])
     placed = x[~np.isnan(x).any(axis=1)]
     if absent := len(x) - len(placed):
         caption += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
@@ -139,7 +141,7 @@ def clusters(run: Run) -> Figure:
     names = dataset.column_titles
     ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
     ax.grid(False)
-    ax.set_title(f"{subject(run)}: {count_listed(labels, row_sizes(run.summary))}")
+    ax.set_title(f"{subject(run)}: {count_listed(labels, run.summary)}")
     caption += " Crosses: alone in a cluster." * bool((np.bincount(labels) == 1).any())
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
     footnote(
