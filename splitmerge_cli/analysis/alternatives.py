@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from splitmerge_cli.analysis.predictive import build_predictive, by_state, each_alone, log_jacobian, take_state
 from splitmerge_cli.config import Component, ConfigError
@@ -26,6 +25,7 @@ from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
 from splitmerge_cli.diagnostics.similarity import membership
+from splitmerge_cli.extras import special
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
@@ -95,7 +95,7 @@ def predictive_densities(
         try:
             predictions = by_state(model, dataset.take(rest), new, states)
             for state, (_, log_density, log_weight) in enumerate(predictions):
-                density[state] += logsumexp(log_density + log_weight, axis=1)[of_items].sum()
+                density[state] += special.logsumexp(log_density + log_weight, axis=1)[of_items].sum()
         except (ConfigError, DataError):
             return None
     return density / predicted
@@ -270,7 +270,7 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         log_density, log_weight = built.left_out_predictive()
         log_predictive[row] = np.logaddexp.reduce(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
-    log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
+    log_density = np.logaddexp.reduce(log_ratios + log_predictive) - np.logaddexp.reduce(log_ratios)
     labels = np.stack([state.labels for state in states])
     return LeaveOneOut(log_density + jacobian, shape, float(np.median(counts_larger(labels, dataset.row_sizes))))
 
@@ -324,7 +324,7 @@ def _fit_pareto(excess: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     # [grid, items]
     k = np.log1p(-theta[:, None, :] * excess).mean(axis=1)
     log_lik = n * (np.log(-theta / k) - k - 1.0)
-    weight = np.exp(log_lik - logsumexp(log_lik, axis=0))
+    weight = np.exp(log_lik - np.logaddexp.reduce(log_lik))
     theta_hat = (weight * theta).sum(axis=0)
     k_hat = np.log1p(-theta_hat * excess).mean(axis=0)
     return k_hat, -k_hat / theta_hat

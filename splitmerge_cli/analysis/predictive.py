@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component, ConfigError, DataSource
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.extras import special
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.identity import file_digests
@@ -68,11 +68,11 @@ class Averages:
 
     def log_mean(self) -> NDArray[np.float64]:
         """Log of the mean density, ``[n]``."""
-        return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
+        return np.asarray(special.logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
         """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
-        total = logsumexp(self._log_sums, axis=0)
+        total = special.logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
         return spread_of(shares - (self._counts / self._counts.sum())[:, None], self._counts)
@@ -151,7 +151,7 @@ def _predict_block(
     done = 0
     for state, log_density, log_weight in by_state(model, dataset, new, draws):
         log_joint = log_density + log_weight
-        log_p = logsumexp(log_joint, axis=1)
+        log_p = special.logsumexp(log_joint, axis=1)
         batch = int(draws.batch[done])
         density.add(batch, log_p)
         done += 1
@@ -203,7 +203,7 @@ class Following:
     def __call__(self) -> NDArray[np.float64]:
         """Log densities in the present state, float64 ``[n]``."""
         _, log_density, log_weight = next(self._states)
-        return np.asarray(logsumexp(log_density + log_weight, axis=1))
+        return np.asarray(special.logsumexp(log_density + log_weight, axis=1))
 
 
 def by_state(
@@ -317,7 +317,7 @@ def _predict_coupled(
                 take_state(model, state, np.append(state.labels, np.int32(k)), state.K)
                 density[i, k] = model.log_lik_total() - before
                 weight[k] = model.log_prior_total()
-        yield state, density, weight - logsumexp(weight)
+        yield state, density, weight - special.logsumexp(weight)
 
 
 def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:

@@ -19,7 +19,8 @@ from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of,
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.fits.objects import DataNote, Table, warn
+from splitmerge_cli.fits.objects import DataNote, warn
+from splitmerge_cli.fits.stored_draws import Table
 from splitmerge_cli.kinds.documents import Documents, stored
 from splitmerge_cli.kinds.documents import stored as documents
 from splitmerge_cli.kinds.networks.links import LinkAnswers

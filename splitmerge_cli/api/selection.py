@@ -306,23 +306,23 @@ def _settle_readings(
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
         dataset = _read_accepted(spec, OF_COVARIANCE)
-        table = covariances(spec.model, dataset, fits, later)
-        say(format_covariances(table))
-        found[OF_COVARIANCE] = as_records(table)
-        spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
+        ranking = covariances(spec.model, dataset, fits, later)
+        say(format_covariances(ranking))
+        found[OF_COVARIANCE] = as_records(ranking)
+        spec = spec.with_({OF_COVARIANCE: ranking["covariance"][0]})
     if OF_TAILS in spec.to_choose:
-        table = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
-        if not table.attrs["problem"] or OF_TAILS in spec.given_keys.values:
-            say(choice.format_tails(table))
-        found[OF_TAILS] = as_records(table)
-        spec = spec.with_({OF_TAILS: table["tails"][0]})
+        ranking = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
+        if not ranking.attrs["problem"] or OF_TAILS in spec.given_keys.values:
+            say(choice.format_tails(ranking))
+        found[OF_TAILS] = as_records(ranking)
+        spec = spec.with_({OF_TAILS: ranking["tails"][0]})
     if OF_NOISE in spec.to_choose:
         tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
-        table = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
-        if table["difference"].notna().all():
-            say(choice.format_noise(table))
-            found[OF_NOISE] = as_records(table)
-        share = float(table["noise"][0])
+        ranking = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
+        if not np.isnan(ranking["difference"]).any():
+            say(choice.format_noise(ranking))
+            found[OF_NOISE] = as_records(ranking)
+        share = float(ranking["noise"][0])
         spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
         # a table needs nothing of networks

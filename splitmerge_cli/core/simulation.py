@@ -113,7 +113,8 @@ class Given:
         x = x[: len(self.evidence)]
         if is_sparse(x):
             return np.asarray((self.indicator @ x).toarray(), dtype=np.float64)
-        return np.asarray(self.indicator @ np.nan_to_num(x), dtype=np.float64)
+        sums = [np.bincount(self.evidence, column, self.K) for column in np.nan_to_num(x).T]
+        return np.array(sums, dtype=np.float64).reshape(-1, self.K).T
 
     def counts(self, x: Array) -> Array:
         """Known cells of each cluster that are not missing, ``[K, m]``."""

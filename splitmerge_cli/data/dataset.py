@@ -353,7 +353,7 @@ class Kind:
         return {column: [one[column] for one in descriptions] for column in descriptions[0]}
 
     def describe_columns(self, known: Any, first_cluster: int) -> Any:
-        """Rows of ``column_summary.csv``, a data frame; None where clusters have no `statistics`."""
+        """Columns of ``column_summary.csv`` by name; None where clusters have no `statistics`."""
         return None
 
     def given_columns(self, dataset: Dataset, options: Mapping[str, Any]) -> list[int]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
@@ -327,10 +328,19 @@ def log_jacobian(y: Numbers, scales: Scales) -> Numbers:
     return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(len(y))
 
 
+def number_by_appearance(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers of different values by first appearance: int64 ``[N]``, from 0."""
+    _, first, place = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[place]
+
+
 def numbered_labels(labels: Any) -> NDArray[np.int32]:
     """Labels of any type, numbered by first appearance; -1 for None and NaN."""
-    import pandas as pd
-
+    if isinstance(labels, list) and all(label is None or isinstance(label, str) for label in labels):
+        number_by_label = {label: k for k, label in enumerate(dict.fromkeys(filter(None.__ne__, labels)))}
+        return np.array([number_by_label.get(label, -1) for label in labels], dtype=np.int32)
     if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
         labels = listed()  # of Arrow and polars
     # whole numbers of a list, or of pandas, would become floats if one is missing

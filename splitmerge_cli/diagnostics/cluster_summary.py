@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
@@ -16,8 +15,8 @@ def clusters(
     first: int = 0,
     known: Any = None,
     first_cluster: int = FIRST,
-) -> pd.DataFrame:
-    """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
+) -> dict[str, Any]:
+    """An entry for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
     Columns cluster, size (items; units, or weights of rows, where rows have these), share; certainty (mean over the
     items) and prototype (name or number of the item of highest certainty), where `certainty` is given, the probability
@@ -28,28 +27,26 @@ def clusters(
     cluster_labels = np.asarray(labels)
     sizes = np.bincount(cluster_labels, dataset.row_sizes)
     order = np.argsort(-sizes, kind="stable")
-    frame = pd.DataFrame(
-        {
-            "cluster": number_clusters(order, first_cluster),
-            "size": np.rint(sizes[order]).astype(np.int64),
-            "share": sizes[order] / sizes.sum(),
-        }
-    )
+    described: dict[str, Any] = {
+        "cluster": number_clusters(order, first_cluster),
+        "size": np.rint(sizes[order]).astype(np.int64),
+        "share": sizes[order] / sizes.sum(),
+    }
     if certainty is not None:
         sure = np.asarray(certainty, dtype=np.float64)
         weights = 1.0 if dataset.row_sizes is None else dataset.row_sizes
-        frame["certainty"] = (np.bincount(cluster_labels, weights * sure) / sizes)[order]
+        described["certainty"] = (np.bincount(cluster_labels, weights * sure) / sizes)[order]
         best = [int(np.flatnonzero(cluster_labels == k)[np.argmax(sure[cluster_labels == k])]) for k in order]
         names = dataset.names if dataset.unit_names is None else dataset.unit_names
-        frame["prototype"] = [i + first if names is None else names[i] for i in best]
+        described["prototype"] = [i + first if names is None else names[i] for i in best]
     kind = dataset.kind
     if known is None:
         known = kind.statistics(dataset, cluster_labels)
-    return frame.assign(**kind.describe_clusters(dataset, cluster_labels, order, known, first, first_cluster))
+    return described | kind.describe_clusters(dataset, cluster_labels, order, known, first, first_cluster)
 
 
-def columns(dataset: Any, labels: ArrayLike, known: Any = None, first_cluster: int = FIRST) -> pd.DataFrame | None:
-    """A row for each cluster and column of a table (`Kind.describe_columns`); None of other data.
+def columns(dataset: Any, labels: ArrayLike, known: Any = None, first_cluster: int = FIRST) -> dict[str, Any] | None:
+    """An entry for each cluster and column of a table (`Kind.describe_columns`); None of other data.
 
     Parameters as for `clusters`.
     """

@@ -8,6 +8,8 @@ instead of a number that looks like good news.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.quantiles import normal_quantile
+
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
 CONSTANT = "constant within every chain"
@@ -107,11 +109,9 @@ def _halves(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal quantiles of the ranks over all chains, ties having their mean rank (equation 14)."""
-    from scipy.special import ndtri
-
     _, place, count = np.unique(x, return_inverse=True, return_counts=True)
     ranks = np.cumsum(count) - (count - 1) / 2
-    return ndtri((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
+    return normal_quantile((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
 
 
 def ess(draws: ArrayLike) -> float:

@@ -84,7 +84,9 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
         for members in np.split(order, np.cumsum(np.bincount(row))[:-1]):
             together[members[:, None], members] += 1
     for some in _bands(blocks[~is_fine], A):
-        shown = _one_hot(some).toarray()
+        columns = _columns_of(some)
+        shown = np.zeros((A, int(columns.max(initial=-1)) + 1), dtype=np.float32)
+        shown[np.arange(A)[:, None], columns] = 1
         together += shown @ shown.T
     return together[np.ix_(block, block)].astype(np.float64) / len(rows)
 
@@ -278,11 +280,17 @@ def _has_small_clusters(rows: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 def _one_hot(rows: NDArray[np.int32]) -> "sparse.csr_array":
     """Indicators of the clusters that hold each item, over all partitions: float32 ``[N, C]``."""
-    M, N = rows.shape
-    widths = rows.max(axis=1) + 1
-    columns = (rows + (np.cumsum(widths) - widths)[:, None]).T.ravel()
+    columns = _columns_of(rows)
+    N, M = columns.shape
     starts = np.arange(N + 1) * M
-    return sparse.csr_array((np.ones(M * N, dtype=np.float32), columns, starts), shape=(N, int(widths.sum())))
+    ones = np.ones(M * N, dtype=np.float32)
+    return sparse.csr_array((ones, columns.ravel(), starts), shape=(N, int(columns.max(initial=-1)) + 1))
+
+
+def _columns_of(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The clusters that hold each item, those of all partitions numbered through: ``[N, M]``."""
+    widths = rows.max(axis=1) + 1
+    return np.asarray((rows + (np.cumsum(widths) - widths)[:, None]).T)
 
 
 def _bands(rows: NDArray[np.int32], N: int) -> Iterator[NDArray[np.int32]]:

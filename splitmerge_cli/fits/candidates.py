@@ -10,10 +10,10 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.alternatives import UNRELIABLE, LeaveOneOut
@@ -128,7 +128,7 @@ class Fits:
         return self.made[known]
 
 
-def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:
+def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> "Ranking":
     """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
     are options that the data are to allow, too, with the covariance.
 
@@ -151,7 +151,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         reasons = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {reasons}")
     table = rank("covariance", density_by_covariance, facts, candidates)
-    return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
+    table["problem"] = [problems[covariance] for covariance in table["covariance"]]
+    return table
 
 
 def compare(
@@ -239,7 +240,7 @@ def rank(
     facts: Mapping[str, Mapping[str, float]],
     simplest: Sequence[str],
     errors: float = 1.0,
-) -> pd.DataFrame:
+) -> "Ranking":
     """A row for each candidate, first the one that is taken: of those that are behind the best by no more than so many
     standard errors of the difference (`DOUBTED` where densities rest on few draws) the one with the fewest clusters,
     of as many the one with the best density. Where these numbers are not known, or a reading that is harder to explain
@@ -257,22 +258,21 @@ def rank(
         *(name for name in simplest if name not in density_by_name),
     ]
     off = {name: _difference(density_by_name[order[0]] - density_by_name[name]) for name in names}
-    rows = [
-        {
-            "log_density": float(density_by_name[name].mean()),
-            "difference": off[name][0],
-            "standard_error": off[name][1],
-            **facts[name],
-        }
-        if name in density_by_name
-        else {}
-        for name in order
-    ]
-    columns = ["log_density", "difference", "standard_error", "clusters", "few_draws", "seconds"]
-    table = pd.DataFrame(rows, columns=columns, dtype=float)
-    table.insert(0, option, order)
-    table.attrs |= {"errors": errors, "few_draws": few_draws}
+    table = Ranking({option: order}, {"errors": errors, "few_draws": few_draws})
+    table["log_density"] = [float(density_by_name[name].mean()) if name in off else math.nan for name in order]
+    for j, column in enumerate(("difference", "standard_error")):
+        table[column] = [off[name][j] if name in off else math.nan for name in order]
+    for column in ("clusters", "few_draws", "seconds"):
+        table[column] = [float(facts[name][column]) if name in off else math.nan for name in order]
     return table
+
+
+class Ranking(dict[str, list[Any]]):
+    """Candidates, first the one that is taken: columns by name; `attrs`: how they were judged, and a problem."""
+
+    def __init__(self, columns: Mapping[str, list[Any]], attrs: dict[str, Any]) -> None:
+        super().__init__(columns)
+        self.attrs = attrs
 
 
 def _first_taken(
@@ -315,7 +315,7 @@ def compare_readings(
     fits: Fits,
     vectors: Dataset | None = None,
     forms: Mapping[str, Mapping[str, Any]] | None = None,
-) -> pd.DataFrame:
+) -> "Ranking":
     """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
     a row for each reading, the chosen one first, as of `covariances`.
 
@@ -343,7 +343,7 @@ def compare_readings(
     return rank(option, density_by_reading, facts, simplest)
 
 
-def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
+def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> "Ranking":
     """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
     their own: a row for each, as of `covariances`, first the one that is taken (`RESCALED` if it is ahead by more than
     `AHEAD` standard errors). Without a covariance among the `options` it is full where the points allow it.
@@ -361,9 +361,9 @@ def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
     return jointly if can_be else options
 
 
-def format_rescaled(table: pd.DataFrame, scales: str) -> str:
+def format_rescaled(table: "Ranking", scales: str) -> str:
     """Describe the chosen reading of skewed columns, and how far it is ahead."""
-    if len(table) < 2 or table["log_density"].isna().any():
+    if len(table["columns"]) < 2 or np.isnan(table["log_density"]).any():
         return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model accepts"
     difference, error = float(table["difference"][1]), float(table["standard_error"][1])
     difference_text = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
@@ -438,13 +438,13 @@ def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
     return ""
 
 
-def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table for JSON, which has no NaN."""
-    records: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return records
+def as_records(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table, columns by name, for JSON, which has no NaN."""
+    rows = zip(*(table[name] for name in table), strict=True)
+    return [{name: value if value == value else None for name, value in zip(table, row, strict=True)} for row in rows]
 
 
-def format_readings(option: str, table: pd.DataFrame) -> str:
+def format_readings(option: str, table: "Ranking") -> str:
     """Describe the choice of `compare_readings` and its reason."""
     how, chosen = (
         f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
@@ -456,16 +456,19 @@ def format_readings(option: str, table: pd.DataFrame) -> str:
     return f"{named}{chosen}, {why}\n{how}"
 
 
-def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
+def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
     """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
-    if (table["difference"] < 0).any():
-        best, (fewer, more) = table["difference"].argmin(), table["clusters"].iloc[[0, table["difference"].argmin()]]
+    if min(table["difference"]) < 0:
+        best = int(np.argmin(table["difference"]))
+        fewer, more = table["clusters"][0], table["clusters"][best]
         why = f"as good as {table[option][best]} within {table.attrs['errors']:g} s.e. of the {measure}, "
         why += "and simpler" if np.isnan(fewer) else f"with {count_of(round(fewer), 'cluster')} instead of {more:.0f}"
     others = [
         f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
-        for name, difference, error in table[[option, "difference", "standard_error"]][1:].itertuples(index=False)
+        for name, difference, error in list(
+            zip(table[option], table["difference"], table["standard_error"], strict=True)
+        )[1:]
     ]
     why = f"{why}: {', '.join(others)}" if others else why
     # the largest share of rows whose density is not reliable asks for more than one error
@@ -474,13 +477,14 @@ def _describe_choice(table: pd.DataFrame, option: str, measure: str) -> str:
     return f"{why}; up to {table.attrs['few_draws']:.0%} of the densities rest on few draws"
 
 
-def format_covariances(table: pd.DataFrame) -> str:
+def format_covariances(table: "Ranking") -> str:
     """Describe the choice of `covariances`, its reason, and the ones left out."""
     problems = dict(zip(table["covariance"], table["problem"], strict=True))
     lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
-    compared, best = table[table["log_density"].notna()], table["covariance"][0]
+    is_compared, best = ~np.isnan(table["log_density"]), table["covariance"][0]
     why = "the only one left" if lines else "because one column has one variance"
-    if len(compared):
+    if is_compared.any():
+        compared = Ranking({name: list(compress(column, is_compared)) for name, column in table.items()}, table.attrs)
         why = _describe_choice(compared, "covariance", "density")
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 

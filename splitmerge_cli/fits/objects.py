@@ -1,11 +1,10 @@
-"""Objects of a program as the data of a run: arrays and frames, what is warned of, how frames are shown.
+"""Objects of a program as the data of a run: arrays and frames, what is warned of.
 
 Warnings of the library, shown at the line of the program that called it.
 
-Data frames that show all of their columns in a terminal. Read objects of a program as the data of a run.
+Read objects of a program as the data of a run.
 """
 
-import shutil
 import sys
 import warnings
 from collections.abc import Mapping
@@ -14,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError, choices, class_of
@@ -22,6 +20,7 @@ from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.data.tables.notes import ROUTINE
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES
@@ -72,27 +71,6 @@ def warn(message: str, category: type[UserWarning]) -> None:
 @cache
 def _as_both(other: type[UserWarning]) -> type[UserWarning]:
     return type(NotConverged.__name__, (NotConverged, other), {"__module__": NotConverged.__module__})
-
-
-NUMBERED = 8
-"""Letters for the number of a row, next to a column as wide as the terminal."""
-
-
-class Table(pd.DataFrame):
-    """A data frame that hides no column in a narrow terminal: columns that do not fit follow below."""
-
-    @property
-    def _constructor(self) -> type["Table"]:
-        return Table
-
-    def __repr__(self) -> str:
-        # a notebook or a file is as wide as pandas says, wherever it is written
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width") or 80
-        widest = max(width - NUMBERED, NUMBERED)
-        with pd.option_context(
-            *("display.max_columns", None), *("display.width", width), *("display.max_colwidth", widest)
-        ):
-            return super().__repr__()
 
 
 MIXED = "mixed"

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
@@ -35,7 +36,6 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.grouping import do_overlap, join_apart, row_sizes, rows_apart
 from splitmerge_cli.runs.recorders import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import numbers_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 

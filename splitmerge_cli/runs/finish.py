@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
@@ -34,7 +35,7 @@ from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders import best
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import SUMMARY, array_of, json_text, numbers_of
+from splitmerge_cli.runs.store.files import SUMMARY, json_text
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 if TYPE_CHECKING:

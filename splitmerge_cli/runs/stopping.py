@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
@@ -88,19 +90,20 @@ def looks(plan: "Plan") -> Iterator[int]:
 
 def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     """Whether the chains have run long enough after so many iterations."""
-    # a run without `until` does not need it
-    import pandas as pd
-
-    traces, answers = [], answers_of(plan.dataset.kind)
+    answers, made = answers_of(plan.dataset.kind), []
+    parts: dict[str, list[NDArray[Any]]] = {}
     for chain in chains:
-        trace = chain.table(schema.TRACE, plan.n_chains).to_pandas()
-        trace = trace.drop(columns=list(answers.unjudged))
-        traces.append(trace[trace["iteration"] <= upto])
-    if any(trace.empty for trace in traces):
-        return Look(upto, False, None, None, None, None)
-    made = [int(trace["iteration"].max()) for trace in traces]
+        trace = chain.table(schema.TRACE, plan.n_chains)
+        iterations = numbers_of(trace["iteration"])
+        if not len(iterations := iterations[iterations <= upto]):
+            return Look(upto, False, None, None, None, None)
+        made.append(int(iterations[-1]))
+        for name in trace.column_names:
+            if name not in answers.unjudged:
+                parts.setdefault(name, []).append(numbers_of(trace[name].slice(0, len(iterations))))
     late = _late_partitions(plan, chains, made)
-    series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
+    whole = {name: np.concatenate(of_chains) for name, of_chains in parts.items()}
+    series = series_of(whole, {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
     rows += answers.judge({c: found.labels for c, found in late.items()})
     until, judged = plan.until, convergence(rows)
@@ -169,8 +172,9 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
     late = {}
     for number, (chain, end) in enumerate(zip(chains, made, strict=True)):
         table = chain.table(schema.PARTITIONS, plan.n_chains)
-        at = table["iteration"].to_numpy()
+        at = numbers_of(table["iteration"])
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
-            late[number] = Late(at[rows], np.stack(table["labels"].take(rows).to_numpy()).astype(np.int32))
+            labels = numbers_of(table["labels"]).reshape(len(at), -1)
+            late[number] = Late(at[rows], labels[rows].astype(np.int32))
     return late

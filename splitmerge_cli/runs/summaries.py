@@ -44,8 +44,6 @@ from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
@@ -96,7 +94,11 @@ def write(
     clusters, columns = describe_clusters(dataset, labels, certainty, summary)
     for name, table in ((CLUSTER_SUMMARY, clusters), (COLUMN_SUMMARY, columns)):
         if table is not None:
-            store.keep_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+            text = StringIO()
+            rows = csv.DictWriter(text, table, lineterminator="\n")
+            rows.writeheader()
+            rows.writerows(as_text(table, "%.6g"))
+            store.keep_text(name, text.getvalue())
 
 
 def describe_clusters(
@@ -105,31 +107,31 @@ def describe_clusters(
     certainty: ArrayLike | None,
     summary: Mapping[str, Any],
     first: int = FIRST,
-) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
-    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`. The first cluster
-    has the number `first`; the `summary` of the run says which rows are of no cluster."""
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Columns by name with an entry for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`.
+    The first cluster has the number `first`; the `summary` of the run says which rows are of no cluster."""
     from splitmerge_cli.diagnostics import cluster_summary
 
     known = dataset.kind.statistics(dataset, labels)
     clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
-    if certainty is None:
-        clusters.insert(3, "certainty", np.nan)
-        clusters.insert(4, "prototype", "")
-    if "telling" not in clusters:
-        clusters.insert(5, "telling", "")
+    K, first_columns = len(clusters["cluster"]), list(schema.CLUSTER_SUMMARY[:6])
+    filled = {"certainty": [np.nan] * K, "prototype": [""] * K, "telling": [""] * K} | clusters
+    clusters = {name: filled[name] for name in dict.fromkeys([*first_columns, *clusters])}
     mark_apart(clusters, labels, summary, first)
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
     return clusters, cluster_summary.columns(dataset, labels, known, first)
 
 
-def mark_apart(clusters: "pd.DataFrame", labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
-    """Name what rows of no cluster are, in a column of its own and in place of what their cluster differs in."""
+def mark_apart(clusters: Any, labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
+    """Name what rows of no cluster are, in a column of its own and in place of what their cluster differs in;
+    `clusters`: columns by name, or a data frame."""
     if (is_apart := rows_apart(labels, summary)) is None:
         return
-    marked = clusters["cluster"].isin(number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
-    clusters[schema.APART] = np.where(marked, summary[schema.APART]["word"], "")
-    clusters.loc[marked, "telling"] = summary[schema.APART]["word"]
+    word = summary[schema.APART]["word"]
+    marked = np.isin(clusters["cluster"], number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
+    clusters[schema.APART] = np.where(marked, word, "").tolist()
+    clusters["telling"] = np.where(marked, word, np.array(list(clusters["telling"]), dtype=object)).tolist()
 
 
 def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
@@ -366,14 +368,17 @@ def _read(run: Run, name: str) -> list[dict[str, str]]:
         return rows
 
 
-def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
-    """Convert the rows of a frame to text by column name; a missing value is empty."""
+def as_text(table: Mapping[str, Any], of_numbers: str = "") -> list[dict[str, str]]:
+    """Convert columns to rows of text by column name; a missing value is empty, and real numbers have the format
+    `of_numbers`, if it is given."""
 
     def text(value: Any) -> str:
-        return "" if value is None or value != value else str(value)
+        if value is None or value != value:
+            return ""
+        return of_numbers % value if of_numbers and isinstance(value, float) else str(value)
 
-    records: Sequence[dict[Any, Any]] = frame.to_dict("records")
-    return [{key: text(value) for key, value in record.items()} for record in records]
+    columns = [[text(value) for value in getattr(column, "tolist", lambda c=column: c)()] for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def count(labels: ArrayLike, summary: Mapping[str, Any]) -> str:

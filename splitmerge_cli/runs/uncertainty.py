@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of
 from splitmerge_cli.diagnostics.around_estimate import Bound, credible_ball
 from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import array_of
 from splitmerge_cli.runs.store.store import RunStore
 
 LEVEL = 0.95

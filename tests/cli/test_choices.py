@@ -313,7 +313,7 @@ def test_of_equal_densities_the_fewest_clusters_are_taken(
     monkeypatch.setattr(candidates, "COVARIANCES", ("diag", "full"))
     data = from_object(np.random.default_rng(1).normal(size=(100, 2)), "points")
     table = candidates.covariances(component("model", "gaussian"), data, candidates.Fits(lambda *_: None))
-    assert table["covariance"][0] == taken and table["few_draws"].tolist() == [unreliable / 100] * 2
+    assert table["covariance"][0] == taken and table["few_draws"] == [unreliable / 100] * 2
     line = candidates.format_covariances(table).splitlines()[-1]
     assert said in line
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.datasets import load_iris
 
 from splitmerge_cli.config import components, compose
 from splitmerge_cli.kinds.tokens.emm import EMM
@@ -14,6 +15,8 @@ from splitmerge_cli.runs.store.read import Run
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
 HEAVY += ("splitmerge_cli._kernels", "splitmerge_cli.analysis.race", "typing")
+LIBRARIES = ("matplotlib", "pandas", "platformdirs", "scipy", "sklearn", "urllib.request")
+"""What no run of a table of real numbers needs: its arrays, quantiles and tables are made without."""
 SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
 
 IMPORTED = """
@@ -61,9 +64,9 @@ def test_what_is_no_part_of_its_identity_is_checked_all_the_same(smcmc, wrong: s
 
 
 def test_a_run_needs_no_library_of_tables() -> None:
-    """pandas and what else pyarrow imports by itself take longer than such a run; R-hat takes quantiles of SciPy."""
+    """pandas and what else pyarrow imports take longer than such a run."""
     not_converged = ["N=60", "iterations=20", "chains=2", "progress=none"]
-    assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "scipy", "splitmerge_cli._kernels"}
+    assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "pyarrow.compute", "splitmerge_cli._kernels"}
 
 
 OTHER_KINDS = (
@@ -82,6 +85,13 @@ def test_a_table_needs_nothing_of_other_kinds(tmp_path: Path) -> None:
     among = (*OTHER_KINDS, "splitmerge_cli.kinds.tables.models.gaussian")
     found = imports_of("run", str(tmp_path / "t.csv"), out, "iterations=20", "progress=none", among=among)
     assert found == {"splitmerge_cli.kinds.tables.models.gaussian"}
+
+
+def test_a_table_of_ones_own_needs_neither_pandas_nor_scipy(tmp_path: Path) -> None:
+    """The irises of the README: their model, its covariance and the length of the run are chosen."""
+    load_iris(as_frame=True).frame.to_csv(tmp_path / "t.csv", index=False)
+    run_it = ("run", str(tmp_path / "t.csv"), "data.truth=target", f"out={tmp_path / 'out'}", "progress=none")
+    assert imports_of(*run_it, among=(*LIBRARIES, "numpy")) == {"numpy"}
 
 
 def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:

@@ -36,7 +36,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "analysis/pages/runs.py": ({"write_text"}, "a page for people, which nothing reads"),
     "kinds/networks/links.py": ({"write_text"}, "a table for people, which nothing reads"),
     "kinds/records/entities.py": ({"write_text"}, "pairs that a person labels: the file is to change"),
-    "runs/disk.py": ({"mkdtemp"}, "a folder for short runs, which the store writes and nothing reads again"),
     "analysis/pages/html.py": ({"savefig"}, "into memory: pictures of a page"),
     "api/updating.py": (
         {"mkdtemp", "np.save", "replace_file", "write_bytes"},

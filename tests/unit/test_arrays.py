@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from splitmerge_cli.runs.store.files import array_of, numbers_of, table_of
+from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli.runs.store.files import table_of
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,9 @@ from splitmerge_cli.runs.store.files import array_of, numbers_of, table_of
         (["a", None, "", "é" * 40], pa.string()),
         ([None] * 9, pa.string()),
         ([], pa.string()),
+        (["a", None, "é"], pa.large_string()),
+        (np.arange(19) % 3 == 0, pa.bool_()),
+        (np.arange(3, dtype=np.float32), pa.float32()),
     ],
 )
 def test_arrays_are_those_of_pyarrow(values, type):
@@ -31,6 +35,14 @@ def test_tables_are_those_of_pyarrow():
     rows = [("a", 1), (None, 2)]
     assert table_of(rows, columns).equals(pa.table([["a", None], [1, 2]], schema=columns))
     assert table_of([], columns).equals(columns.empty_table())
+
+
+@pytest.mark.parametrize("begin", [0, 3, 9])
+@pytest.mark.parametrize(("values", "missing"), [([True, None, False] * 4, False), ([1.5, None, 2.0] * 4, np.nan)])
+def test_missing_values_are_what_stands_for_them(begin, values, missing):
+    column = pa.chunked_array([pa.array(values), pa.array(values)]).slice(begin, 14)
+    expected = [missing if value is None else value for value in (values * 2)[begin : begin + 14]]
+    np.testing.assert_array_equal(numbers_of(column, missing), expected)
 
 
 @pytest.mark.parametrize("begin", [0, 2])

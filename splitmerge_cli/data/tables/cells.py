@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
 from splitmerge_cli.data.tables.table import NUMBER, WRITTEN, Table, column_key, is_of_numbers, is_text, list_names
 from splitmerge_cli.data.tables.text import Text
@@ -42,8 +43,8 @@ def in_text(
 ) -> NDArray[np.bool_]:
     """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`, and
     ``None`` is a level if the column `has_none`."""
-    known = pa.array([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
-    is_missing: NDArray[np.bool_] = pc.or_(pc.is_null(cells), pc.is_in(cells, known)).to_numpy()
+    known = array_of([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
+    is_missing: NDArray[np.bool_] = numbers_of(pc.or_(pc.is_null(cells), pc.is_in(cells, known)))
     return is_missing
 
 
@@ -272,7 +273,7 @@ class Cells:
         """Which cells of text match a regular expression; of other columns none."""
         if self.text is None:
             return np.zeros(len(self.missing), dtype=bool)
-        is_match: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
+        is_match: NDArray[np.bool_] = numbers_of(pc.match_substring_regex(self.text, pattern), False)
         return is_match & ~self.missing
 
     def are_decorated(self) -> NDArray[np.bool_]:
@@ -284,7 +285,7 @@ class Cells:
         has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number & ~feet
         if self.text is None or not (has_unit | feet).any():
             return decorated
-        own = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
+        own = pc.unique(pc.replace_substring_regex(self.text.filter(array_of(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
         bare = bool((decorated | is_number).any())
         names = own.to_pylist() + ["in"] * bool(feet.any())
         return decorated | has_unit | feet if are_read(names, bare) else decorated
@@ -309,7 +310,7 @@ class Cells:
         """Codes and values as of `values`, of the cells as they are written; 1.0 is 1, as tables write it with gaps."""
         assert self.text is not None
         is_present = ~self.missing
-        text = self.text.filter(pa.array(is_present))
+        text = self.text.filter(array_of(is_present))
         if self.numbers is not None and not self.is_coded:
             text = pc.replace_substring_regex(text, r"^([-+]?\d+)[.,]0$", r"\1")
         encoded = pc.dictionary_encode(text).combine_chunks()
@@ -317,7 +318,7 @@ class Cells:
         ordered = order(words)
         position = {word: k for k, word in enumerate(ordered)}
         codes = np.full(len(self.missing), -1, dtype=np.int64)
-        codes[is_present] = np.array([position[word] for word in words], dtype=np.int64)[encoded.indices.to_numpy()]
+        codes[is_present] = np.array([position[word] for word in words], dtype=np.int64)[numbers_of(encoded.indices)]
         return codes, [self._with_point(word) for word in ordered]
 
     def _with_point(self, word: str) -> str:
@@ -374,9 +375,9 @@ def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_n
         return Cells(table, j, np.ones(len(column), dtype=bool), np.full(len(column), np.nan))
     if not is_of_numbers(column):
         dated = types.is_temporal(kind)
-        absent = pc.is_null(column).to_numpy()
+        absent = numbers_of(pc.is_null(column))
         return Cells(table, j, absent, None, other="date" if dated else str(kind))
-    numbers = pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan).to_numpy()
+    numbers = numbers_of(pc.cast(column, pa.float64(), safe=False), np.nan)
     absent = in_numbers(numbers, also)
     return Cells(table, j, absent, np.where(absent, np.nan, numbers), boolean=types.is_boolean(kind))
 
@@ -384,19 +385,18 @@ def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_n
 def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str | int | float], has_none: bool) -> Cells:
     text = pc.utf8_trim_whitespace(column)
     absent = in_text(text, also, has_none)
-    plain = pc.if_else(pa.array(absent), pa.scalar(None, text.type), text)
+    none = pa.nulls(1, text.type)[0]
+    plain = pc.if_else(array_of(absent), none, text)
     if isinstance(table, Text) and table.decimal != ".":
         with_comma = pc.match_substring_regex(plain, r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
         plain = pc.if_else(with_comma, pc.replace_substring(plain, table.decimal, "."), plain)
-    numeric = pc.fill_null(pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$"), False)
-    is_number: NDArray[np.bool_] = numeric.to_numpy()
+    numeric = pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$")
+    is_number: NDArray[np.bool_] = numbers_of(numeric, False)
     cells = Cells(table, j, absent, None, text, is_number)
     if not is_number.any():
         return cells
     is_padded, is_long = bool(cells.matches(PADDED).any()), has_long_digits(plain)
-    numbers = pc.fill_null(
-        pc.cast(pc.if_else(numeric, plain, pa.scalar(None, text.type)), pa.float64()), np.nan
-    ).to_numpy()
+    numbers = numbers_of(pc.cast(pc.if_else(numeric, plain, none), pa.float64()), np.nan)
     if also and not (is_padded or is_long):  # -99.0 is the missing -99, too
         absent = absent | (in_numbers(numbers, also) & is_number)
         numbers = np.where(absent, np.nan, numbers)

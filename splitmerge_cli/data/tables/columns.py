@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.cells import mark_missing
@@ -96,7 +97,7 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
     """
     column = table.cells(j)
     if pa.types.is_floating(column.type):
-        values = column.to_numpy().astype(np.float64)
+        values = numbers_of(column, np.nan).astype(np.float64)
         with np.errstate(invalid="ignore"):
             bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
         absent = np.isnan(values) if gaps else np.zeros(len(values), dtype=bool)
@@ -128,7 +129,7 @@ def codes(
 def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     encoded = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
     distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
-    return encoded.indices.to_numpy().astype(np.int32), distinct
+    return numbers_of(encoded.indices).astype(np.int32), distinct
 
 
 def labels_in(
@@ -170,12 +171,12 @@ def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     """Column `j` as float64; raises as `numbers` for a column of another type."""
     column = table.cells(j)
     if column.type == pa.float64():
-        return column.to_numpy()
+        return numbers_of(column, np.nan)
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if not is_of_numbers(column):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({hint})")
-    return pc.cast(column, pa.float64(), safe=False).to_numpy()
+    return numbers_of(pc.cast(column, pa.float64(), safe=False), np.nan)
 
 
 def matrix_of(

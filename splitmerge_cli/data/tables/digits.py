@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.values import EXACT as EXACT
 from splitmerge_cli.data.values import first_rounded
 
@@ -43,13 +44,13 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
 
 def _loses_digits(column: pa.ChunkedArray) -> bool:
     """Whether a column of 64-bit whole numbers has one that is no float64."""
-    return first_rounded(column.drop_null().to_numpy()) is not None
+    return first_rounded(numbers_of(column.drop_null())) is not None
 
 
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
     """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
     else stands for a missing cell."""
-    long_numbers = pc.unique(text.filter(pc.fill_null(pc.match_substring_regex(text, _LONG), False))).to_pylist()
+    long_numbers = pc.unique(text.filter(pc.match_substring_regex(text, _LONG))).to_pylist()
     missing = set(map(str, also))
     return any(
         len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)

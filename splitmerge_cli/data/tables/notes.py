@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.dataset import AS_NETWORK, READ_AS, Kind, kinds
 from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, cells_of
@@ -56,7 +57,7 @@ def check_names(table: Table) -> None:
         # one column after the other, until no row is left
         if not again.any():
             return
-        again &= pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), name), False).to_numpy()
+        again &= numbers_of(pc.is_in(pc.utf8_trim_whitespace(column), array_of([name], column.type)))
     if again.any():
         raise DataError(
             f"{table.path}: row {table.row(int(np.argmax(again)))}: the names of the columns again; expected them in "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Copies, Dataset
-from splitmerge_cli.data.values import BLOCK, notes_entry, require
+from splitmerge_cli.data.values import BLOCK, notes_entry, number_by_appearance, require
 from splitmerge_cli.received import DataError
 
 KEEP, ONCE = "keep", "once"
@@ -66,16 +66,14 @@ def _mix(bits: NDArray[np.uint64], d: Any) -> NDArray[np.uint64]:
 
 def _by_appearance(hashes: NDArray[Any], x: NDArray[Any] | None = None) -> NDArray[np.int64]:
     """Number different hashes by first appearance; with `x`, check that their rows are equal."""
-    import pandas as pd
-
-    codes, first_hashes = pd.factorize(hashes)
-    if x is not None and len(first_hashes) < len(x):
+    codes = number_by_appearance(hashes)
+    if x is not None and codes.max(initial=-1) + 1 < len(x):
         first = np.unique(codes, return_index=True)[1]
         for d in range(x.shape[1]):
             cells = x[:, d]
             if not np.array_equal(cells, cells[first][codes], equal_nan=cells.dtype.kind == "f"):
                 raise DataError("two rows share a hash of 64 bits; expected data.repeated=keep")
-    return codes.astype(np.int64)
+    return codes
 
 
 def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) -> bool:

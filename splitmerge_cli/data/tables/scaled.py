@@ -291,7 +291,7 @@ class Matrix(Table):
         `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
         that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
         """
-        x = self.values
+        x: Any = self.values
         if list(columns) != list(range(self.width)):
             x = x[:, list(columns)] if is_csr(x) else np.take(x, columns, axis=1)
             if is_csr(x):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.tables.digits import long_digits
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.received import DataError
@@ -111,9 +112,10 @@ class Table:
             column = self.cells(j)
             if len(column) < len(absent) or not absent.any():
                 continue
-            text = is_text(column)
-            empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
-            absent &= pc.fill_null(empty, True).to_numpy()
+            if is_text(column):
+                absent &= numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0) == 0
+            else:
+                absent &= numbers_of(pc.is_null(column, nan_is_null=True))
         return np.flatnonzero(absent).tolist()
 
     def row_names(self, j: int) -> list[str] | None:
@@ -283,7 +285,7 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
     if start is None:
         return None
-    expected = pa.array(np.arange(start, start + len(column)))
+    expected = array_of(np.arange(start, start + len(column)))
     if is_text(column):
         same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
     else:

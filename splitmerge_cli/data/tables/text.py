@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, WRITTEN, Table, quote
@@ -343,11 +344,11 @@ class Text(Table):
                     texts[j].append(row[j].decode("utf-8"))
             data = b"\n".join([*cells, b""])
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
-            column = self._parse(data, 1, {"0": kind[numeric[0]]}, block, 0, missing).column(0).to_numpy()
+            column = numbers_of(self._parse(data, 1, {"0": kind[numeric[0]]}, block, 0, missing).column(0), np.nan)
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
-        arrays = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
+        arrays = {j: pa.chunked_array([array_of(words_of, pa.string())]) for j, words_of in texts.items()}
         return arrays, ({j: d for d, j in enumerate(numeric)}, np.concatenate(blocks))
 
     @property
@@ -362,7 +363,7 @@ class Text(Table):
     def cells(self, j: int) -> pa.ChunkedArray:
         if self._block is not None and j in self._block[0]:
             place, values = self._block
-            return pa.chunked_array([np.ascontiguousarray(values[:, place[j]])])
+            return pa.chunked_array([array_of(values[:, place[j]])])
         return super().cells(j)
 
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, show
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.kinds.documents import (
@@ -33,7 +34,6 @@ from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import numbers_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.core.simulation import Array, Given, Rng
-from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.values import (
     crp,
@@ -110,6 +109,7 @@ def two_gaussians(N: int | None = None) -> Dataset:
 
 def _published(name: str, columns: list[str], N: int | None, meta: dict[str, Any]) -> Dataset:
     """Some points of a published file, which `meta` chooses."""
+    from splitmerge_cli.data import downloads
     from splitmerge_cli.data.tables.files import csv
 
     table = csv(downloads.locate(name, FILE), "points", truth="cluster", columns=columns)

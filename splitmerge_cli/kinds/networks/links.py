@@ -14,9 +14,8 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.fits.candidates import FEWEST, WORK, Fits, Sample, find_problem
-from splitmerge_cli.fits.objects import Table
 from splitmerge_cli.fits.short_fits import sample_by
-from splitmerge_cli.fits.stored_draws import StoredDraws
+from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.networks import Graph
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
 from splitmerge_cli.kinds.networks.link_scores import (

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
-from splitmerge_cli.fits.objects import Table
-from splitmerge_cli.fits.stored_draws import StoredDraws
+from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.records import Records
 from splitmerge_cli.kinds.records.entities import (
     BOTH,

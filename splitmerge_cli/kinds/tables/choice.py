@@ -30,7 +30,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.predictive import log_jacobian
@@ -41,7 +40,18 @@ from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.fits.candidates import MIXED, MOST_ROWS, Candidates, Fits, compare, find_problem, model_of, rank
+from splitmerge_cli.extras import pandas as pd
+from splitmerge_cli.fits.candidates import (
+    MIXED,
+    MOST_ROWS,
+    Candidates,
+    Fits,
+    Ranking,
+    compare,
+    find_problem,
+    model_of,
+    rank,
+)
 from splitmerge_cli.kinds.tables.models import real_columns
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -182,9 +192,7 @@ def forms_of_counts(table: Dataset, options: Mapping[str, Any]) -> dict[str, dic
     }
 
 
-def compare_tails(
-    model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
+def compare_tails(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> Ranking:
     """Leave-one-out log predictive density of rows with normal tails and with Student's t; `later` as in `covariances`.
 
     A row for each, first the one that is taken (`candidates.rank`): tails, log_density, difference, standard_error,
@@ -211,7 +219,7 @@ def has_background(model: Component) -> bool:
 
 def compare_noise(
     model: Component, dataset: Dataset, fits: Fits, tails: str, later: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
+) -> Ranking:
     """Leave-one-out log predictive density of rows without noise and with it and these tails; columns as of
     `compare_tails`. Without numbers where the data do not allow noise, or no row may be."""
     without, with_noise = {**model.as_typed, "noise": 0.0}, {**model.as_typed, "noise": NOISE, "tails": tails}
@@ -238,7 +246,7 @@ def _gain_of_noise(log_density: NDArray[np.float64], log_uniform: NDArray[np.flo
     return float(np.log1p(share * (ratio - 1.0)).sum())
 
 
-def format_noise(table: pd.DataFrame) -> str:
+def format_noise(table: Ranking) -> str:
     """Describe whether rows may be noise, and how far the other is ahead or behind."""
     share = table["noise"][0]
     chosen, other = ("no background of noise", "one") if share == "0" else ("a background of noise", "none")
@@ -247,7 +255,7 @@ def format_noise(table: pd.DataFrame) -> str:
     return f"model.noise=auto: {share}, {chosen}; {other} is {difference:.3f} nats a row {side} (s.e. {error:.3f})"
 
 
-def format_tails(table: pd.DataFrame) -> str:
+def format_tails(table: Ranking) -> str:
     """Describe the chosen tails, and how far the others are ahead or behind."""
     chosen = table["tails"][0]
     difference, error = (float(table[name][1]) for name in ("difference", "standard_error"))
@@ -274,7 +282,7 @@ def has_steps(dataset: Dataset) -> bool:
 class Calibration(NamedTuple):
     """A calibration curve and the power chosen on it."""
 
-    table: pd.DataFrame
+    table: "pd.DataFrame"
     """A row for each power, from 1 down: power, clusters, fit (nats a row), taken."""
     power: float
     """That is taken."""

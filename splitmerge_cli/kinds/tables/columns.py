@@ -8,12 +8,12 @@ from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special  # scipy.stats takes a second to import
 
 from splitmerge_cli.data.values import Scales, is_sparse, titles
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters
+from splitmerge_cli.diagnostics.quantiles import student_quantile
+from splitmerge_cli.extras import special
 
 MOST_CELLS = 20_000_000
 """Most clusters times columns that are described: the columns of largest variance."""
@@ -407,7 +407,7 @@ def _feature(known: Statistics, k: int, j: int) -> int:
     return int(of_column.start + np.argmax(np.nan_to_num(known.mean[k, of_column])))
 
 
-def columns(known: Statistics, first_cluster: int = FIRST) -> pd.DataFrame:
+def columns(known: Statistics, first_cluster: int = FIRST) -> dict[str, Any]:
     """A row for each cluster and column of a table.
 
     Columns: cluster, column, level (the commonest level of a categorical column, the median of an ordinal one, the
@@ -425,12 +425,13 @@ def columns(known: Statistics, first_cluster: int = FIRST) -> pd.DataFrame:
     level = [known.level[f] for f in order]
     share = np.array([value is not None for value in level], dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = special.stdtrit(n - 1, 0.5 + LEVEL / 2) * np.sqrt(variance / (n - 1))
+        half = student_quantile(0.5 + LEVEL / 2, n - 1) * np.sqrt(variance / (n - 1))
         low, high = mean - half, mean + half
-    held = n[share] * np.nan_to_num(mean[share])
-    low[share], high[share] = (
-        special.betaincinv(held + 0.5, n[share] - held + 0.5, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
-    )
+    if share.any():
+        held = n[share] * np.nan_to_num(mean[share])
+        low[share], high[share] = (
+            special.betaincinv(held + 0.5, n[share] - held + 0.5, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
+        )
     on_scale = np.zeros(len(column), dtype=bool)
     for j, scale in enumerate(known.scales):
         if scale is not None:
@@ -440,16 +441,13 @@ def columns(known: Statistics, first_cluster: int = FIRST) -> pd.DataFrame:
                 scale.undo(values[of_column]) for values in (mean, low, high)
             )
     of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
-    return pd.DataFrame(
-        {
-            "cluster": number_clusters(cluster, first_cluster),
-            "column": [known.columns[j] for j in column],
-            "level": pd.Series(level, dtype=object),
-            "mean": mean,
-            "low": low,
-            "high": high,
-            "divergence": known.divergence[cluster, column],
-            "deviation": np.where(share | on_scale, np.nan, np.sqrt(variance)),
-        }
-        | of_scale
-    )
+    return {
+        "cluster": number_clusters(cluster, first_cluster),
+        "column": [known.columns[j] for j in column],
+        "level": np.array(level, dtype=object),
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "divergence": known.divergence[cluster, column],
+        "deviation": np.where(share | on_scale, np.nan, np.sqrt(variance)),
+    } | of_scale

@@ -16,9 +16,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import as_pandas
-from splitmerge_cli.fits.objects import Table
 from splitmerge_cli.fits.short_fits import sample_by
-from splitmerge_cli.fits.stored_draws import StoredDraws
+from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import is_regressed, term_names
 from splitmerge_cli.runs.draws import Draws, State, draws_of

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.data import arrow
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
 from splitmerge_cli.data.opening import Limit
@@ -246,14 +247,14 @@ def _numbers(table: Table, j: int, wanted: Wanted) -> NDArray[Any]:
         encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
         values = np.array([_truth_value(table, word, wanted) for word in encoded.dictionary.to_pylist()])
         if isinstance(table, Text) or not (values == 2).any():
-            return values[encoded.indices.to_numpy()]
+            return values[arrow.numbers_of(encoded.indices)]
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers, each 0 or 1")
     if pa.types.is_boolean(kind):
         column = pc.cast(column, pa.uint8())
-    return column.to_numpy()
+    return arrow.numbers_of(column, np.nan)
 
 
 def _truth_value(table: Table, word: str | None, wanted: Wanted) -> float:

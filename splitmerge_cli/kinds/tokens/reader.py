@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import frame_of, from_object, object_table
@@ -13,6 +12,7 @@ from splitmerge_cli.data.tables.columns import Wanted, codes, true_labels
 from splitmerge_cli.data.tables.notes import ask_kinds, note_distinct, note_name
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.values import notes_entry
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.received import DataError
 
 
