@@ -14,6 +14,7 @@ from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics import cluster_summary
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 from splitmerge_cli.diagnostics.similarity import membership
+from splitmerge_cli.kinds.tables.quantities import TIE
 from splitmerge_cli.runs import checks, summaries
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import why_not_joined
