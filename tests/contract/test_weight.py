@@ -20,39 +20,39 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_560,
-    "api": 2_320,
+    "analysis": 4_600,
+    "api": 2_340,
     "cli": 2_100,
     "config": 2_940,
-    "core": 9_680,
-    "data": 8_280,
-    "diagnostics": 4_140,
+    "core": 9_920,
+    "data": 8_460,
+    "diagnostics": 4_260,
     "fits": 1_160,
     "kinds": 60,
-    "kinds/documents": 7_860,
-    "kinds/lines": 940,
-    "kinds/networks": 7_380,
-    "kinds/records": 3_380,
-    "kinds/tables": 13_120,
-    "kinds/tokens": 360,
+    "kinds/documents": 7_760,
+    "kinds/lines": 1_000,
+    "kinds/networks": 7_720,
+    "kinds/records": 3_460,
+    "kinds/tables": 13_160,
+    "kinds/tokens": 440,
     "papers": 9_260,
-    "priors": 1_180,
-    "runs": 11_140,
+    "priors": 1_120,
+    "runs": 10_840,
     "samplers": 7_220,
     "top": 1_280,
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 101_700
-TEST_LINES = 58_700
-FILES, IMPORT_SHARE = 305, 6.4
+ALL_LINES = 102_500
+TEST_LINES = 58_000
+FILES, IMPORT_SHARE = 311, 6.5
 """Python files, and the share of their lines that are imports, in per cent."""
-NAMED = {"records": 21, "networks": 5, "tables": 7, "documents": 7}
+NAMED = {"records": 4, "networks": 5, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
 WORDS = {"records": r"\b[Ee]ntit(y|ies)|kinds\.records|=records\b", "networks": r"\brelations?\b"}
 # a regressed outcome; what a job or a chain comes to is called so, too
 WORDS |= {"tables": r"model\.outcome|outcomes\.\w|.outcome['\"]|\boutcome_|OutcomeAnswers", "documents": "[tT]opic"}
-ASKED = 16
+ASKED = 0
 """Places in the engine that ask what a kind is; none is the aim."""
 QUESTIONS = re.compile(
     r"\.(has_topics|has_columns|is_network|has_small_clusters|any_columns|takes_sources|has_rows|of_numbers|one_column"
@@ -61,7 +61,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 44
+SPECIFIED = 28
 """Files that read the specification of a run."""
 
 
