@@ -14,7 +14,6 @@ from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
-from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 BUILD = "splitmerge_cli.kinds.tables.models.mixed:Mixed.build"
 """What makes the model of a table, which imports this."""
@@ -171,6 +170,8 @@ def simulate_with_noise(rng: Rng, given: Given) -> Array:
         return made
     # noise is rare, and these are more than half of what a run would import of SciPy
     from scipy.special import expit
+
+    from splitmerge_cli.verify.continuous import gaussian_log_weight
 
     x, steps = np.asarray(given.data.values, dtype=np.float64), of["resolution"]
     b0, kappa0, _ = _read_scales(given, x.shape[1])
