@@ -371,7 +371,8 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         if frame is None:
             raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()
-        return Table(frame)
+        # of a number there is no level, which is None beside words
+        return Table(frame | {"level": pd.Series(frame["level"], dtype=object)})
 
     # -- new items
     def predict_proba(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:

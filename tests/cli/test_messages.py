@@ -66,7 +66,23 @@ FOLLOWING = {
 }
 """Words after a command that are none of it."""
 OTHER = {
-    *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
+    *(
+        "algo",
+        "job",
+        "coupling",
+        "each",
+        "format",
+        "k",
+        "kind",
+        "lag",
+        "level",
+        "loss",
+        "m",
+        "moves",
+        "n_workers",
+        "new",
+        "p",
+    ),
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
     *("config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters", "core", "outcome"),
     *("links", "held_out", "degrees", "index"),

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.cli.commands import COMMANDS as NAMED
-from splitmerge_cli.config import ConfigError, choices, compose
+from splitmerge_cli.config import ConfigError, choices, class_of, compose
 from splitmerge_cli.papers import claims, discovery, report
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.verify.cases import read_request
@@ -201,6 +201,9 @@ def values_by_key(key: str) -> dict[str, set[str]]:
     for group in ("data", "model", "sampler"):
         for chosen in sorted(found[group]):
             defaults = tree_of(CONF / group / f"{chosen}.yaml")
+            for option in class_of(group, chosen).OPTIONS if group != "data" else ():
+                if option.name not in defaults:
+                    add(f"{group}.{option.name}", option.default)
             for name, value in flat(defaults):
                 inside = group == "data" and "data" in defaults
                 add(name if inside else f"{group}.{name}", value)

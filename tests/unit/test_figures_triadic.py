@@ -297,7 +297,7 @@ def test_points_that_are_gone_or_changed_are_refused(table):
 
 def test_points_in_more_dimensions_and_tokens_have_no_such_picture(table, tmp_path):
     rows = pd.read_csv(table)
-    rows["third"] = rows["up"] * 2
+    rows["third"] = rows["up"] ** 2
     rows.to_csv(table, index=False)
     assert not points.can_draw(own_run(table, "model=gaussian"))
     assert not points.can_draw(Run(make_run(compose(["N=20", "iterations=5", "progress=none"]))))

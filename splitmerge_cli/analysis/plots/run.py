@@ -38,10 +38,11 @@ NUMBER: dict[str, Any] = {
 
 def has_levels(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
-    merged = not answers_of(kind_of(run)).no_levels and uncertainty.can_draw(run)
+    if answers_of(kind_of(run)).no_levels or not uncertainty.can_draw(run):
+        return False
     labels = np.array(run.summary["point_estimate"].get("labels", ()))
     is_apart = rows_apart(labels, run.summary)
-    return bool(merged and len(np.unique(labels if is_apart is None else labels[~is_apart])) > 1)
+    return len(np.unique(labels if is_apart is None else labels[~is_apart])) > 1
 
 
 def dendrogram(run: Run) -> Figure:

@@ -113,7 +113,7 @@ class ColumnAnswers(Answers):
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
         """Describe the noise, clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for
         each."""
-        is_noise = rows_apart(summary["point_estimate"].get("labels", []), summary)
+        is_noise = rows_apart(summary.get("point_estimate", {}).get("labels", []), summary)
         if is_noise is not None and is_noise.any():
             mean, low, high = (f"{100 * value:.0f}" for value in summary[APART]["share"])
             numbers = 1 + np.flatnonzero(is_noise)

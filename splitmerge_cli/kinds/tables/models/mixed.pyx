@@ -164,7 +164,8 @@ cdef class Mixed(Scaled):
         kinds, levels = types_of(values, types, columns)
         for key in ("select", "noise"):
             if given[key]:
-                raise ValueError(f"model.{key}: expected Mixed.build, which makes such models")
+                shown = str(given[key]).lower()
+                raise ValueError(f"model.{key}={shown}: expected Mixed.build, which makes such models")
         self.covariance, self.D, self.types, of_table = given["covariance"], values.shape[1], kinds, kinds
         if columns is not None and given["outcome"] is not None:
             raise ValueError("model.outcome: expected none of rows in shards")
