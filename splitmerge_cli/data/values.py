@@ -339,7 +339,8 @@ def number_by_appearance(values: NDArray[Any]) -> NDArray[np.int64]:
 def numbered_labels(labels: Any) -> NDArray[np.int32]:
     """Labels of any type, numbered by first appearance; -1 for None and NaN."""
     if isinstance(labels, list) and all(label is None or isinstance(label, str) for label in labels):
-        number_by_label = {label: k for k, label in enumerate(dict.fromkeys(filter(None.__ne__, labels)))}
+        known = dict.fromkeys(label for label in labels if label is not None)
+        number_by_label = {label: k for k, label in enumerate(known)}
         return np.array([number_by_label.get(label, -1) for label in labels], dtype=np.int32)
     if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
         labels = listed()  # of Arrow and polars

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.tempering import MOST_LEVELS
+from splitmerge_cli.diagnostics.around_estimate import find_item_core
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import grouping, misfit, recorders, starts, stopping, summaries
-from splitmerge_cli.runs.answers import answers_of, kind_of
+from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.judgement import differ, judgement_of, lie_apart
@@ -51,6 +52,8 @@ REPLICAS, LEAST_POWER = 4, 0.3
 SWAPPED = 200
 """Rows, each as often as it counts, up to which the advice is to swap states with replicas: with more, few swaps are
 accepted."""
+CORE = 0.95
+"""Probability with which items are together in the core of a run that has not converged."""
 SHORT = 500
 """Iterations below which a run is made longer before anything else is changed."""
 FAR = 10.0
@@ -70,8 +73,8 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
     if step is None and judged.converged:
         step = _unjoin(run.summary, spec)
     if step is None:
-        if judged.converged and spec.data.name != "given":
-            yield from answers_of(spec.model.kind).merging_lines(run)
+        if spec.data.name != "given":
+            yield from answers_of(spec.model.kind).merging_lines(run) if judged.converged else _core_lines(run, judged)
         return
     why, changed = step
     try:
@@ -80,6 +83,19 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     yield why
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
+
+
+def _core_lines(run: Run, judged: "Convergence") -> Iterator[str]:
+    """Lines that lead to what chains share, where they have not converged and no further step is known."""
+    if judged.converged is None or misfit.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
+        return
+    try:
+        core = find_item_core(sampled_partitions(run), CORE)
+    except (ConfigError, ValueError):  # no partition is recorded, or no two items are together so surely
+        return
+    if core.n_items > 1:
+        yield "nothing further is known here that brings these chains together; what they share all the same:"
+        yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE:g}"
 
 
 def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.runs import advice, prepare
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -192,8 +194,9 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
     ],
 )
 def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
-    points: np.ndarray, own: list[str], notes: list[str], is_advised: bool
+    points: np.ndarray, own: list[str], notes: list[str], is_advised: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(advice, "_core_lines", lambda run, judged: ())
     Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\n" * 4, encoding="utf-8")
     spec = compose([*QUICK, *own])
     summary = LONG | {"N": 10_000, "notes": notes, "model": spec.model.name}
@@ -306,3 +309,15 @@ def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any)
     assert "not sampled: kappa0 (unknown, but constant in the second half of every chain)" in stuck
     assert stuck[-2] == "fix a value instead of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])
     assert "not sampled" not in smcmc(*shlex.split(stuck[-1])[2:]).stderr
+
+
+def test_chains_that_nothing_brings_together_are_asked_what_they_share(smcmc: Callable[..., Any]) -> None:
+    """The last line of such a run is a command that works, whatever the chains found."""
+    made = smcmc("run", "data=jain_neal", "model=bernoulli", "N=60", "iterations=40", "chains=2", "progress=none")
+    run = Run(made.stdout.strip())
+    apart = replace(judgement_of(run), converged=False)
+    reason, advised = advice._core_lines(run, apart)
+    assert reason.endswith("what they share all the same:") and advised.startswith("next: smcmc summary ")
+    followed = smcmc(*shlex.split(advised.removeprefix("next: smcmc ")))
+    assert followed.exit_code == 0 and "rows are together as listed" in followed.output
+    assert not list(advice._core_lines(run, replace(apart, converged=None)))
