@@ -292,10 +292,12 @@ def test_every_model_is_replicated() -> None:
         assert checks.explain_unchecked(model, model.kind.example(20)) is None, name
 
 
+# with tails the weights of rows are part of a state, which a partition of the data does not have: not covered here
+WITHOUT_WEIGHTS = [name for name in SETTINGS if "tails" not in name]
 NEW = ("gaussian full, gaps", "mixed full", "multinomial", "emm", "lines", "lines nig")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS] + list(NEW))
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in WITHOUT_WEIGHTS] + list(NEW))
 def test_data_of_the_model_pass(name, request) -> None:
     """Two-sided shares in data sets of the prior, in the clusters that made them: not often small, nor all near 1."""
     sets = 20 if request.node.get_closest_marker("slow") else 2
