@@ -126,7 +126,7 @@ cdef class SelectedColumns(Scaled):
         self.D, self.types, self.zeta = len(kinds), kinds, given["power"]
         self.columns = [Mixed(apart.columns[j], types[j:j + 1], known, **by_column[j]) for j in range(self.D)]
         self.column = <PyObject **> self.memory.doubles(self.D)
-        self.inside, self.alone = <int8_t *> self.memory.doubles(self.D), self.memory.doubles(self.D)
+        self.inside, self.alone = self.memory.flags(self.D), self.memory.doubles(self.D)
         for d, column in enumerate(self.columns):
             self.column[d], self.inside[d] = <PyObject *> column, True
         self.keep(&self.power, ROOM)
