@@ -25,7 +25,7 @@ LINES = {
     "cli": 2_100,
     "config": 2_940,
     "core": 9_920,
-    "data": 8_460,
+    "data": 8_480,
     "diagnostics": 4_260,
     "fits": 1_160,
     "kinds": 60,

@@ -162,3 +162,13 @@ def test_a_run_of_the_same_columns_is_found(spec: RunSpecification, monkeypatch:
     written = trace.stat().st_mtime_ns
     drive.run(spec)
     assert trace.stat().st_mtime_ns == written
+
+
+def test_of_many_rows_a_part_is_looked_at_first() -> None:
+    x = RNG.normal(size=(5000, 3)).round(3)
+    x = np.column_stack([x, x[:, 0] + x[:, 1], 2 * x[:, 2]])
+    names = list("abcde")
+    assert find_determined(x, names).keys() == {3, 4}
+    # one cell between the rows of the part
+    x[1, 4] += 1.0
+    assert find_determined(x, names).keys() == {3}

@@ -93,16 +93,27 @@ def find_determined(
     >>> find_determined(np.column_stack([cm, (cm / 2.54).round(1)]), ["cm", "inch"])
     {1: '0.394 * cm says the same, but for rounding'}
     """
-    leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
-    numbers = [d for d in range(x.shape[1]) if d not in leveled and len(np.unique(x[~np.isnan(x[:, d]), d])) > 1]
+    step = -(-len(x) // SCREENED)
+    found = _find(x[::step], names, types, range(x.shape[1])) if step > 1 else None
+    return found if found == {} else _find(x, names, types, found or range(x.shape[1]))
+
+
+def _find(
+    x: NDArray[np.float64], names: Sequence[str], types: Sequence[ColumnType | None], may_follow: Collection[int]
+) -> dict[int, str]:
+    """As `find_determined`, of the columns that `may_follow` from others."""
     found: dict[int, str] = {}
     if len(x) < FEWEST:
         return found
+    leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
     missing = np.isnan(x).sum(axis=0)
+    numbers = [d for d in range(x.shape[1]) if d not in leveled and missing[d] < len(x)]
+    numbers = [d for d in numbers if np.nanmin(x[:, d]) < np.nanmax(x[:, d])]
     kept: list[_Number] = []
     for d in sorted(numbers, key=lambda d: (missing[d], d)) if len(numbers) <= MOST_COLUMNS else ():
         number = _Number(names[d], x[:, d])
-        if (function := _of_one(number, kept) or _of_several(number, kept)) is None:
+        function = (_of_one(number, kept) or _of_several(number, kept)) if d in may_follow else None
+        if function is None:
             kept.append(number)
         else:
             found[d] = f"{function}, but for rounding"
@@ -125,7 +136,8 @@ class _Number:
     def __init__(self, name: str, cells: NDArray[np.float64]) -> None:
         self.name, self.known = name, ~np.isnan(cells)
         present = cells[self.known]
-        step = next((step for step in STEPS if _is_multiple(present, step)), 0.0)
+        few = present[:SCREENED]
+        step = next((step for step in STEPS if _is_multiple(few, step) and _is_multiple(present, step)), 0.0)
         self.forms = {"{}": (cells, np.full(len(cells), step / 2 + EXACT * np.abs(present).max()))}
         if present.min() > 0:
             self.forms["log({})"] = (np.log(cells), self.forms["{}"][1] / cells)
