@@ -95,7 +95,7 @@ def _core_lines(run: Run, judged: "Convergence") -> Iterator[str]:
         return
     if core.n_items > 1:
         yield "nothing further is known here that brings these chains together; what they share all the same:"
-        yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE:g}"
+        yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE}"
 
 
 def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

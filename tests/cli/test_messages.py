@@ -27,7 +27,7 @@ FILLED = {
     "{figure}": "sdds-fig3",
     "{folder}": "kept",
     "clusters={}": "clusters=5",
-    "{CORE:g}": "0.95",
+    "{CORE}": "0.95",
     "{folders(out, config_dir)}": "",
     "{edition_option(edition)}": "",
     "{model}": "gaussian",
